@@ -26,6 +26,7 @@ mod strict_priority;
 #[cfg(test)]
 mod testing;
 mod trimming;
+mod trimming_ecn;
 
 pub use anti_ecn::{AntiEcn, AntiEcnParams, GapRule};
 pub use counters::{BrokenIdentity, DropReason, PortCounters};

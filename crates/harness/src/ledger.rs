@@ -2,9 +2,10 @@
 
 use crate::plan::{NIC, Plan};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
+use headway_transport::endpoint::Path;
 use headway_transport::first_window::FirstWindowSchedule;
-use headway_transport::promises::Promised;
-use headway_transport::{EndpointEvent, Message};
+use headway_transport::promises::{ByteBooks, Promised};
+use headway_transport::{EndpointEvent, InitialWindow, Message};
 use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -87,6 +88,8 @@ pub struct Record {
     acked: BTreeSet<u32>,
     /// The first window that a sender with default parameters may claim if it needs permissions.
     first_window: Option<u32>,
+    /// The widest window that it may come to have, where that is not its first.
+    widest: u32,
     /// What its data packets claim.
     claimed: Option<u32>,
     /// Data packets that left, except repetitions of packet 0: a sender may make those by itself.
@@ -104,6 +107,8 @@ pub struct Record {
     pulls: Pulls,
     /// Numbers of the credits that have reached the sender, and whether it may still use them.
     credits: BTreeMap<u32, bool>,
+    /// What is known of a message whose books are in bytes.
+    bytes: Bytes,
     /// What is known of a message that has subflows.
     subflows: Subflows,
 }
@@ -191,8 +196,60 @@ impl Pulls {
     }
 }
 
-/// A sender that is pulled by number may push this many packets, whatever its path holds. NDP §6.2
-const LEAST_PUSHED: u32 = 30;
+/// What a sender was permitted, and did, whose permissions are bytes: in pulls, which say how many bytes on the wire may
+/// leave in all beyond the first window; or, where it has heard of no pulls, a window, which what has arrived moves on. A packet
+/// may leave again when the sender has been told that it did not arrive, or when it has not been heard of for a round trip.
+#[derive(Debug, Default)]
+struct Bytes {
+    /// Bytes permitted in all, and taken.
+    permitted: u64,
+    taken: u64,
+    /// Packets that have arrived, as far as heard, and those that leave room because they did not or left again.
+    received: u64,
+    made_room: u64,
+    returned: BTreeSet<u32>,
+    departed: BTreeMap<u32, Time>,
+}
+
+impl Bytes {
+    /// The promise that this packet breaks, if any, of a sender that needs pulls, or has a window of so many packets at the
+    /// most.
+    fn departs(&mut self, now: Time, packet: &Packet, base_rtt: Time, window: Option<u32>) -> Option<Broken> {
+        let pulled = window.is_none();
+        let pushed = packet.flags.has(PacketFlags::UNSCHEDULED);
+        let again = packet.flags.has(PacketFlags::AGAIN);
+        let before = self.departed.insert(packet.index, now);
+        let permitted = !pulled || pushed || self.taken < self.permitted;
+        self.taken += if pulled && !pushed { packet.wire.into() } else { 0 };
+        let Some(before) = before else {
+            // Such senders take new packets in order.
+            let room = match window {
+                None if pushed => packet.count.into(),
+                None => u64::MAX,
+                Some(window) => u64::from(window.max(packet.count)) + self.received + self.made_room,
+            };
+            let fits = u64::from(packet.index) < room;
+            return (again || !permitted || !fits).then_some(Broken::Unauthorised);
+        };
+        self.made_room += 1;
+        let known = self.returned.remove(&packet.index);
+        let lost = now - before >= base_rtt;
+        (!again || !permitted || !(known || lost)).then_some(Broken::Overspent)
+    }
+
+    /// A packet reaches the sender.
+    fn heard(&mut self, packet: &Packet) {
+        match packet.kind {
+            PacketKind::Pull => self.permitted = self.permitted.max(packet.message_bytes),
+            PacketKind::Ack => self.received = self.received.max(packet.remaining.into()),
+            PacketKind::Nack | PacketKind::Header => {
+                self.made_room += 1;
+                self.returned.insert(packet.index);
+            }
+            _ => {}
+        }
+    }
+}
 
 /// What a transport's machines may do, as it declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,11 +264,23 @@ pub struct Expected {
     pub bursts: bool,
     /// Whether messages have subflows: `Promised::SUBFLOWS`.
     pub subflows: bool,
+    /// How permissions are counted, if in bytes: `Promised::BYTES`.
+    pub bytes: ByteBooks,
+    /// The widest first window: `Promised::WIDEST_WINDOW`.
+    pub widest_window: (u32, u32),
 }
 
 impl Default for Expected {
     fn default() -> Expected {
-        Expected { window_grows: false, grants_name: true, credits: false, bursts: true, subflows: false }
+        Expected {
+            window_grows: false,
+            grants_name: true,
+            credits: false,
+            bursts: true,
+            subflows: false,
+            bytes: ByteBooks::None,
+            widest_window: (1000, 0),
+        }
     }
 }
 
@@ -224,6 +293,8 @@ impl Expected {
             credits: T::CAPABILITIES.credits,
             bursts: T::FIRST_WINDOW,
             subflows: T::SUBFLOWS,
+            bytes: T::BYTES,
+            widest_window: T::WIDEST_WINDOW,
         }
     }
 }
@@ -239,7 +310,11 @@ pub struct Ledger {
     expected: Expected,
     /// Whether receivers pull by number.
     pulls: bool,
-    base_rtt: Time,
+    /// The path between any two hosts, and the time of a full packet on the wire.
+    path: Path,
+    slot: Time,
+    /// Whether machines have default parameters.
+    default: bool,
     /// Messages not yet completed and acknowledged.
     unfinished: usize,
 }
@@ -248,22 +323,33 @@ impl Ledger {
     /// Goes by what a transport declares.
     pub fn expect(&mut self, expected: Expected) {
         self.expected = expected;
+        let (thousandths, least) = expected.widest_window;
+        let product = u64::from(self.path.bdp_packets(NIC, &self.sizes)) * u64::from(thousandths);
+        let widest = (product.div_ceil(1000) as u32).max(least);
+        for record in self.records.values_mut() {
+            // A message that begins as one of several, or as a scenario says, may come to have what one alone has.
+            let alone = record.message.initial_window == InitialWindow::default();
+            record.widest = if alone { 0 } else { widest };
+            if !self.default {
+                record.widest = if alone { 0 } else { u32::MAX };
+                continue;
+            }
+            let (first, packets) = (record.message.initial_window, record.packets);
+            let schedule = FirstWindowSchedule::new(first, widest, packets, self.slot, Time::ZERO);
+            record.first_window = Some(schedule.window());
+        }
     }
 
     /// A ledger for the messages of `plan`.
     pub fn new(plan: &Plan, pulls: bool) -> Ledger {
         let sizes = Sizes::default();
         let path = plan.path();
-        let bdp = path.bdp_packets(NIC, &sizes).max(if pulls { LEAST_PUSHED } else { 0 });
         let default = plan.parameters.iter().all(|&choice| choice == 0);
-        let window = |m: &Message| {
-            let packets = sizes.packets(m.bytes) as u32;
-            FirstWindowSchedule::new(m.initial_window, bdp, packets, plan.slot(), Time::ZERO).window()
-        };
         let record = |message: Message| Record {
             message,
             packets: sizes.packets(message.bytes) as u32,
-            first_window: default.then(|| window(&message)),
+            first_window: None,
+            widest: 0,
             claimed: None,
             delivered: 0,
             completed: false,
@@ -280,22 +366,26 @@ impl Ledger {
             repeated_acks: 0,
             receiver_driven: false,
             pulls: Pulls::default(),
+            bytes: Bytes::default(),
             credits: BTreeMap::new(),
             subflows: Subflows::default(),
         };
         let opens = plan.opens();
         let unfinished = opens.len();
         let keyed = opens.into_iter().map(|(_, src, m)| ((HostId(src.into()), m.dst, m.id), record(m)));
-        let (hosts, base_rtt) = (plan.hosts.into(), path.base_rtt);
-        Ledger {
+        let mut ledger = Ledger {
             records: keyed.collect(),
             sizes,
-            hosts,
+            hosts: plan.hosts.into(),
             expected: Expected::default(),
             pulls,
-            base_rtt,
+            path,
+            slot: plan.slot(),
+            default,
             unfinished,
-        }
+        };
+        ledger.expect(Expected::default());
+        ledger
     }
 
     /// Messages that are not both completed and acknowledged.
@@ -350,8 +440,13 @@ impl Ledger {
         if self.expected.credits {
             return record.spends_credit(packet, self.expected.bursts).map_or(Ok(()), fail);
         }
+        if self.expected.bytes != ByteBooks::None {
+            let window = (self.expected.bytes == ByteBooks::Window).then_some(record.widest);
+            let broken = record.bytes.departs(now, packet, self.path.base_rtt, window);
+            return broken.map_or(Ok(()), fail);
+        }
         if self.pulls {
-            return record.pulls.departs(now, packet, self.base_rtt).map_or(Ok(()), fail);
+            return record.pulls.departs(now, packet, self.path.base_rtt).map_or(Ok(()), fail);
         }
         if self.expected.subflows {
             record.subflows.departs(packet);
@@ -371,8 +466,12 @@ impl Ledger {
 
     /// A packet reaches its destination.
     pub fn arrives(&mut self, packet: &Packet) {
-        let Some(record) = self.records.get_mut(&Self::key_of(packet)) else { return };
+        let key = Self::key_of(packet);
+        let Some(record) = self.records.get_mut(&key) else { return };
         let named = packet.index..packet.index.saturating_add(packet.count.max(1));
+        if self.expected.bytes != ByteBooks::None && packet.dst == key.0 {
+            return record.bytes.heard(packet);
+        }
         match packet.kind {
             PacketKind::Data => {
                 let new = record.arrived.insert(packet.index);

@@ -29,8 +29,9 @@ pub enum Mutable {
     Rate,
     /// Say what is left of a data packet whose payload it cuts off: see [`Packet::trim`].
     Cut,
-    /// Set [`PacketFlags::BOUNCED`] as it returns such a header to its sender.
-    Return,
+    /// Set [`PacketFlags::BOUNCED`] as it returns such a header to its sender, and [`PacketFlags::LAST_HOP`] in front of its
+    /// receiver.
+    Flags,
 }
 
 impl Mutable {
@@ -39,7 +40,7 @@ impl Mutable {
         match self {
             Mutable::Never => 0,
             Mutable::Rate | Mutable::Cut => 0xff,
-            Mutable::Return => PacketFlags::BOUNCED.0,
+            Mutable::Flags => PacketFlags::BOUNCED.with(PacketFlags::LAST_HOP).0,
         }
     }
 }

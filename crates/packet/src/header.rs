@@ -34,6 +34,7 @@ const FLAG_NAMES: &[(u64, &str)] = &[
     (4, "unscheduled"),
     (8, "pull"),
     (16, "bounced"),
+    (32, "last-hop"),
     (64, "rate"),
     (128, "call"),
 ];
@@ -47,7 +48,7 @@ wire_fields! {
     #[mutable(Cut)]
     kind: u8, "What the packet is";
     #[values(FLAG_NAMES)]
-    #[mutable(Return)]
+    #[mutable(Flags)]
     flags: u8, "One-bit facts";
     #[values(ECN_NAMES)]
     ecn: u8, "ECN code point, in the two low bits";

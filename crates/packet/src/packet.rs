@@ -145,6 +145,8 @@ impl PacketFlags {
     pub const PULL: PacketFlags = PacketFlags(8);
     /// A switch had no room for this header and sent it back to where it came from.
     pub const BOUNCED: PacketFlags = PacketFlags(16);
+    /// A switch cut this header's payload off at the port in front of its receiver.
+    pub const LAST_HOP: PacketFlags = PacketFlags(32);
     /// `token` is a rate in kilobits a second that ports may lower, and `remaining` its sender's round trip in
     /// nanoseconds, 0 when it knows none.
     pub const RATE: PacketFlags = PacketFlags(64);

@@ -49,9 +49,9 @@ const fn mutable_bits(ways: &[Mutable]) -> [u8; WIRE_HEADER] {
 }
 
 /// Bits of the header that a switch may change.
-pub const MUTABLE_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Rate, Mutable::Cut, Mutable::Return]);
+pub const MUTABLE_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Rate, Mutable::Cut, Mutable::Flags]);
 const RATE_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Rate]);
-const CUT_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Cut, Mutable::Return]);
+const CUT_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Cut, Mutable::Flags]);
 
 /// Bytes of header and session: what a seal covers of a packet beside its payload.
 pub const WIRE_FRONT: usize = WIRE_HEADER + SESSION_HEADER;

@@ -373,6 +373,8 @@ pub struct Capabilities {
     pub shared_clock: bool,
     /// Parameters that are not set follow from the traffic: [`Transport::tune`].
     pub tunes: bool,
+    /// They follow from the network, and [`Transport::tune`] is asked whatever the messages are.
+    pub network_wide: bool,
 }
 
 impl Capabilities {
@@ -384,6 +386,7 @@ impl Capabilities {
         multipath: false,
         shared_clock: false,
         tunes: false,
+        network_wide: false,
     };
 }
 

@@ -110,6 +110,19 @@ impl IndexWindow {
         self.words.get(word).is_some_and(|w| w & bit != 0)
     }
 
+    /// Whether each of the 64 indices from `from` on is in the set, a bit each, the lowest for the first.
+    pub fn bits(&self, from: u32) -> u64 {
+        if from < self.below {
+            let bits = (0..64).filter(|&i| from.checked_add(i).is_some_and(|index| self.contains(index)));
+            return bits.fold(0, |all, bit| all | 1 << bit);
+        }
+        let offset = from - (self.below & !63);
+        let word = |n: u32| self.words.get(n as usize).copied().unwrap_or(0);
+        let (first, shift) = (offset / 64, offset % 64);
+        let high = if shift == 0 { 0 } else { word(first + 1) << (64 - shift) };
+        word(first) >> shift | high
+    }
+
     /// How many indices are in the set.
     pub fn len(&self) -> u32 {
         self.len
@@ -199,6 +212,8 @@ mod tests {
                 for probe in [0, index, 63, 64, 65, 200, 400, 500] {
                     assert_eq!(set.contains(probe), plain.contains(&probe), "step {step}, {i}: {probe}");
                     let missing = (probe..).find(|p| !plain.contains(p));
+                    let bits: u64 = (0..64).map(|i| u64::from(plain.contains(&(probe + i))) << i).sum();
+                    assert_eq!(set.bits(probe), bits, "step {step}, {i}: 64 from {probe}");
                     assert_eq!(Some(set.next_missing(probe)), missing, "step {step}, {i}: from {probe}");
                 }
             }

@@ -8,6 +8,7 @@ pub mod amrt;
 mod arrived;
 pub mod dcpim;
 pub mod endpoint;
+pub mod eqds;
 pub mod expresspass;
 pub mod finished;
 pub mod first_window;
@@ -28,6 +29,7 @@ pub mod registry;
 pub mod rpo;
 pub mod shared;
 pub mod sird;
+pub mod spraying;
 pub mod states;
 pub mod subflows;
 pub mod tcp;
@@ -35,6 +37,7 @@ pub mod template;
 pub mod timers;
 pub mod turns;
 pub mod two_sided;
+pub mod uet;
 
 pub use endpoint::{
     Capabilities, CreditBound, CreditDemand, End, Endpoint, EndpointEvent, Gone, HostContext, Path,

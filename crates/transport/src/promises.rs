@@ -12,6 +12,20 @@ pub struct Promises {
     pub ramp: Time,
 }
 
+/// Permissions that are counted in bytes on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ByteBooks {
+    /// They are not.
+    #[default]
+    None,
+    /// Acknowledgements say in `remaining` how many packets have arrived, and no more than the first window is under way: it is
+    /// the widest.
+    Window,
+    /// Pulls say in `message_bytes` how many bytes are permitted in all beyond the first window. The packet that takes the last
+    /// of them may take more than there are.
+    Pulls,
+}
+
 /// What may be expected of a transport, where it is not what most do.
 pub trait Promised: Transport {
     /// Whether grants name the packets that they permit; otherwise the sender chooses.
@@ -23,6 +37,10 @@ pub trait Promised: Transport {
     /// Whether messages have subflows: data packets say theirs in `remaining`, and their number in it in `token`;
     /// acknowledgements are in two sequence spaces ([`headway_packet::Packet::put_subflow`]).
     const SUBFLOWS: bool = false;
+    /// How its permissions are counted, if in bytes.
+    const BYTES: ByteBooks = ByteBooks::None;
+    /// The widest first window over a path: thousandths of a bandwidth-delay product, and packets at least.
+    const WIDEST_WINDOW: (u32, u32) = (1000, 0);
 
     /// What it promises of a message of `packets` packets.
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {

@@ -111,6 +111,9 @@ transports! {
     "dcpim" => crate::dcpim::Dcpim,
     "sird" => crate::sird::Sird,
     "swift" => crate::tcp::Swift as Controlled,
+    "eqds" => crate::eqds::Eqds,
+    "uet-nscc" => crate::uet::UetNscc,
+    "uet-rccc" => crate::uet::UetRccc,
     "template" => crate::template::Template,
 }
 

@@ -24,6 +24,8 @@ __all__ = [
     "selective_drop",
     "strict_priority",
     "trimming",
+    "trimming_core_ecn",
+    "trimming_ecn",
 ]
 
 
@@ -380,3 +382,57 @@ def red_ecn(
         levels=levels,
     )
     return Discipline("disciplines.red_ecn", {"discipline": "red-ecn", **keys})
+
+
+def trimming_ecn(
+    *,
+    kmin: Bytes | None = None,
+    kmax: Bytes | None = None,
+    victim: Literal["coin", "arrival", "last"] | None = None,
+    headers_per_data: int | None = None,
+) -> Discipline:
+    """Full data queues trim packets to headers, served first; data is marked at random between two thresholds (Ultra
+    Ethernet 1.0).
+
+    kmin: Bytes of data that wait up to which nothing is marked; 0 = a fifth of the packets of the data queue. UET §0.3
+        (bytes, such as 1500 or "1 MB", from 0 to 2147483648; default: `0`)
+    kmax: Bytes beyond which everything is marked, `kmin` at least; 0 = four fifths of the packets of the data queue.
+        UET §0.3 (bytes, such as 1500 or "1 MB", from 0 to 2147483648; default: `0`)
+    victim: What is trimmed when the data queue is full. UET §0.3 (coin, arrival, last; default: `"coin"`)
+    headers_per_data: Headers served for each data packet while both wait; 0 = no bound. UET §0.3 (a whole number from 0
+        to 1000000; default: `0`)
+    """
+    keys = given(
+        kmin=kmin,
+        kmax=kmax,
+        victim=victim,
+        headers_per_data=headers_per_data,
+    )
+    return Discipline("disciplines.trimming_ecn", {"discipline": "trimming-ecn", **keys})
+
+
+def trimming_core_ecn(
+    *,
+    kmin: Bytes | None = None,
+    kmax: Bytes | None = None,
+    victim: Literal["coin", "arrival", "last"] | None = None,
+    headers_per_data: int | None = None,
+) -> Discipline:
+    """Full data queues trim packets to headers, served first; data is marked at random between two thresholds, at ports
+    between switches only (Ultra Ethernet 1.0).
+
+    kmin: Bytes of data that wait up to which nothing is marked; 0 = a fifth of the packets of the data queue. UET §0.3
+        (bytes, such as 1500 or "1 MB", from 0 to 2147483648; default: `0`)
+    kmax: Bytes beyond which everything is marked, `kmin` at least; 0 = four fifths of the packets of the data queue.
+        UET §0.3 (bytes, such as 1500 or "1 MB", from 0 to 2147483648; default: `0`)
+    victim: What is trimmed when the data queue is full. UET §0.3 (coin, arrival, last; default: `"coin"`)
+    headers_per_data: Headers served for each data packet while both wait; 0 = no bound. UET §0.3 (a whole number from 0
+        to 1000000; default: `0`)
+    """
+    keys = given(
+        kmin=kmin,
+        kmax=kmax,
+        victim=victim,
+        headers_per_data=headers_per_data,
+    )
+    return Discipline("disciplines.trimming_core_ecn", {"discipline": "trimming-core-ecn", **keys})

@@ -16,6 +16,7 @@ __all__ = [
     "d2tcp",
     "dcpim",
     "dctcp",
+    "eqds",
     "expresspass",
     "expresspass_aeolus",
     "homa",
@@ -36,6 +37,8 @@ __all__ = [
     "swift",
     "tcp",
     "template",
+    "uet_nscc",
+    "uet_rccc",
     "vegas",
 ]
 
@@ -2159,6 +2162,153 @@ def swift(
         retransmit_reset=retransmit_reset,
     )
     return Transport("transports.swift", {"name": "swift", **keys})
+
+
+def eqds(
+    *,
+    window: int | None = None,
+    pull: Bytes | None = None,
+    pull_rate: float | None = None,
+    spraying: Literal["oblivious", "bitmap", "reps", "mixed"] | None = None,
+    entropies: int | None = None,
+    rto: Duration | None = None,
+    rto_factor: float | None = None,
+    ack_bytes: Bytes | None = None,
+) -> Transport:
+    """A window pushed over all paths, switches trim, receivers pull in bytes and repair first (EQDS, NSDI 2022).
+
+    window: Packets that a message sends before it hears anything, and most that it may have credit for. EQDS §5 (a
+        whole number from 1 to 1000000; default: `64`)
+    pull: Bytes on the wire that one pull permits. EQDS §5 (bytes, such as 1500 or "1 MB", from 1024 to 16777216;
+        default: `4096`)
+    pull_rate: Rate of pulls in bytes on the wire, as a share of the rate of the receiver's link. EQDS §5 (a number from
+        0.05 to 1; default: `0.988`)
+    spraying: How packets are spread over the paths. EQDS §5 (oblivious, bitmap, reps, mixed; default: `"bitmap"`)
+    entropies: Entropies of a message where switches hash them; where paths have numbers, it has all paths. EQDS §5 (a
+        whole number from 1 to 65536; default: `64`)
+    rto: Time after which a packet that nothing was heard of is taken for lost; 0 = `rto_factor` says it. EQDS §5 (a
+        duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
+    rto_factor: The same in largest round trips of the path (a number from 0.5 to 1000; default: `2.0`)
+    ack_bytes: Bytes on the wire after whose arrival a receiver acknowledges without being asked; a sixteenth of the
+        window at most. EQDS §5 (bytes, such as 1500 or "1 MB", from 1 to 1073741824; default: `16384`)
+    """
+    keys = given(
+        window=window,
+        pull=pull,
+        pull_rate=pull_rate,
+        spraying=spraying,
+        entropies=entropies,
+        rto=rto,
+        rto_factor=rto_factor,
+        ack_bytes=ack_bytes,
+    )
+    return Transport("transports.eqds", {"name": "eqds", **keys})
+
+
+def uet_nscc(
+    *,
+    spraying: Literal["oblivious", "bitmap", "reps", "mixed"] | None = None,
+    entropies: int | None = None,
+    base_rtt: Duration | None = None,
+    rto: Duration | None = None,
+    rto_factor: float | None = None,
+    ack_bytes: Bytes | None = None,
+    target_delay: Duration | None = None,
+    target: float | None = None,
+    most: float | None = None,
+    quick_gate: int | None = None,
+    quick_adapt: bool | None = None,
+    base_rtt_on_nack: bool | None = None,
+) -> Transport:
+    """Packets sprayed over all paths; a window at the sender follows marks, delays and trimming (Ultra Ethernet 1.0,
+    NSCC).
+
+    spraying: How packets are spread over the paths. UET §4 (oblivious, bitmap, reps, mixed; default: `"mixed"`)
+    entropies: Entropies of a message where switches hash them; where paths have numbers, it has all paths. UET §4 (a
+        whole number from 1 to 65536; default: `64`)
+    base_rtt: Round trip of an empty path, that of the longest one; 0 = the network's, as far as it is known. UET §0.2
+        (a duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
+    rto: Time after which a packet that nothing was heard of is taken for lost; 0 = `rto_factor` says it. UET §2.6 (a
+        duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
+    rto_factor: The same in largest round trips of the path (a number from 0.5 to 1000; default: `1.25`)
+    ack_bytes: Bytes on the wire after whose arrival a receiver acknowledges without being asked; a sixteenth of the
+        largest window at most. UET §1.1 (bytes, such as 1500 or "1 MB", from 1 to 1073741824; default: `16384`)
+    target_delay: Queueing delay that the window aims at; 0 = as many base round trips as `target` says. NSCC §2.1 (a
+        duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
+    target: Queueing delay that the window aims at, in base round trips: 0.75 where switches trim, 1 where they do not.
+        NSCC §2.1 (a number from 0.01 to 100; default: `0.75`)
+    most: Largest window, in bandwidth-delay products. NSCC §2.1 (a number from 0.1 to 100; default: `1.5`)
+    quick_gate: Quick adapt acts if fewer bytes arrived in a period than the largest window divided by two to this
+        power. NSCC §2.5 (a whole number from 0 to 32; default: `3`)
+    quick_adapt: Whether the window is cut to what arrived in a period, after losses and long delays. NSCC §2.5 (true or
+        false; default: `true`)
+    base_rtt_on_nack: Whether the round trip of a trimmed header may be the base round trip: it skips the queues of
+        data, and takes less time on each link. NSCC §2.3 (true or false; default: `false`)
+    """
+    keys = given(
+        spraying=spraying,
+        entropies=entropies,
+        base_rtt=base_rtt,
+        rto=rto,
+        rto_factor=rto_factor,
+        ack_bytes=ack_bytes,
+        target_delay=target_delay,
+        target=target,
+        most=most,
+        quick_gate=quick_gate,
+        quick_adapt=quick_adapt,
+        base_rtt_on_nack=base_rtt_on_nack,
+    )
+    return Transport("transports.uet_nscc", {"name": "uet-nscc", **keys})
+
+
+def uet_rccc(
+    *,
+    spraying: Literal["oblivious", "bitmap", "reps", "mixed"] | None = None,
+    entropies: int | None = None,
+    base_rtt: Duration | None = None,
+    rto: Duration | None = None,
+    rto_factor: float | None = None,
+    ack_bytes: Bytes | None = None,
+    credit: float | None = None,
+    pull: Bytes | None = None,
+    pull_rate: float | None = None,
+    window: bool | None = None,
+) -> Transport:
+    """Packets sprayed over all paths; receivers give credit at the rate of their link (Ultra Ethernet 1.0, RCCC).
+
+    spraying: How packets are spread over the paths. UET §4 (oblivious, bitmap, reps, mixed; default: `"mixed"`)
+    entropies: Entropies of a message where switches hash them; where paths have numbers, it has all paths. UET §4 (a
+        whole number from 1 to 65536; default: `64`)
+    base_rtt: Round trip of an empty path, that of the longest one; 0 = the network's, as far as it is known. UET §0.2
+        (a duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
+    rto: Time after which a packet that nothing was heard of is taken for lost; 0 = `rto_factor` says it. UET §2.6 (a
+        duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
+    rto_factor: The same in largest round trips of the path (a number from 0.5 to 1000; default: `1.25`)
+    ack_bytes: Bytes on the wire after whose arrival a receiver acknowledges without being asked; a sixteenth of the
+        largest window at most. UET §1.1 (bytes, such as 1500 or "1 MB", from 1 to 1073741824; default: `16384`)
+    credit: Speculative credit of a message, and most credit that it may hold, in bandwidth-delay products. RCCC §3.1 (a
+        number from 0.1 to 100; default: `1.5`)
+    pull: Bytes on the wire that one pull permits at most. RCCC §3.2 (bytes, such as 1500 or "1 MB", from 4096 to
+        16777216; default: `16384`)
+    pull_rate: Rate of pulls in bytes on the wire, as a share of the rate of the receiver's link. RCCC §3.2 (a number
+        from 0.05 to 1; default: `0.99`)
+    window: Whether senders have a window as well, that of `uet-nscc` with its defaults. RCCC §3.3 (true or false;
+        default: `false`)
+    """
+    keys = given(
+        spraying=spraying,
+        entropies=entropies,
+        base_rtt=base_rtt,
+        rto=rto,
+        rto_factor=rto_factor,
+        ack_bytes=ack_bytes,
+        credit=credit,
+        pull=pull,
+        pull_rate=pull_rate,
+        window=window,
+    )
+    return Transport("transports.uet_rccc", {"name": "uet-rccc", **keys})
 
 
 def template(

@@ -56,7 +56,8 @@ fn subject(name: usize, lot: u64, buffer: Buffer) -> Subject {
     let chosen = specs.iter().zip(0u64..).filter(|(_, i)| lot >> (i % 60) & 1 == 1);
     let params = chosen.map(|(spec, i)| (spec.name.to_string(), within(spec, mix(lot ^ i)))).collect();
     let (sizes, round_trip) = (Sizes::default(), Some(Time::us(20)));
-    let context = PortContext { rate: Rate::gbps(10), sizes, buffer, seed: lot, round_trip, to_host: false };
+    let to_host = mix(lot) & 1 == 1;
+    let context = PortContext { rate: Rate::gbps(10), sizes, buffer, seed: lot, round_trip, to_host };
     Subject { info, params, context }
 }
 
@@ -229,6 +230,8 @@ impl Driver {
         }
         if declares(Rewrite::Trim) && was.is_data() && !is.is_data() {
             expected.trim(self.subject.context.sizes.control);
+            let in_front = self.subject.context.to_host && is.flags.has(PacketFlags::LAST_HOP);
+            expected.flags = expected.flags.with(PacketFlags::when(in_front, PacketFlags::LAST_HOP));
         }
         assert_eq!(*is, expected, "{} wrote what it does not declare", self.subject.info.name);
     }

@@ -23,9 +23,9 @@ pub(super) fn tune(
             continue;
         }
         let own = entries.iter().filter(|entry| usize::from(entry.common.transport) == position);
-        let counts_rounds =
-            registry::find(&transport.name).is_some_and(|found| found.capabilities.shared_clock);
-        let Some(traffic) = traffic(own, topology, fabric, counts_rounds) else { continue };
+        let whatever_sizes = registry::find(&transport.name)
+            .is_some_and(|found| found.capabilities.shared_clock || found.capabilities.network_wide);
+        let Some(traffic) = traffic(own, topology, fabric, whatever_sizes) else { continue };
         if let Some(Ok(params)) = registry::tuned(&transport.name, &transport.params, &traffic) {
             transport.params = params;
         }

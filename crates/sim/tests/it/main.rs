@@ -30,4 +30,5 @@ mod sird;
 mod stops;
 mod tap;
 mod tcp;
+mod uet;
 mod waiting;

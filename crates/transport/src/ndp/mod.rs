@@ -122,7 +122,9 @@ impl Transport for Ndp {
     }
 }
 
-impl Promised for Ndp {}
+impl Promised for Ndp {
+    const WIDEST_WINDOW: (u32, u32) = (1000, PAPER_WINDOW);
+}
 
 crate::timer_keys! {
     /// What a deadline is for.

@@ -222,7 +222,7 @@ fn table(part: Part) -> String {
             Mutable::Never => "",
             Mutable::Rate => "lower it where the flag `rate` is set",
             Mutable::Cut => "write it as it cuts the payload off",
-            Mutable::Return => "set `bounced` as it returns a header",
+            Mutable::Flags => "set `bounced` as it returns a header, and `last-hop` in front of its receiver",
         };
         let name = filter(&part, field);
         let _ = writeln!(out, "| {offset} | {bytes} | `{name}` | {}{values} | {may} |", field.doc);

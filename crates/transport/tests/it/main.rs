@@ -6,6 +6,8 @@ use headway_harness as harness;
 mod amrt_script;
 mod contract;
 mod dissector;
+#[path = "../../src/eqds/script.rs"]
+mod eqds_script;
 #[path = "../../src/expresspass/script.rs"]
 mod expresspass_script;
 #[path = "../../src/homa/script.rs"]
@@ -34,5 +36,7 @@ mod sird_script;
 mod tables;
 #[path = "../../src/tcp/script.rs"]
 mod tcp_script;
+#[path = "../../src/uet/script.rs"]
+mod uet_script;
 mod views;
 mod watch;

@@ -1,0 +1,335 @@
+//! Which entropy each packet of a message carries, and so which of several equal paths it takes.
+//!
+//! Switches that hash the entropy send packets of one message over many paths. A policy chooses the next entropy, and may learn
+//! from what came of those before: packets arrived, arrived marked, arrived without their payload, or did not arrive.
+//! Rules and numbers are those of the public simulator of Ultra Ethernet (uet-htsim); REPS is arXiv 2407.21625.
+
+use crate::endpoint::Path;
+use headway_primitives::mix;
+use headway_units::Time;
+use std::collections::VecDeque;
+
+headway_params::choice! {
+    /// How the packets of a message are spread over the paths.
+    pub enum Spraying {
+        /// All entropies in turn, whatever comes of them.
+        Oblivious = "oblivious",
+        /// All in turn, but for those that a penalty leaves out for a while.
+        Bitmap = "bitmap",
+        /// Those of packets that arrived unmarked, each once; others by lot.
+        Reps = "reps",
+        /// Those of packets that arrived unmarked, each once; others as `bitmap`.
+        Mixed = "mixed",
+    }
+}
+
+/// Entropies that a message uses where switches hash them, unless a parameter says otherwise.
+pub const USUAL_ENTROPIES: u64 = 64;
+
+/// What came of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It arrived, and no queue on its way was long.
+    Good,
+    /// It arrived with a mark.
+    Marked,
+    /// It arrived without its payload.
+    Trimmed,
+    /// Nothing was heard of it for too long.
+    Lost,
+}
+
+/// Turns that an entropy is left out for each fate, and at most.
+const MARKED_PENALTY: u8 = 1;
+const TRIMMED_PENALTY: u8 = 4;
+const MOST_PENALTY: u8 = 15;
+/// Entropies that REPS keeps, and draws by lot after a loss. REPS §3
+const RING: usize = 8;
+const EXPLORED: u32 = 16;
+
+/// A source of numbers that depends on nothing but its seed.
+#[derive(Clone, Debug)]
+struct Lots {
+    seed: u64,
+    draws: u64,
+}
+
+impl Lots {
+    /// A number below `end`.
+    fn draw(&mut self, end: u32) -> u32 {
+        self.draws += 1;
+        let random = mix(self.seed.wrapping_add(self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        ((u128::from(random) * u128::from(end)) >> 64) as u32
+    }
+}
+
+/// All numbers below `count` in turn: each once, then in another order.
+#[derive(Clone, Debug)]
+struct Walk {
+    count: u32,
+    /// The power of two that holds them all.
+    span: u32,
+    at: u32,
+    twist: u32,
+}
+
+impl Walk {
+    fn new(count: u32, lots: &mut Lots) -> Walk {
+        let span = count.next_power_of_two();
+        Walk { count, span, at: 0, twist: lots.draw(span) }
+    }
+
+    fn next(&mut self, lots: &mut Lots) -> u32 {
+        loop {
+            let number = self.at ^ self.twist;
+            self.at += 1;
+            if self.at == self.span {
+                (self.at, self.twist) = (0, lots.draw(self.span));
+            }
+            if number < self.count {
+                return number;
+            }
+        }
+    }
+}
+
+/// The last entropies that were good. REPS §3
+#[derive(Clone, Debug, Default)]
+struct Ring {
+    kept: [u32; RING],
+    /// How many there are, where the next one is written, and how many were not used since.
+    len: usize,
+    head: usize,
+    fresh: usize,
+    /// Where the next one is taken while nothing new is trusted.
+    frozen_at: usize,
+    /// Until when that is; [`Time::ZERO`] = it is not.
+    frozen: Time,
+    /// Entropies still to be drawn by lot.
+    explore: u32,
+}
+
+impl Ring {
+    fn add(&mut self, entropy: u32) {
+        self.kept[self.head] = entropy;
+        self.head = (self.head + 1) % RING;
+        self.len = (self.len + 1).min(RING);
+        self.fresh = (self.fresh + 1).min(RING);
+    }
+
+    fn next(&mut self) -> Option<u32> {
+        if self.explore > 0 {
+            self.explore -= 1;
+            return None;
+        }
+        if self.frozen > Time::ZERO && self.len > 0 {
+            let entropy = self.kept[self.frozen_at % self.len];
+            self.frozen_at = (self.frozen_at + 1) % self.len;
+            self.fresh = self.fresh.saturating_sub(1);
+            return Some(entropy);
+        }
+        let oldest = (self.head + RING - self.fresh) % RING;
+        (self.fresh > 0).then(|| {
+            self.fresh -= 1;
+            self.kept[oldest]
+        })
+    }
+
+    fn hear(&mut self, now: Time, entropy: u32, fate: Fate, freeze: Time) {
+        if fate == Fate::Lost && self.frozen == Time::ZERO && self.explore == 0 {
+            self.frozen = now.saturating_add(freeze);
+        }
+        if self.frozen > Time::ZERO && now > self.frozen {
+            *self = Ring { explore: EXPLORED, ..Ring::default() };
+        }
+        if fate == Fate::Good {
+            self.add(entropy);
+        }
+    }
+}
+
+/// The entropies of one message in one direction.
+#[derive(Clone, Debug)]
+pub struct Entropies {
+    policy: Spraying,
+    /// Entropy of number 0, and how many there are.
+    base: u32,
+    count: u32,
+    lots: Lots,
+    walk: Walk,
+    /// Turns that each is left out, where anybody counts.
+    penalties: Vec<u8>,
+    good: VecDeque<u32>,
+    ring: Ring,
+    /// How long REPS trusts nothing new after a loss.
+    freeze: Time,
+}
+
+impl Entropies {
+    /// Those of a message with this entropy of its own over `path`: `count` of them where switches hash, or one for each path
+    /// where paths have numbers. Random choices depend on `seed`.
+    pub fn new(
+        policy: Spraying,
+        count: u64,
+        (path, freeze): (&Path, Time),
+        entropy: u32,
+        seed: u64,
+    ) -> Entropies {
+        let (base, count) = match path.paths {
+            0 => (entropy, u32::try_from(count).unwrap_or(u32::MAX).max(1)),
+            paths => (0, paths),
+        };
+        let mut lots = Lots { seed: mix(seed ^ u64::from(entropy)), draws: 0 };
+        let walk = Walk::new(count, &mut lots);
+        let counted = matches!(policy, Spraying::Bitmap | Spraying::Mixed);
+        let penalties = if counted { vec![0; count as usize] } else { Vec::new() };
+        let (good, ring) = (VecDeque::new(), Ring::default());
+        Entropies { policy, base, count, lots, walk, penalties, good, ring, freeze }
+    }
+
+    /// The entropy of the next packet.
+    pub fn next_entropy(&mut self) -> u32 {
+        let number = match self.policy {
+            Spraying::Oblivious => self.walk.next(&mut self.lots),
+            Spraying::Bitmap => self.unpunished(),
+            Spraying::Mixed => match self.good.pop_front() {
+                Some(number) => number,
+                None => self.unpunished(),
+            },
+            Spraying::Reps => match self.ring.next() {
+                Some(number) => number,
+                None => self.lots.draw(self.count),
+            },
+        };
+        self.base.wrapping_add(number)
+    }
+
+    /// The next of the walk without a penalty. Only the first one that is passed over has less of it then. After a whole
+    /// cycle any will do.
+    fn unpunished(&mut self) -> u32 {
+        let mut number = self.walk.next(&mut self.lots);
+        for passed in 0..=self.count {
+            let Some(penalty) = self.penalties.get_mut(number as usize).filter(|penalty| **penalty > 0)
+            else {
+                break;
+            };
+            if passed == 0 {
+                *penalty -= 1;
+            }
+            number = self.walk.next(&mut self.lots);
+        }
+        number
+    }
+
+    /// A packet with this entropy came to this end.
+    pub fn hear(&mut self, now: Time, entropy: u32, fate: Fate) {
+        let number = entropy.wrapping_sub(self.base);
+        if number >= self.count {
+            return;
+        }
+        if let Some(penalty) = self.penalties.get_mut(number as usize) {
+            let more = match fate {
+                Fate::Good => 0,
+                Fate::Marked => MARKED_PENALTY,
+                Fate::Trimmed => TRIMMED_PENALTY,
+                Fate::Lost => MOST_PENALTY,
+            };
+            *penalty = (*penalty + more).min(MOST_PENALTY);
+        }
+        match self.policy {
+            Spraying::Mixed if fate == Fate::Good => self.good.push_back(number),
+            Spraying::Reps => self.ring.hear(now, number, fate, self.freeze),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::Rate;
+
+    const FREEZE: Time = Time::us(10);
+
+    fn path(paths: u32) -> Path {
+        let (base_rtt, max_rtt) = (Time::us(1), Time::us(2));
+        Path { base_rtt, max_rtt, bottleneck: Rate::gbps(10), paths, hops: 1 }
+    }
+
+    fn entropies(policy: Spraying, count: u64) -> Entropies {
+        Entropies::new(policy, count, (&path(0), FREEZE), 1000, 5)
+    }
+
+    fn take(entropies: &mut Entropies, n: usize) -> Vec<u32> {
+        (0..n).map(|_| entropies.next_entropy() - 1000).collect()
+    }
+
+    #[test]
+    fn a_walk_has_every_entropy_once_a_cycle_and_cycles_differ() {
+        for count in [1, 5, 64] {
+            let mut walk = entropies(Spraying::Oblivious, count);
+            let cycles: Vec<_> = (0..6).map(|_| take(&mut walk, count as usize)).collect();
+            for cycle in &cycles {
+                let mut sorted = cycle.clone();
+                sorted.sort_unstable();
+                assert_eq!(sorted, (0..count as u32).collect::<Vec<_>>());
+            }
+            assert!(count < 64 || cycles.windows(2).any(|pair| pair[0] != pair[1]));
+        }
+        let mut numbered = Entropies::new(Spraying::Oblivious, 64, (&path(3), FREEZE), 1000, 5);
+        let mut all: Vec<_> = (0..3).map(|_| numbered.next_entropy()).collect();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2], "paths that have numbers are named by them");
+    }
+
+    #[test]
+    fn a_penalty_leaves_an_entropy_out_for_as_many_turns() {
+        for (fate, turns) in [(Fate::Good, 0), (Fate::Marked, 1), (Fate::Trimmed, 4), (Fate::Lost, 15)] {
+            let mut bitmap = entropies(Spraying::Bitmap, 8);
+            bitmap.hear(Time::ZERO, 1003, fate);
+            let until = take(&mut bitmap, 400).iter().position(|&number| number == 3).expect("it is back");
+            assert!((7 * turns..=8 * turns + 8).contains(&until), "{fate:?}: after {until}");
+        }
+        let mut all = entropies(Spraying::Bitmap, 4);
+        (1000..1004).for_each(|entropy| all.hear(Time::ZERO, entropy, Fate::Lost));
+        assert_eq!(take(&mut all, 9).len(), 9, "all are left out, and one is taken");
+    }
+
+    #[test]
+    fn good_entropies_are_used_again_once_each() {
+        let mut mixed = entropies(Spraying::Mixed, 64);
+        let mut reps = entropies(Spraying::Reps, 64);
+        for policy in [&mut mixed, &mut reps] {
+            [7, 9, 11].iter().for_each(|n| policy.hear(Time::ZERO, 1000 + n, Fate::Good));
+            policy.hear(Time::ZERO, 1012, Fate::Marked);
+            assert_eq!(take(policy, 3), [7, 9, 11]);
+        }
+        // A ring of eight: what is overwritten is lost.
+        (0..10).for_each(|n| reps.hear(Time::ZERO, 1000 + n, Fate::Good));
+        assert_eq!(take(&mut reps, 8), [2, 3, 4, 5, 6, 7, 8, 9]);
+        (0..10).for_each(|n| mixed.hear(Time::ZERO, 1000 + n, Fate::Good));
+        assert_eq!(take(&mut mixed, 10), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    }
+
+    #[test]
+    fn reps_goes_on_with_what_was_good_after_a_loss_and_then_looks_around() {
+        let mut reps = entropies(Spraying::Reps, 1 << 20);
+        [7, 9].iter().for_each(|n| reps.hear(Time::ZERO, 1000 + n, Fate::Good));
+        reps.hear(Time::us(1), 1040, Fate::Lost);
+        assert_eq!(take(&mut reps, 5), [7, 9, 7, 9, 7], "again and again");
+        reps.hear(Time::us(5), 1011, Fate::Good);
+        assert!(take(&mut reps, 3).contains(&11), "what is good still counts");
+        reps.hear(Time::us(12), 1013, Fate::Good);
+        let lots = take(&mut reps, 16);
+        assert!(lots.iter().all(|n| ![7, 9, 11, 13].contains(n)), "{lots:?} are drawn from a million");
+        assert_eq!(take(&mut reps, 1), [13]);
+    }
+
+    #[test]
+    fn an_entropy_of_somebody_else_says_nothing() {
+        let mut mixed = entropies(Spraying::Mixed, 4);
+        mixed.hear(Time::ZERO, 17, Fate::Good);
+        mixed.hear(Time::ZERO, 1004, Fate::Lost);
+        assert!(mixed.good.is_empty() && mixed.penalties == [0; 4]);
+    }
+}

@@ -1,0 +1,480 @@
+//! A message at its sender: where its packets are, what may leave, and what the answers say.
+
+use super::control::nscc::{Scale, Window};
+use super::control::rccc::Credit;
+use super::packets::{Ack, Data, Rts};
+use super::{LAST_HOP, Shared, TimerKey};
+use crate::endpoint::HostContext;
+use crate::first_window::FirstWindowSchedule;
+use crate::message::Message;
+use crate::spraying::{Entropies, Fate};
+use headway_packet::{Ecn, Packet, PacketFlags, PacketKind, TypedView};
+use headway_units::Time;
+use std::collections::{BTreeSet, VecDeque};
+
+crate::state_machine! {
+    /// A message at its sender.
+    "sender message" pub(crate) enum SenderState on SenderEvent {
+        Speculating { Answer => Told, Bounce => Speculating, Timeout => Speculating, Finished => Done }
+        Told { Answer => Told, Bounce => Told, Timeout => Told, Finished => Done }
+        Done {}
+    }
+    events { Answer, Bounce, Timeout, Finished }
+}
+
+/// Where a packet is that has been sent at least once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Under way: nothing was heard of it.
+    Away,
+    /// Waits to be sent again.
+    Again,
+    /// At the receiver.
+    There,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    sent: Time,
+    entropy: u32,
+    place: Place,
+    /// How often it was sent.
+    sends: u8,
+}
+
+/// Doublings of the time-out at most, while nothing at all is heard.
+pub(super) const MAX_BACKOFF: u32 = 5;
+/// Time-outs without any word after which a sender without credit asks again.
+pub(super) const STALLED_TIMEOUTS: u64 = 4;
+
+/// What a message begins with.
+pub(super) struct Start {
+    pub(super) packets: u32,
+    pub(super) schedule: FirstWindowSchedule,
+    pub(super) window: Option<Window>,
+    pub(super) credit: Option<Credit>,
+    pub(super) entropies: Entropies,
+    /// Time after which a packet is taken for lost, and the network's base round trip.
+    pub(super) timeout: Time,
+    pub(super) base_rtt: Time,
+    /// Whether what is to be sent again is asked for in targets, and not counted by the receiver.
+    pub(super) asks_again: bool,
+}
+
+/// A message being sent.
+pub(super) struct Outgoing {
+    pub(super) message: Message,
+    packets: u32,
+    /// Packets that its application has: all, or those of the first window.
+    limit: u32,
+    /// Packets of the first window, and those whose time has come.
+    first: u32,
+    pub(super) released: u32,
+    pub(super) schedule: FirstWindowSchedule,
+    pub(super) state: SenderState,
+    /// Packets below have arrived; `slots` are those from here to `next`, which has not been sent.
+    base: u32,
+    next: u32,
+    slots: VecDeque<Slot>,
+    again: BTreeSet<u32>,
+    again_bytes: i64,
+    asks_again: bool,
+    /// In order of departure; entries that no longer match their slot mean nothing.
+    flight: VecDeque<(Time, u32)>,
+    /// Bytes under way: what was sent, less what the receiver says that it has and what was given up.
+    in_flight: i64,
+    received: u32,
+    /// Bytes of a full packet on the wire, and of the last one.
+    full: i64,
+    last: i64,
+    pub(super) window: Option<Window>,
+    pub(super) credit: Option<Credit>,
+    entropies: Entropies,
+    timeout: Time,
+    base_rtt: Time,
+    backoff: u32,
+    /// Since when the time-out is doubled once more; packets that left before do not wait for that.
+    backed_off: Time,
+    /// Last word of the receiver, or request; and the last request.
+    active: Time,
+    requested: Option<Time>,
+    /// The one deadline in force; others of this message are left over and mean nothing.
+    lost_at: Option<Time>,
+    /// In the ring of messages that have something to send.
+    pub(super) in_turns: bool,
+}
+
+impl Outgoing {
+    pub(super) fn new(context: &HostContext, message: &Message, start: Start, now: Time) -> Outgoing {
+        let Start { packets, schedule, window, credit, entropies, timeout, base_rtt, asks_again } = start;
+        let sizes = &context.sizes;
+        let last = sizes.data_wire(sizes.payload_of(message.bytes, u64::from(packets) - 1));
+        Outgoing {
+            message: *message,
+            packets,
+            limit: if message.responsive { packets } else { schedule.window() },
+            first: schedule.window(),
+            released: 0,
+            schedule,
+            state: SenderState::Speculating,
+            base: 0,
+            next: 0,
+            slots: VecDeque::new(),
+            again: BTreeSet::new(),
+            again_bytes: 0,
+            asks_again,
+            flight: VecDeque::new(),
+            in_flight: 0,
+            received: 0,
+            full: sizes.full_wire().into(),
+            last: last.into(),
+            window,
+            credit,
+            entropies,
+            timeout,
+            base_rtt,
+            backoff: 0,
+            backed_off: Time::ZERO,
+            active: now,
+            requested: None,
+            lost_at: None,
+            in_turns: false,
+        }
+    }
+
+    /// Bytes of a packet on the wire.
+    fn wire(&self, index: u32) -> i64 {
+        if index + 1 == self.packets { self.last } else { self.full }
+    }
+
+    /// Bytes of the packets from `index` to the end of what the application has.
+    fn bytes_from(&self, index: u32) -> i64 {
+        match self.limit.checked_sub(index) {
+            None | Some(0) => 0,
+            Some(left) => i64::from(left - 1) * self.full + self.wire(self.limit - 1),
+        }
+    }
+
+    /// Packets under way, as bytes say.
+    pub(super) fn away(&self) -> f64 {
+        self.in_flight.max(0) as f64 / self.full as f64
+    }
+
+    /// Packets that the window holds.
+    pub(super) fn window_packets(&self) -> Option<f64> {
+        self.window.as_ref().map(|window| window.bytes() as f64 / self.full as f64)
+    }
+
+    /// Packets that credit permits.
+    pub(super) fn permitted(&self) -> Option<f64> {
+        self.credit.as_ref().map(|credit| credit.bytes().max(0) as f64 / self.full as f64)
+    }
+
+    /// Whether the receiver has all of it.
+    pub(super) fn is_done(&self) -> bool {
+        self.base == self.packets
+    }
+
+    #[inline]
+    fn slot(&mut self, index: u32) -> Option<&mut Slot> {
+        self.slots.get_mut(index.checked_sub(self.base)? as usize)
+    }
+
+    /// The packet that is next, if there is one: what is sent again comes first.
+    fn candidate(&self) -> Option<u32> {
+        if let Some(&index) = self.again.first() {
+            return Some(index);
+        }
+        let begun = self.next >= self.first || self.next < self.released;
+        (begun && self.next < self.limit).then_some(self.next)
+    }
+
+    /// Whether credit is wanting, of a message that needs some.
+    fn is_without_credit(&self) -> bool {
+        self.credit.as_ref().is_some_and(|credit| credit.bytes() <= 0)
+    }
+
+    /// The packet that may leave now. UET §1
+    #[inline]
+    fn pick(&self) -> Option<u32> {
+        let index = self.candidate()?;
+        let needs = self.in_flight.max(0) + self.wire(index);
+        let fits = self.window.as_ref().is_none_or(|window| window.bytes() >= needs);
+        (fits && !self.is_without_credit()).then_some(index)
+    }
+
+    /// Whether there is a packet that may leave.
+    #[inline]
+    pub(super) fn is_ready(&self) -> bool {
+        self.pick().is_some()
+    }
+
+    /// The next packet leaves, of one of `waiting` other messages that wait for the wire.
+    pub(super) fn depart(&mut self, context: &HostContext, now: Time, waiting: usize) -> Option<Packet> {
+        let index = self.pick()?;
+        let size = self.wire(index);
+        let again = self.again.remove(&index);
+        let entropy = self.entropies.next_entropy();
+        let slot = Slot { sent: now, entropy, place: Place::Away, sends: 1 };
+        match self.slot(index) {
+            Some(there) => *there = Slot { sends: there.sends.saturating_add(1), ..slot },
+            None => {
+                self.slots.push_back(slot);
+                self.next = index + 1;
+            }
+        }
+        if again {
+            self.again_bytes -= size;
+        }
+        self.in_flight += size;
+        self.oldest();
+        self.flight.push_back((now, index));
+        if let Some(credit) = &mut self.credit {
+            credit.spend(size);
+        }
+        let speculative = self.credit.is_some() && self.state == SenderState::Speculating;
+        let target = self.target(waiting);
+        // UET §1: where the sender can go on only with an answer, it asks for one.
+        let closed = self.window.as_ref().is_some_and(|window| self.in_flight + size >= window.bytes());
+        let ask = again || self.next == self.limit || self.is_without_credit() || closed;
+        let packet = context.data_packet(&self.message, index, self.first);
+        let mut packet = Data { ask: ask.into(), target, ..Data::read(&packet) }.on(packet);
+        (packet.entropy, packet.ecn) = (entropy, Ecn::Ect);
+        packet.flags = PacketFlags::when(speculative, PacketFlags::UNSCHEDULED)
+            .with(PacketFlags::when(again, PacketFlags::AGAIN));
+        Some(packet)
+    }
+
+    /// Credit wanted in all. RCCC §3.1
+    fn target(&self, waiting: usize) -> u32 {
+        let Some(credit) = &self.credit else { return 0 };
+        let mut backlog = self.bytes_from(self.next);
+        if self.asks_again {
+            backlog += self.again_bytes;
+        }
+        if let Some(window) = &self.window {
+            backlog = backlog.min(window.bytes() + self.full);
+        }
+        credit.target(backlog, (self.state == SenderState::Speculating, self.full), waiting)
+    }
+
+    /// Asks for credit, if it has not done so within a round trip. RCCC §2.6
+    pub(super) fn request(&mut self, shared: &mut Shared, now: Time) {
+        if self.requested.is_some_and(|at| now.saturating_sub(at) < self.base_rtt) {
+            return;
+        }
+        (self.requested, self.active) = (Some(now), now);
+        let message = &self.message;
+        let rts = Rts {
+            again: self.again.len() as u32,
+            window: self.first,
+            message_bytes: message.bytes,
+            target: self.target(1),
+        };
+        let (peer, id, tag) = (message.dst, message.id, message.tag);
+        let entropy = self.entropies.next_entropy();
+        shared.control.push_back(shared.control_view(rts, peer, id, tag, entropy));
+    }
+
+    /// Takes a packet out of the place where it is: the receiver has it.
+    fn reached(&mut self, index: u32, place: Place) {
+        if place == Place::Again && self.again.remove(&index) {
+            let size = self.wire(index);
+            // It was taken out of what is under way when it was given up, and what the receiver says counts it.
+            self.in_flight += size;
+            self.again_bytes -= size;
+        }
+    }
+
+    /// A packet is to be sent again: it was trimmed, returned or lost.
+    fn repeat(&mut self, index: u32) {
+        let size = self.wire(index);
+        if let Some(slot) = self.slot(index) {
+            slot.place = Place::Again;
+        }
+        self.in_flight -= size;
+        self.again_bytes += size;
+        self.again.insert(index);
+    }
+
+    /// The receiver, or the network, has said something.
+    pub(super) fn heard(&mut self, now: Time) {
+        self.active = now;
+    }
+
+    /// The receiver has answered: speculation is over. RCCC §3.1
+    pub(super) fn answered(&mut self, event: SenderEvent) {
+        if event == SenderEvent::Answer && self.state == SenderState::Speculating {
+            self.credit.iter_mut().for_each(Credit::stop_speculating);
+        }
+        self.state.step(event);
+    }
+
+    /// Packets have arrived. UET §1.3
+    pub(super) fn acked(&mut self, scale: Option<&Scale>, now: Time, packet: &Packet) -> Option<Time> {
+        let Ack { index, arrived, bitmap, from, received } = Ack::read(packet);
+        let (marked, again) = (packet.flags.has(PacketFlags::ECE), packet.flags.has(PacketFlags::AGAIN));
+        let more = received.min(self.packets).saturating_sub(self.received);
+        let newly = i64::from(more) * self.full;
+        self.received += more;
+        self.in_flight -= newly;
+        let sent = self.slot(index).filter(|slot| slot.place == Place::Away);
+        let sample = sent.filter(|slot| slot.sends == if again { 2 } else { 1 }).map(|slot| now - slot.sent);
+        while self.base < arrived {
+            let Some(slot) = self.slots.pop_front() else { break };
+            self.reached(self.base, slot.place);
+            self.base += 1;
+        }
+        let mut bits = bitmap;
+        while bits != 0 {
+            let index = arrived.saturating_add(from).saturating_add(bits.trailing_zeros());
+            bits &= bits - 1;
+            let Some(slot) = self.slot(index) else { continue };
+            let place = std::mem::replace(&mut slot.place, Place::There);
+            self.reached(index, place);
+        }
+        while self.slots.front().is_some_and(|slot| slot.place == Place::There) {
+            self.slots.pop_front();
+            self.base += 1;
+        }
+        self.entropies.hear(now, packet.entropy, if marked { Fate::Marked } else { Fate::Good });
+        if let (Some(window), Some(scale)) = (&mut self.window, scale) {
+            window.acked(scale, now, (marked, sample), newly, self.in_flight.max(0));
+        }
+        sample
+    }
+
+    /// A packet arrived without its payload. UET §2.4
+    pub(super) fn nacked(&mut self, scale: Option<&Scale>, now: Time, packet: &Packet) {
+        let index = Ack::read(packet).index;
+        let Some(&mut slot) = self.slot(index).filter(|slot| slot.place == Place::Away) else { return };
+        let last_hop = packet.flags.has(LAST_HOP);
+        let size = self.wire(index);
+        let guarded = last_hop && self.credit.is_some();
+        if let (Some(window), Some(scale)) = (&mut self.window, scale) {
+            let sample = Some(now - slot.sent);
+            window.trimmed(scale, now, (sample, guarded), size, self.in_flight.max(0));
+        }
+        self.repeat(index);
+        // No path is to blame for what its receiver's own link does.
+        let fate = match (last_hop, packet.flags.has(PacketFlags::ECE)) {
+            (false, _) => Fate::Trimmed,
+            (true, true) => Fate::Marked,
+            (true, false) => Fate::Good,
+        };
+        self.entropies.hear(now, packet.entropy, fate);
+    }
+
+    /// A switch had no room for a header, and returns it.
+    pub(super) fn bounced(&mut self, now: Time, packet: &Packet) {
+        let index = Data::read(packet).index;
+        if self.slot(index).is_some_and(|slot| slot.place == Place::Away) {
+            self.repeat(index);
+            self.entropies.hear(now, packet.entropy, Fate::Trimmed);
+        }
+    }
+
+    /// Gives up the packets of which nothing was heard for too long, and answers whether there are any. UET §2.6
+    pub(super) fn overdue(&mut self, scale: Option<&Scale>, now: Time) -> bool {
+        let waited = !self.again.is_empty();
+        let mut lost = false;
+        while let Some((sent, index)) = self.oldest().filter(|(sent, _)| self.due(*sent) <= now) {
+            self.flight.pop_front();
+            // The rest of a window that is lost as a whole does not wait any longer than its first packet.
+            if sent >= self.backed_off {
+                self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
+                self.backed_off = now;
+            }
+            let Some(&mut slot) = self.slot(index) else { continue };
+            self.entropies.hear(now, slot.entropy, Fate::Lost);
+            let size = self.wire(index);
+            self.repeat(index);
+            if let (Some(window), Some(scale)) = (&mut self.window, scale) {
+                window.lost(scale, size);
+            }
+            lost = true;
+        }
+        if lost {
+            self.state.step(SenderEvent::Timeout);
+            // What waited already has not been answered either: the speculative credit did not get through.
+            if waited {
+                self.credit.iter_mut().for_each(Credit::stop_speculating);
+            }
+        }
+        lost
+    }
+
+    /// Whether a request would help: something is to be sent, and no credit is there for it.
+    pub(super) fn wants_credit(&self) -> bool {
+        self.is_without_credit() && self.candidate().is_some()
+    }
+
+    /// Departure and index of the packet that has been under way for longest.
+    #[inline]
+    fn oldest(&mut self) -> Option<(Time, u32)> {
+        while let Some(&(sent, index)) = self.flight.front() {
+            if self.slot(index).is_some_and(|slot| slot.place == Place::Away && slot.sent == sent) {
+                return Some((sent, index));
+            }
+            self.flight.pop_front();
+        }
+        None
+    }
+
+    /// When a packet is taken for lost that left at `sent`: later, if it did so after others were taken for lost.
+    fn due(&self, sent: Time) -> Time {
+        let doublings = if sent < self.backed_off { self.backoff.saturating_sub(1) } else { self.backoff };
+        sent.saturating_add(self.timeout.saturating_mul(1 << doublings))
+    }
+
+    /// When a message that has no credit, and nothing under way, has heard nothing for too long.
+    pub(super) fn stalled(&self) -> Option<Time> {
+        let wait = self.timeout.saturating_mul(STALLED_TIMEOUTS << self.backoff);
+        self.wants_credit().then(|| self.active.saturating_add(wait))
+    }
+
+    /// It has asked in vain.
+    pub(super) fn back_off(&mut self) {
+        self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
+    }
+
+    /// Something was heard: the time-out is not doubled any more. Whether it was.
+    pub(super) fn calm(&mut self) -> bool {
+        self.backed_off = Time::ZERO;
+        std::mem::take(&mut self.backoff) > 0
+    }
+
+    /// Whether no deadline is in force.
+    pub(super) fn is_unwatched(&self) -> bool {
+        self.lost_at.is_none()
+    }
+
+    /// A deadline has come: whether it is the one in force.
+    pub(super) fn expires(&mut self, now: Time) -> bool {
+        let due = self.lost_at.is_some_and(|at| now >= at);
+        if due {
+            self.lost_at = None;
+        }
+        due
+    }
+
+    /// Arms the deadline of the oldest packet under way, or of a message that waits for credit, unless one that is as early
+    /// is in force.
+    pub(super) fn watch(&mut self, shared: &mut Shared, now: Time) {
+        let lost = self.oldest().map(|(sent, _)| self.due(sent));
+        let Some(due) = lost.or_else(|| self.stalled()).map(|due| due.max(now)) else { return };
+        if self.lost_at.is_none_or(|at| due < at) {
+            shared.timers.arm(due, TimerKey::Lost(self.message.dst, self.message.id));
+            self.lost_at = Some(due);
+        }
+    }
+}
+
+/// Whether a packet is one of a message's sender.
+#[inline]
+pub(super) fn is_of_sender(packet: &Packet) -> bool {
+    match packet.kind {
+        PacketKind::Header => !packet.flags.has(PacketFlags::BOUNCED),
+        kind => matches!(kind, PacketKind::Data | PacketKind::Rts),
+    }
+}
