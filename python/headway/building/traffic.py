@@ -27,6 +27,7 @@ __all__ = [
     "poisson",
     "reduce_scatter",
     "rpc",
+    "trace",
 ]
 
 
@@ -1352,3 +1353,108 @@ def external(
         initial_window=initial_window,
     )
     return Traffic("external", {"kind": "external", **keys})
+
+
+def trace(
+    *,
+    path: PathLike,
+    format: Literal["cm", "goal", "chakra", "simai"] | None = None,
+    ranks: Hosts | None = None,
+    placement: Literal["packed", "scattered", "rails"] | None = None,
+    first: int | None = None,
+    start: Duration | None = None,
+    start_unit: Literal["ps", "us"] | None = None,
+    failures: Literal["refused", "elsewhere"] | None = None,
+    overhead: Duration | None = None,
+    byte_overhead: Duration | None = None,
+    eager: Bytes | None = None,
+    allreduce: Literal["ring", "double-binary-tree", "halving-doubling"] | None = None,
+    operations_per_second: float | None = None,
+    class_: int | None = None,
+    deadline: Duration | None = None,
+    mean_deadline: Duration | None = None,
+    least_deadline: Duration | None = None,
+    jitter: Duration | None = None,
+    share: Value | None = None,
+    clump: int | None = None,
+    stop: Duration | None = None,
+    transport: str | Mapping[str, Value] | Transport | None = None,
+    stack: Literal["headway", "kernel"] | None = None,
+    congestion: str | Mapping[str, Value] | None = None,
+    mptcp: bool | None = None,
+    ecn: bool | None = None,
+    initial_window: int | None = None,
+) -> Traffic:
+    """A program of ranks from a file: a connection matrix of htsim with triggers (.cm), a GOAL schedule as text or
+    binary (.goal, .bin), a Chakra execution trace with a file for each rank (.0.et), or a workload of SimAI (.txt).
+
+    path: of the file, or of that of any rank, relative to the scenario, perhaps compressed (.gz) (path)
+    format: what kind of file it is (`cm`, `goal`, `chakra`, `simai`; default: by the file)
+    ranks: the hosts of the job, rank by rank; a count means hosts in the order of `placement` (list of hosts, or count;
+        default: all hosts)
+    placement: order of hosts: by number, at random (one order for all jobs of a run), or one of each rack in turn
+        (`packed`, `scattered`, `rails`; default: `packed`)
+    first: position in that order of the host that is rank 0: jobs with other positions share no host (whole number;
+        default: `0`)
+    start: when it begins (duration; default: `"0 s"`)
+    start_unit: what start times of a matrix count (`ps`, `us`; default: `ps`)
+    failures: a matrix with failed links is refused, or a `[[fault]]` says the same of them (`refused`, `elsewhere`;
+        default: `refused`)
+    overhead: what a send and a receive each take on their processor: o of LogGOPS (duration; default: `"0 s"`)
+    byte_overhead: the same of each byte but the first: O of LogGOPS (duration; default: `"0 s"`)
+    eager: larger messages are over for their sender when it knows that they have arrived, others when they leave its
+        processor: S of LogGOPS (bytes; default: by the format)
+    allreduce: how an allreduce of the trace is done (`ring`, `double-binary-tree`, `halving-doubling`; default: `ring`)
+    operations_per_second: how long computations take that the trace gives in operations, without a duration (number;
+        default: none)
+    class_: application class (whole number; default: `0`)
+    deadline: from a flow's start (duration; default: none)
+    mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
+    least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
+    jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
+    share: Each flow starts as if it were one of this many flows that share the path (number from 1, to three decimals;
+        default: `1`)
+    clump: packets back to back before a pause (count; default: `[start] clump`)
+    stop: the time at which flows are over at both ends, whatever has arrived; no flow starts from then on (time;
+        default: none)
+    transport: for mixtures (name or table; default: `[transport]`)
+    stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
+        `headway`)
+    congestion: the kernel's congestion control, with `stack = "kernel"`; settings are those of `headway kernel load`
+        (`reno`, `cubic`, `bbr`, `dctcp`, `d2tcp`, `l2dct`, `vegas`, or a table with `name` and settings; default: with
+        `stack`)
+    mptcp: whether connections are multipath TCP, with `stack = "kernel"` (true or false; default: false)
+    ecn: whether connections ask for marks though their control does not, with `stack = "kernel"` (true or false;
+        default: false)
+    initial_window: packets of the first window, with `stack = "kernel"` (count; default: the kernel's)
+    """
+    keys = given(
+        path=path,
+        format=format,
+        ranks=ranks,
+        placement=placement,
+        first=first,
+        start=start,
+        start_unit=start_unit,
+        failures=failures,
+        overhead=overhead,
+        byte_overhead=byte_overhead,
+        eager=eager,
+        allreduce=allreduce,
+        operations_per_second=operations_per_second,
+        class_=class_,
+        deadline=deadline,
+        mean_deadline=mean_deadline,
+        least_deadline=least_deadline,
+        jitter=jitter,
+        share=share,
+        clump=clump,
+        stop=stop,
+        transport=transport,
+        stack=stack,
+        congestion=congestion,
+        mptcp=mptcp,
+        ecn=ecn,
+        initial_window=initial_window,
+    )
+    return Traffic("trace", {"kind": "trace", **keys})
