@@ -29,7 +29,9 @@ fn values(output: &RunOutput, metric: &str) -> Vec<f64> {
 fn sampled(transport: &str, probes: &str) -> RunOutput {
     let name = format!("transport.name={transport}");
     let sample = format!("sample={{every = \"5 us\", flows = \"all\", probes = {probes}}}");
-    run(&good(SMALL, &[&name, &sample]))
+    // Its senders have a window, and values of it, only if they are asked to.
+    let windowed = if transport == "uet-rccc" { "transport.window=true" } else { &*name };
+    run(&good(SMALL, &[&name, windowed, &sample]))
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Steps for Script {
         match packet.kind {
             PacketKind::Data => format!("data {}{spec}", packet.index),
             PacketKind::Pull => format!("pull {}: {}", packet.message, packet.message_bytes),
-            PacketKind::Rts => format!("rts {}", packet.index),
+            PacketKind::Rts => format!("rts {}", packet.index + 1),
             kind => kind.name().into(),
         }
     }

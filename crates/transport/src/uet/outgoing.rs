@@ -266,7 +266,7 @@ impl Outgoing {
         (self.requested, self.active) = (Some(now), now);
         let message = &self.message;
         let rts = Rts {
-            again: self.again.len() as u32,
+            again: (self.again.len() as u32).saturating_sub(1),
             window: self.first,
             message_bytes: message.bytes,
             target: self.target(1),
@@ -318,7 +318,10 @@ impl Outgoing {
         let newly = i64::from(more) * self.full;
         self.received += more;
         self.in_flight -= newly;
-        let sent = self.slot(index).filter(|slot| slot.place == Place::Away);
+        // The answer to a request names a packet that it does not say to be there.
+        let there = index.checked_sub(arrived.saturating_add(from));
+        let there = index < arrived || there.is_some_and(|bit| bit < 64 && bitmap >> bit & 1 == 1);
+        let sent = self.slot(index).filter(|slot| there && slot.place == Place::Away);
         let sample = sent.filter(|slot| slot.sends == if again { 2 } else { 1 }).map(|slot| now - slot.sent);
         while self.base < arrived {
             let Some(slot) = self.slots.pop_front() else { break };

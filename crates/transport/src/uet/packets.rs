@@ -31,7 +31,7 @@ headway_packet::packets! {
         }
         /// A message asks for credit, or whether it has arrived.
         Rts {
-            /// Packets to be sent again.
+            /// Packets to be sent again, but for the first of them.
             again: u32 = index,
             /// Packets of the message that leave without permission.
             window: u32 = count,
@@ -42,7 +42,7 @@ headway_packet::packets! {
         }
         /// Packets have arrived.
         Ack {
-            /// The packet that this answers; 4294967295 answers a request.
+            /// The packet that this answers; for a request, the last one before `arrived`, or 0.
             index: u32 = index,
             /// First packet that has not arrived.
             arrived: u32 = count,

@@ -36,8 +36,6 @@ pub(crate) const WANTED: GaugeInfo = GaugeInfo::bytes(
 const PULL_ENTROPIES: u64 = 128;
 /// Acknowledgements of a largest window at the least: what is not acknowledged keeps the window closed.
 const ACKS_IN_WINDOW: u64 = 16;
-/// Index of an acknowledgement that answers a request.
-const NO_INDEX: u32 = u32::MAX;
 
 /// A message being received.
 struct Incoming {
@@ -109,7 +107,7 @@ impl Receiver {
         let request = packet.kind == PacketKind::Rts;
         if self.finished.contains(peer, id) {
             // The sender has not heard that it is done.
-            let index = if request { NO_INDEX } else { index };
+            let index = if request { packets - 1 } else { index };
             let ack = Ack { index, arrived: packets, bitmap: 0, from: 0, received: packets };
             let mut ack = shared.control_view(ack, peer, id, packet.tag, packet.entropy);
             ack.flags = echo(packet);
@@ -156,7 +154,7 @@ impl Receiver {
         let more = target > incoming.target;
         incoming.target = incoming.target.max(target);
         let lost = match packet.kind {
-            PacketKind::Rts => u64::from(Rts::read(packet).again.clamp(1, incoming.packets)),
+            PacketKind::Rts => u64::from(Rts::read(packet).again.min(incoming.packets - 1)) + 1,
             PacketKind::Header => 1,
             _ => 0,
         };
@@ -280,10 +278,11 @@ impl Incoming {
     /// Says what has arrived, the packet itself and those before it first of all. UET §1.1
     fn acknowledge(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
         self.unacked = 0;
-        let index = if packet.kind == PacketKind::Rts { NO_INDEX } else { Data::read(packet).index };
         let arrived = self.received.next_missing(0);
-        let last = if index == NO_INDEX { 0 } else { index };
-        let from = last.saturating_sub(63).saturating_sub(arrived);
+        // A request names no packet, and hosts refuse answers about packets that a message has not.
+        let request = packet.kind == PacketKind::Rts;
+        let index = if request { arrived.saturating_sub(1) } else { Data::read(packet).index };
+        let from = index.saturating_sub(63).saturating_sub(arrived);
         let bitmap = self.received.bits(arrived + from);
         let ack = Ack { index, arrived, bitmap, from, received: self.received.len() };
         let mut ack = shared.control_view(ack, key.0, key.1, self.tag, packet.entropy);

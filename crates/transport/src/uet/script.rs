@@ -76,13 +76,13 @@ impl Steps for Script {
                     .filter(|&i| bit(i))
                     .map(|i| format!(" +{}", packet.count + packet.token + i))
                     .collect();
-                let index = if packet.index == u32::MAX { "-".into() } else { packet.index.to_string() };
+                let index = packet.index.to_string();
                 format!("ack {index} <{}{beyond}{marked}{again}", packet.count)
             }
             PacketKind::Nack => {
                 format!("nack {}{marked}{}", packet.index, flag(PacketFlags::LAST_HOP, " last hop"))
             }
-            PacketKind::Rts => format!("rts {} to{target}", packet.index),
+            PacketKind::Rts => format!("rts {} to{target}", packet.index + 1),
             PacketKind::Pull => format!("pull {}", packet.message_bytes),
             kind => kind.name().into(),
         }
