@@ -78,10 +78,6 @@ class Plots:
         """Queues of the sampled links."""
         return self.figure("queue-time")
 
-    def probes(self) -> Canvas:
-        """What the machines of the sampled flows hold: windows, rates, permissions."""
-        return self.figure("probes")
-
     def fct_load(self, *, x: str | None = None, y: str | Sequence[str] | None = None) -> Canvas:
         """Numbers of the summary against what was swept, with 95 % confidence intervals over seeds.
 

@@ -193,8 +193,10 @@ impl Pattern for Rpc {
                         let reply = making.push(spec);
                         let received = Cause::Flow(request, Until::Received);
                         if self.service > Time::ZERO {
-                            let step =
-                                making.step(GraphStep { host: Some(server), takes: self.service, ..GraphStep::default() }, None);
+                            let step = making.step(
+                                GraphStep { host: Some(server), takes: self.service, ..GraphStep::default() },
+                                None,
+                            );
                             making.wait(Node::Step(step), received);
                             making.wait(Node::Flow(reply), Cause::Step(step));
                         } else {
@@ -208,7 +210,8 @@ impl Pattern for Rpc {
                             true => pauses.exponential(self.think.0 as f64),
                             false => self.think,
                         };
-                        let step = making.step(GraphStep { host: Some(client), takes, ..GraphStep::default() }, None);
+                        let step = making
+                            .step(GraphStep { host: Some(client), takes, ..GraphStep::default() }, None);
                         let reply = |reply: &u32| Cause::Flow(*reply, Until::Received);
                         replies.iter().for_each(|one| making.wait(Node::Step(step), reply(one)));
                         thought = Some(step);

@@ -35,7 +35,11 @@ impl Declared for Trace {
         summary: "a program of ranks from a file: a connection matrix of htsim with triggers (.cm), a GOAL schedule as text or binary (.goal, \
             .bin), a Chakra execution trace with a file for each rank (.0.et), or a workload of SimAI (.txt)",
         keys: &[
-            needed("path", "path", "of the file, or of that of any rank, relative to the scenario, perhaps compressed (.gz)"),
+            needed(
+                "path",
+                "path",
+                "of the file, or of that of any rank, relative to the scenario, perhaps compressed (.gz)",
+            ),
             key("format", "`cm`, `goal`, `chakra`, `simai`", "by the file", "what kind of file it is"),
             RANKS,
             PLACEMENT,
@@ -48,15 +52,30 @@ impl Declared for Trace {
                 "`refused`",
                 "a matrix with failed links is refused, or a `[[fault]]` says the same of them",
             ),
-            key("overhead", "duration", "`\"0 s\"`", "what a send and a receive each take on their processor: o of LogGOPS"),
-            key("byte_overhead", "duration", "`\"0 s\"`", "the same of each byte but the first: O of LogGOPS"),
+            key(
+                "overhead",
+                "duration",
+                "`\"0 s\"`",
+                "what a send and a receive each take on their processor: o of LogGOPS",
+            ),
+            key(
+                "byte_overhead",
+                "duration",
+                "`\"0 s\"`",
+                "the same of each byte but the first: O of LogGOPS",
+            ),
             key(
                 "eager",
                 "bytes",
                 "by the format",
                 "larger messages are over for their sender when it knows that they have arrived, others when they leave its processor: S of LogGOPS",
             ),
-            key("allreduce", "`ring`, `double-binary-tree`, `halving-doubling`", "`ring`", "how an allreduce of the trace is done"),
+            key(
+                "allreduce",
+                "`ring`, `double-binary-tree`, `halving-doubling`",
+                "`ring`",
+                "how an allreduce of the trace is done",
+            ),
             key(
                 "operations_per_second",
                 "number",
@@ -86,7 +105,8 @@ impl Declared for Trace {
         })?;
         let format = opened.format;
         let (told, mut own) = told(table, format)?;
-        let mut resolved = object(json!({ "path": item.text()?, "format": format.name(), "digest": opened.digest() }));
+        let mut resolved =
+            object(json!({ "path": item.text()?, "format": format.name(), "digest": opened.digest() }));
         resolved.append(&mut own);
         let trace = format.read(opened.files, &told)?;
         context.notes.borrow_mut().extend(trace.notes.iter().cloned());
@@ -138,7 +158,12 @@ impl Declared for Trace {
 }
 
 /// The item of a key, which is refused where the format has no use for it.
-fn used<'a>(table: &Reader<'a>, format: Format, key: &str, by: &[Format]) -> Result<Option<Item<'a>>, ScenarioError> {
+fn used<'a>(
+    table: &Reader<'a>,
+    format: Format,
+    key: &str,
+    by: &[Format],
+) -> Result<Option<Item<'a>>, ScenarioError> {
     match table.get(key) {
         Some(item) if !by.contains(&format) => {
             let table = format!("a trace with format = \"{}\"", format.name());
@@ -151,7 +176,8 @@ fn used<'a>(table: &Reader<'a>, format: Format, key: &str, by: &[Format]) -> Res
 /// What the reader of the format is told.
 fn told(table: &Reader<'_>, format: Format) -> Result<(Told, Resolved), ScenarioError> {
     let mut resolved = Resolved::new();
-    let unit = used(table, format, "start_unit", &[Format::Matrix])?.map_or(Ok(0), |item| item.choice(cm::START_UNITS))?;
+    let unit = used(table, format, "start_unit", &[Format::Matrix])?
+        .map_or(Ok(0), |item| item.choice(cm::START_UNITS))?;
     if format == Format::Matrix {
         resolved.insert("start_unit".into(), cm::START_UNITS[unit].into());
     }
@@ -208,7 +234,8 @@ fn settings(table: &Reader<'_>, format: Format) -> Result<(Settings, Resolved), 
     let unsaid = if format == Format::Goal { EAGER } else { 0 };
     let eager = used(table, format, "eager", &goal)?.map_or(Ok(unsaid), |item| item.bytes(0))?;
     let collective = [Format::Chakra, Format::SimAi];
-    let allreduce = used(table, format, "allreduce", &collective)?.map_or(Ok(0), |item| item.choice(&ALGORITHMS))?;
+    let allreduce =
+        used(table, format, "allreduce", &collective)?.map_or(Ok(0), |item| item.choice(&ALGORITHMS))?;
     let mut resolved = object(json!({ "start": start.to_string() }));
     if format == Format::Goal {
         resolved.append(&mut object(json!({ "overhead": overhead.to_string(),

@@ -77,7 +77,9 @@ impl Source for Ring {
 fn ring_graph(transport: &str) -> RunSpec {
     let flows: Vec<FlowSpec> =
         (0..ROUNDS * RANKS).map(|i| flow(i % RANKS, (i % RANKS + 1) % RANKS, CHUNK, Time::ZERO)).collect();
-    let steps = (0..RANKS).map(|host| GraphStep { host: Some(host), takes: Time::us(3), ..GraphStep::default() }).collect();
+    let steps = (0..RANKS)
+        .map(|host| GraphStep { host: Some(host), takes: Time::us(3), ..GraphStep::default() })
+        .collect();
     let mut edges = Vec::new();
     for i in RANKS..ROUNDS * RANKS {
         let (rank, round) = (i % RANKS, i / RANKS);
