@@ -34,6 +34,19 @@ def test_a_connection_matrix_is_htsims(headway: Headway, scenario_file: Path) ->
     assert "size 100000" in lines[2]
 
 
+@pytest.mark.parametrize("form", ["cm", "csv"])
+def test_flows_that_wait_are_refused_where_they_are(headway: Headway, scenario_file: Path, form: str) -> None:
+    text = scenario_file.read_text(encoding="utf-8")
+    waits = scenario_file.with_name("waits.toml")
+    job = '[[traffic]]\nkind = "allreduce"\nbytes = 3000\n\n'
+    waits.write_text(text.replace("[sample]", job + "[sample]"), encoding="utf-8")
+    answer = headway("export", waits, "--format", form)
+    assert (answer.status, answer.out) == (2, "")
+    line = waits.read_text(encoding="utf-8").split(job)[0].count("\n") + 1
+    assert "wait for others" in answer.err
+    assert f"waits.toml:{line}:" in answer.err
+
+
 def test_overrides_count(headway: Headway, scenario_file: Path) -> None:
     plain, changed = (
         headway("export", scenario_file, "--format", "csv", *more).out

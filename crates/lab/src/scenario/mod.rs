@@ -149,7 +149,16 @@ impl Scenario {
     /// Its flows for another simulator or a spreadsheet: as an htsim connection matrix, or as a table.
     pub fn export_flows(&self, format: ExportFormat) -> Result<String, ScenarioError> {
         let setup = self.setup()?;
-        let flows = setup.flows(self.seed);
+        let made = setup.made(self.seed);
+        let graph = made.graph().map_err(|error| setup.no_graph(&error, &made))?;
+        let flows = made.flows;
+        if let Some(graph) = graph {
+            let waiting = (0..).zip(&flows).find(|(flow, _)| graph.waits(*flow) > 0);
+            let entry = waiting.map_or(0, |(_, flow)| flow.entry);
+            let text = "its flows wait for others or for steps, which a list of flows cannot say";
+            return Err(ScenarioError::new(Problem::Contradiction(text.into()), setup.origin_of(entry, None))
+                .help("a run has the times at which they began: `start_s` in flows.parquet"));
+        }
         if format == ExportFormat::ConnectionMatrix {
             return Ok(import::cm::write(setup.topology.hosts, flows.iter().map(|f| &f.spec)));
         }
