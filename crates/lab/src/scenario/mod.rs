@@ -156,8 +156,11 @@ impl Scenario {
             let waiting = (0..).zip(&flows).find(|(flow, _)| graph.waits(*flow) > 0);
             let entry = waiting.map_or(0, |(_, flow)| flow.entry);
             let text = "its flows wait for others or for steps, which a list of flows cannot say";
-            return Err(ScenarioError::new(Problem::Contradiction(text.into()), setup.origin_of(entry, None))
-                .help("a run has the times at which they began: `start_s` in flows.parquet"));
+            return Err(ScenarioError::new(
+                Problem::Contradiction(text.into()),
+                setup.origin_of(entry, None),
+            )
+            .help("a run has the times at which they began: `start_s` in flows.parquet"));
         }
         if format == ExportFormat::ConnectionMatrix {
             return Ok(import::cm::write(setup.topology.hosts, flows.iter().map(|f| &f.spec)));
