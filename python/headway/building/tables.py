@@ -53,11 +53,12 @@ def fabric(
         the discipline that the transport is designed for)
     buffer: buffer space for data at each switch port (packets or bytes; default: `"128 packets"` with most disciplines;
         `"8 packets"` with `trimming`; 8 times `payload` with `trimming` (`variant = "csg-htsim"`); `"250 packets"` with
-        `credit-shaping` and `selective-credit-shaping`)
+        `credit-shaping` and `selective-credit-shaping`; `"43 packets"` with `trimming-ecn` and `trimming-core-ecn`)
     control_buffer: buffer space for control packets at each switch port, where the discipline has a separate buffer for
         them. Credits that a discipline shapes have a limit of their own (packets or bytes; default: `"128 packets"`
         with most disciplines; the bytes of `buffer` with `trimming`; 2 times the bytes of `buffer` with `trimming`
-        (`variant = "csg-htsim"`); as `buffer` with `credit-shaping` and `selective-credit-shaping`)
+        (`variant = "csg-htsim"`), `trimming-ecn` and `trimming-core-ecn`; as `buffer` with `credit-shaping` and
+        `selective-credit-shaping`)
     routing: how a packet's path is chosen (`ecmp`, `spray`, `pinned`, `symmetric`, `weighted-ecmp`, `least-queue`,
         `flowlet`; default: `ecmp`; `symmetric` with `expresspass` and `expresspass-aeolus`)
     flowlet_gap: packets of a flow that reach a switch with a shorter pause between them belong to one flowlet
