@@ -18,7 +18,7 @@ use headway_transport::Endpoint;
 use headway_units::Time;
 use std::net::SocketAddrV4;
 
-/// Longest validity of a permission, and longest first window, that a packet may name.
+/// Longest validity of a permission that a packet may name.
 const LONGEST: Time = Time::s(100);
 
 /// A message being received.
@@ -181,9 +181,8 @@ impl Core {
         (packet.src, packet.dst, packet.ecn) = (key.host(), SELF, ecn);
         let call = packet.flags.has(PacketFlags::CALL);
         packet.flags = PacketFlags(packet.flags.0 & !PacketFlags::CALL.0);
-        // Elsewhere it is a time that is echoed.
-        let permission = matches!(packet.kind, PacketKind::Grant | PacketKind::Token);
-        if permission && packet.lifetime != Time::MAX {
+        // Elsewhere, in grants too, it is a time that is echoed.
+        if packet.kind == PacketKind::Token && packet.lifetime != Time::MAX {
             packet.lifetime = packet.lifetime.min(LONGEST);
         }
         // No port gives a rate of nothing.

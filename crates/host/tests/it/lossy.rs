@@ -26,23 +26,25 @@ fn bytes(message: u64) -> usize {
     if message.is_multiple_of(2) { 60_000 } else { 100 }
 }
 
-/// Runs until every message has come to its end, and no longer than [`END`] or than too much was sent.
-fn all_arrive(name: &str, max_rtt: Time, every: Time, seed: u64) {
+/// Runs until every message has come to its end, and no longer than [`END`] or than too much was sent, on hosts whose
+/// clocks show `begin` at first.
+fn all_arrive(name: &str, max_rtt: Time, (begin, every): (Time, Time), seed: u64) {
     let base = config(name, prefixes());
     let path = Path { max_rtt, ..base.path };
     let config = Config { nic: Rate::new(100_000_000), path, ..base };
     assert!(config.progress_timeout >= END * 2);
     let mut world = World::new(&config, 2, FAULTS, seed);
-    (0..MESSAGES).for_each(|n| world.send(every * n, 0, 1, n, content(n, bytes(n))));
+    world.run(begin);
+    (0..MESSAGES).for_each(|n| world.send(begin + every * n, 0, 1, n, content(n, bytes(n))));
     let sizes = sizes(config.mtu, &config.admission);
     let most = DATAGRAMS_A_PACKET * (0..MESSAGES).map(|n| sizes.packets(bytes(n) as u64)).sum::<u64>();
-    let what = format!("{name}, max_rtt {max_rtt}, one each {every}, seed {seed}");
+    let what = format!("{name}, max_rtt {max_rtt}, from {begin} one each {every}, seed {seed}");
     while world.outcomes.len() < MESSAGES as usize {
         world.run(world.now + Time::ms(10));
         let sent: u64 = world.hosts.iter().map(|host| host.counters.get(Count::datagrams_sent)).sum();
         let ended = world.outcomes.len();
         assert!(sent <= most, "{what}: {sent} datagrams by {}, {ended} of {MESSAGES} over", world.now);
-        assert!(world.now < END, "{what}: {ended} of {MESSAGES} over");
+        assert!(world.now < begin + END, "{what}: {ended} of {MESSAGES} over");
     }
     let failed: Vec<_> = world.outcomes.iter().filter(|(_, outcome)| outcome.is_err()).collect();
     assert!(failed.is_empty(), "{what}: {failed:?}");
@@ -56,7 +58,7 @@ fn all_arrive(name: &str, max_rtt: Time, every: Time, seed: u64) {
 fn messages_in_a_row_arrive_over_every_transport() {
     for name in registry::NAMES {
         for max_rtt in [Time::ms(2), Time::ms(20)] {
-            (0..SEEDS).for_each(|seed| all_arrive(name, max_rtt, Time::ms(4), seed));
+            (0..SEEDS).for_each(|seed| all_arrive(name, max_rtt, (Time::ZERO, Time::ms(4)), seed));
         }
     }
 }
@@ -66,7 +68,17 @@ fn messages_in_a_row_arrive_over_every_transport() {
 fn messages_at_once_arrive_over_every_transport() {
     for name in registry::NAMES {
         for max_rtt in [Time::ms(2), Time::ms(20)] {
-            (0..SEEDS).for_each(|seed| all_arrive(name, max_rtt, Time::ZERO, seed));
+            (0..SEEDS).for_each(|seed| all_arrive(name, max_rtt, (Time::ZERO, Time::ZERO), seed));
+        }
+    }
+}
+
+/// Packets bring back times of their sender's clock, however late it is.
+#[test]
+fn messages_arrive_at_hosts_whose_clocks_began_long_ago() {
+    for name in registry::NAMES {
+        for begin in [Time::s(1000), Time::DAY * 100] {
+            all_arrive(name, Time::ms(20), (begin, Time::ms(4)), 1);
         }
     }
 }
