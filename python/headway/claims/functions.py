@@ -18,6 +18,7 @@ from headway.claims.context import Context
 from headway.claims.language import CannotMeasure, Evaluator, Vocabulary
 from headway.claims.models import MODELS
 from headway.claims.series import Series, sampled
+from headway.data.nested import inside
 from headway.data.point import Point
 from headway.data.units import parse_seconds
 from headway.errors import HeadwayError, nearest
@@ -50,7 +51,7 @@ def number(value: Any, what: str) -> float:  # noqa: ANN401
 
 
 def summary(context: Context, key: str) -> float:
-    """A number of `summary.json`; `a.b` goes into `a`."""
+    """A number of `summary.json`; `a.b` goes into `a`, `a.0` to the first of the list `a`."""
     return _numbered(context.point().run.summary, "summary", key)
 
 
@@ -62,13 +63,11 @@ def manifest(context: Context, key: str) -> float:
 def _numbered(document: Any, what: str, key: str) -> float:  # noqa: ANN401  (what JSON holds)
     value = document
     for part in key.split("."):
-        if isinstance(value, list) and part.isdigit() and int(part) < len(value):
-            value = value[int(part)]
-            continue
-        if not isinstance(value, dict) or part not in value:
+        try:
+            value = inside(value, part)
+        except KeyError:
             hint = near(part, value if isinstance(value, dict) else ())
-            raise CannotMeasure(f"the {what} has no {key}{hint}")
-        value = value[part]
+            raise CannotMeasure(f"the {what} has no {key}{hint}") from None
     if isinstance(value, dict) and value:
         raise CannotMeasure(f"{key} is a table; name one of its numbers, such as {key}.{next(iter(value))}")
     return number(value, key)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 
+from headway.data.nested import inside
 from headway.data.point import Point
 from headway.data.schema import field_of
 from headway.data.units import quantity_of_name
@@ -37,14 +37,9 @@ def summary_label(key: str) -> tuple[str, str]:
 def summary_number(point: Point, key: str) -> float | None:
     """A number of a point's summary; `a.b` goes into `a`, and `a.0` is the first of a list."""
     found: object = point.summary
-    for part in key.split("."):
-        found = _inside(found, part)
+    try:
+        for part in key.split("."):
+            found = inside(found, part)
+    except KeyError:
+        return None
     return number(found)
-
-
-def _inside(found: object, part: str) -> object:
-    if isinstance(found, Mapping):
-        return found.get(part)
-    if isinstance(found, Sequence) and not isinstance(found, str) and part.isdecimal() and int(part) < len(found):
-        return found[int(part)]
-    return None
