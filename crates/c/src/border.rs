@@ -5,7 +5,7 @@
 #![allow(unsafe_code, reason = "pointers from C are all that this file is about")]
 
 use crate::calls::{Answer, Callback, Failure, Run};
-use crate::status::headway_status;
+use crate::status::{headway_reached, headway_status};
 use headway_lab::Request;
 use headway_network::Until;
 use headway_units::Time;
@@ -27,27 +27,6 @@ pub struct headway(Run);
 /// and no `longjmp` may leave it. It may call every function of this interface but those that say otherwise.
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub type headway_callback = Option<extern "C" fn(arg: *mut c_void)>;
-
-/// How far a run is.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(non_camel_case_types, reason = "the name in C")]
-pub struct headway_reached {
-    /// Virtual time, in picoseconds.
-    pub now_ps: u64,
-    /// Events so far.
-    pub events: u64,
-    /// Messages that were handed over.
-    pub messages: u64,
-    /// Those of them that have arrived.
-    pub messages_arrived: u64,
-    /// Those of them that the transport gave up.
-    pub messages_lost: u64,
-    /// Receives for which no message has been handed over.
-    pub receives_waiting: u64,
-    /// Digest of all events so far: equal for equal calls, scenarios and versions.
-    pub digest: u64,
-}
 
 thread_local! {
     static ERROR: RefCell<CString> = RefCell::default();
@@ -401,15 +380,7 @@ pub unsafe extern "C" fn headway_progress(
         // SAFETY: the same.
         let place =
             unsafe { reached.as_mut() }.ok_or_else(|| bad("the place for the answer is a null pointer"))?;
-        *place = headway_reached {
-            now_ps: found.now_ps,
-            events: found.events,
-            messages: found.messages,
-            messages_arrived: found.messages_arrived,
-            messages_lost: found.messages_lost,
-            receives_waiting: found.receives_waiting,
-            digest: found.digest,
-        };
+        *place = found;
         Ok(())
     })
 }

@@ -4,7 +4,7 @@
 //! that a callback may call touch only what is in [`Front`]; the simulator asks there when the callbacks have returned.
 
 use crate::matching::{Label, Matching};
-use crate::status::headway_status;
+use crate::status::{headway_reached, headway_status};
 use headway_lab::results::write::prepare;
 use headway_lab::run::{Desk, Live, Rest};
 use headway_lab::{LabError, Options, Request};
@@ -77,25 +77,6 @@ impl Message {
     fn is_told(&self) -> bool {
         self.told || self.sent.function.is_none()
     }
-}
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reached {
-    /// Virtual time, in picoseconds.
-    pub now_ps: u64,
-    /// Events so far.
-    pub events: u64,
-    /// Messages that were handed over.
-    pub messages: u64,
-    /// Those of them that have arrived.
-    pub messages_arrived: u64,
-    /// Those of them that the transport gave up.
-    pub messages_lost: u64,
-    /// Receives for which no message has been handed over.
-    pub receives_waiting: u64,
-    /// Digest of all events so far.
-    pub digest: u64,
 }
 
 /// What callbacks and the simulator share.
@@ -294,11 +275,11 @@ impl Run {
     }
 
     /// How far it is.
-    pub fn reached(&self) -> Answer<Reached> {
+    pub fn reached(&self) -> Answer<headway_reached> {
         self.live("headway_progress", |live| {
             let ((progress, digest), (messages, messages_arrived, messages_lost)) =
                 (live.progress(), self.front.counts.get());
-            Ok(Reached {
+            Ok(headway_reached {
                 now_ps: self.now().0,
                 events: progress.events,
                 messages,

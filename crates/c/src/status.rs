@@ -73,3 +73,24 @@ impl headway_status {
         }
     }
 }
+
+/// How far a run is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct headway_reached {
+    /// Virtual time, in picoseconds.
+    pub now_ps: u64,
+    /// Events so far.
+    pub events: u64,
+    /// Messages that were handed over.
+    pub messages: u64,
+    /// Those of them that have arrived.
+    pub messages_arrived: u64,
+    /// Those of them that the transport gave up.
+    pub messages_lost: u64,
+    /// Receives for which no message has been handed over.
+    pub receives_waiting: u64,
+    /// Digest of all events so far: equal for equal calls, scenarios and versions.
+    pub digest: u64,
+}

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "calls the functions as a C program does")]
 
 use headway_c::border::*;
+use headway_c::status::headway_reached;
 use headway_c::status::headway_status::{self, *};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::{null, null_mut};
