@@ -601,11 +601,8 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let whole_spec = with_given(self.spec, &all);
         let spec = whole_spec.as_ref().unwrap_or(self.spec);
         let mut ideals = Ideals::new(&self.network, spec);
-        let listed = self.spec.flows.len();
         let start = |number: usize| match &self.waiting {
-            Some(waiting) if number < listed && waiting.graph.waits(number as u32) > 0 => {
-                waiting.began(number as u32)
-            }
+            Some(waiting) if waiting.holds(number as u32) => waiting.began(number as u32),
             _ => Some(spec.flows[number].start),
         };
         let flows = self.flows.iter().enumerate().take(spec.flows.len()).map(|(number, flow)| FlowRecord {

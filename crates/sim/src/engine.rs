@@ -481,11 +481,12 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     #[cold]
     #[inline(never)]
     fn attribute(&mut self, tag: u32) {
+        let dst = self.flow(tag).dst;
         let links = &mut self.ports.links;
         let Some(attribution) = &mut links.attribution else { return };
         if let Some((handle, packet)) = links.pool.latest()
             && packet.tag == tag
-            && packet.dst.0 == self.spec.flows[tag as usize].dst
+            && packet.dst.0 == dst
         {
             attribution.complete(tag, handle);
         }
@@ -700,8 +701,8 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     #[cold]
     #[inline(never)]
     fn open_account(&mut self, number: u32) {
-        let flow = &self.spec.flows[number as usize];
-        let waited = self.waiting.as_ref().filter(|waiting| waiting.graph.waits(number) > 0);
+        let flow = *self.flow(number);
+        let waited = self.waiting.as_ref().filter(|waiting| waiting.holds(number));
         let start = waited.map_or(Some(flow.start), |waiting| waiting.began(number)).unwrap_or(self.now);
         if flow.src >= self.ports.pulled {
             self.ports.catch_up(flow.src, self.now);

@@ -34,6 +34,11 @@ impl Waiting {
         }
     }
 
+    /// Whether a flow waits for anything. Flows that are given while the run goes on are none of the graph's.
+    pub(crate) fn holds(&self, flow: u32) -> bool {
+        flow < self.graph.of_step(0) && self.graph.waits(flow) > 0
+    }
+
     /// One thing less that a node waits for. `true` if that was the last; `false` if it has begun without this one.
     pub(crate) fn one_less(&self, node: u32) -> bool {
         let left = &self.left[node as usize];

@@ -121,8 +121,7 @@ impl<E: Endpoint> Engine<'_, E> {
     /// The deadline of a flow, as a time since the start of the run: that of one that waited counts from its start.
     pub(super) fn deadline(&self, number: u32) -> Option<Time> {
         let flow = self.flow(number);
-        let listed = (number as usize) < self.spec.flows.len();
-        let waited = self.waiting.as_ref().filter(|waiting| listed && waiting.graph.waits(number) > 0);
+        let waited = self.waiting.as_ref().filter(|waiting| waiting.holds(number));
         match waited.and_then(|waiting| waiting.began(number)) {
             Some(began) => {
                 flow.deadline.map(|deadline| began.saturating_add(deadline.saturating_sub(flow.start)))

@@ -3,8 +3,8 @@
 use crate::common::{flow, link, outcome, spec};
 use headway_network::topology::SingleSwitch;
 use headway_network::{
-    Ask, Cause, Fault, FaultSpec, FlowSpec, FlowState, Graph, GraphStep, Happening, LinkChoice, Node,
-    Outcome, RunError, RunSpec, Source, TransportSpec, Until,
+    Ask, Cause, Fault, FaultSpec, FlowChoice, FlowSpec, FlowState, Graph, GraphStep, Happening, LinkChoice,
+    Node, Outcome, ProbeChoice, RunError, RunSpec, SampleSpec, Source, TransportSpec, Until,
 };
 use headway_sim::{Rest, Session};
 use headway_transport::registry;
@@ -20,6 +20,13 @@ const ROUNDS: u32 = 2 * (RANKS - 1);
 fn star(transport: &str, flows: Vec<FlowSpec>) -> RunSpec {
     let hosts = SingleSwitch { hosts: RANKS, link: link(10, Time::us(1)) };
     spec(hosts.into(), transport, flows, Time::ms(100))
+}
+
+/// Says of each flow where its time went.
+fn told_by_cause(mut run: RunSpec) -> RunSpec {
+    let (flows, links, probes) = (FlowChoice::None, LinkChoice::None, ProbeChoice::None);
+    run.sample = Some(SampleSpec { every: Time::MAX, flows, links, probes, most: u64::MAX, causes: true });
+    run
 }
 
 fn go(session: &mut Session, source: &mut dyn Source, until: Option<Time>) -> Rest {
@@ -99,9 +106,10 @@ fn ring_graph(transport: &str) -> RunSpec {
 #[test]
 fn a_source_does_what_a_graph_does_to_the_picosecond_under_every_transport() {
     for transport in registry::NAMES {
-        let graph = ring_graph(transport);
+        let graph = told_by_cause(ring_graph(transport));
         let listed = outcome(&graph);
-        let mut session = Session::new(star(transport, Vec::new()), u64::MAX).expect("a run");
+        let run = told_by_cause(star(transport, Vec::new()));
+        let mut session = Session::new(run, u64::MAX).expect("a run");
         let mut ring = Ring::new();
         assert_eq!(go(&mut session, &mut ring, None), Rest::Over, "{transport}");
         let (spec, given) = session.finish();
@@ -112,6 +120,7 @@ fn a_source_does_what_a_graph_does_to_the_picosecond_under_every_transport() {
             let twin = (round * RANKS + rank) as usize;
             assert_eq!(spec.flows[number].start, listed.flows[twin].start.expect("it began"), "{transport}");
             assert_eq!(given.flows[number], listed.flows[twin], "{transport}: flow {number}");
+            assert_eq!(given.by_cause[number], listed.by_cause[twin], "{transport}: flow {number}");
         }
     }
 }
