@@ -130,6 +130,11 @@ fn mode_of(routing: Routing) -> &'static (Routing, &'static str, &'static str) {
     MODES.iter().find(same).unwrap_or(&MODES[0])
 }
 
+/// The value of a routing mode in a scenario.
+pub(crate) fn routing_name(routing: Routing) -> &'static str {
+    mode_of(routing).1
+}
+
 /// Names of the routing modes.
 pub const ROUTINGS: &[&str] =
     &[MODES[0].1, MODES[1].1, MODES[2].1, MODES[3].1, MODES[4].1, MODES[5].1, MODES[6].1];

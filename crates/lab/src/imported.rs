@@ -71,7 +71,7 @@ pub fn scenario(
     let trace = format.read(opened.files, &told)?;
     let text = text(&trace, format, shown, asked)?;
     // What the reader of scenarios says of it, it says now.
-    let scenario = Request::text(&text, "scenario.toml", folder, &[], None).load()?;
+    let scenario = Request::text(&text, "the scenario to be written", folder, &[], None).load()?;
     let notes = scenario.setup.as_ref().map_or(Vec::new(), |setup| setup.notes.clone());
     Ok(Imported { text, notes })
 }

@@ -14,7 +14,8 @@ use crate::scenario::{Resolved, Scenario, Setup};
 use crate::text::quantity::seconds;
 use crate::text::{LabError, Problem, ScenarioError};
 use headway_network::Witness;
-use headway_network::{Change, Down, Fault, FaultSpec, FlowState, Outcome, Progress, RunError};
+use headway_network::{Change, Down, Fault, FaultSpec, FlowState, Outcome, Progress, RunError, SampleSpec};
+use headway_units::Time;
 use std::cell::Cell;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -219,7 +220,9 @@ fn notes(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Vec<String> {
             "[[traffic]] entry {entry}, kind = \"external\", made no flow: no program handed one over (docs/c-interface.md)"
         ));
     }
-    if outcome.samples.is_empty() {
+    // A scenario that asks for causes alone has no series to miss.
+    let nothing_asked = |sample: &SampleSpec| sample.every == Time::MAX;
+    if outcome.samples.is_empty() && !resolved.spec.sample.as_ref().is_some_and(nothing_asked) {
         let why = match &resolved.spec.sample {
             None => "the scenario has no [sample] table".to_string(),
             Some(_) => format!("nothing that is sampled happened before the run ended at {}", outcome.end),

@@ -43,6 +43,8 @@ def import_trace(
 ) -> None:
     """Write a small scenario that runs a trace: who sends what to whom, and what waits for what."""
     folder = Path.cwd() if out is None else out.parent.resolve()
+    if not folder.is_dir():
+        raise ResultsError(folder, "no such directory")
     shown = Path(os.path.relpath(file.resolve(), folder)).as_posix()
     text, notes = _headway.import_trace(str(file), shown, str(folder), form, start_unit, ranks, operations_per_second)
     for note in notes:

@@ -16,6 +16,7 @@ use crate::text::source::BYTE_ORDER_MARK;
 use crate::text::{Origin, Problem, ScenarioError, Source, names};
 use headway_network::FlowSpec;
 use headway_units::Time;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
@@ -63,8 +64,16 @@ pub fn trace(source: &Arc<Source>, unit: Time) -> Result<Trace, ScenarioError> {
     let mut ordered = Vec::new();
     let mut fires: BTreeMap<u64, Vec<(u32, When)>> = BTreeMap::new();
     let mut waits: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+    let mut lines_of: FxHashMap<&str, usize> = FxHashMap::default();
     for connection in &whole.connections {
         let flow = &connection.flow;
+        let line = source.line_column(flow.places.row.start).0;
+        if let Some(first) = lines_of.insert(&flow.id, line) {
+            let problem =
+                Problem::Syntax(format!("the connection of line {first} is called {} as well", flow.id));
+            let error = ScenarioError::new(problem, &Origin::new(source, flow.places.row.clone()));
+            return Err(error.help("results tell connections apart by `id`"));
+        }
         let place = Place { file: 0, span: flow.places.row.clone() };
         let what = What::Message { to: flow.dst as u32, bytes: flow.bytes, start: flow.start };
         let operation = trace.push(flow.src as u32, what, Some(&flow.id), place);
@@ -79,7 +88,7 @@ pub fn trace(source: &Arc<Source>, unit: Time) -> Result<Trace, ScenarioError> {
             waits.entry(trigger.value).or_default().push(operation);
         }
         if connection.prio.is_some() {
-            ordered.push(source.line_column(flow.places.row.start).0);
+            ordered.push(line);
         }
     }
     for (id, trigger) in &whole.triggers {
@@ -613,17 +622,18 @@ mod tests {
             ),
             (format!("{fires}{waits_for}"), 2, "there is no line `trigger id 1`"),
             (
-                format!("{fires}{fires}{waits_for}trigger id 1 oneshot\n"),
+                format!("{fires}{}{waits_for}trigger id 1 oneshot\n", fires.replace("id 1", "id 3")),
                 5,
                 "trigger 1 is `oneshot`, and 2 connections fire it",
             ),
+            (format!("{fires}{fires}"), 3, "the connection of line 2 is called 1 as well"),
             (
                 format!("{fires}{waits_for}trigger id 1 barrier count 3\n"),
                 4,
                 "trigger 1 waits until it has been fired 3 times, and 1 connection can fire it",
             ),
             (
-                format!("{fires}{waits_for}{waits_for}trigger id 1 multishot\n"),
+                format!("{fires}{waits_for}{}trigger id 1 multishot\n", waits_for.replace("id 2", "id 3")),
                 4,
                 "connection 2 never starts: 1 connection can fire trigger 1",
             ),

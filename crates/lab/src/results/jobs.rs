@@ -90,7 +90,7 @@ pub const JOBS: &[Number<OfJob>] = &[
     ),
     Number::new(
         Field::new("straggler", List, "straggler", "the host that received its last byte last (`host`, `finish_s`), and how long after the \
-            median host that was (`behind_s`)").or_null(),
+            median host that was (`behind_s`; negative for a host that was earlier)").or_null(),
         |job| job.stragglers().map_or(Json::Null, |all| all.into_iter().next().unwrap_or_default()),
     ),
     Number::new(
@@ -103,7 +103,8 @@ pub const JOBS: &[Number<OfJob>] = &[
     Number::new(
         Field::new("critical_path", List, "critical path", "the flows and steps that bound its end: each begins when the one before is over. Flows have \
             `flow`, `src`, `dst`, `bytes`, steps `step` and `host`; both `start_s`, `finish_s` and `excess_s`, which is how much longer it took than \
-            alone in the network. Of more than 10,000 the last ones").or_null(),
+            alone in the network. A flow whose sender the next one waited for ends when the sender knows of its end; `notice_s` is the part of it after \
+            the last byte had arrived, and no part of `excess_s`. Of more than 10,000 the last ones").or_null(),
         |job| job.path_json(),
     ),
     Number::new(
@@ -119,12 +120,14 @@ struct Link {
     node: Node,
     start: Time,
     finish: Time,
+    /// From the end of it until the next one learnt of that.
+    notice: Time,
     least: Time,
 }
 
 impl Link {
     fn excess(&self) -> f64 {
-        ((self.finish - self.start).0 as f64 - self.least.0 as f64) * 1e-12
+        ((self.finish - self.notice - self.start).0 as f64 - self.least.0 as f64) * 1e-12
     }
 }
 
@@ -305,6 +308,7 @@ fn path(graph: &Graph, resolved: &Resolved, outcome: &Outcome, nodes: &[u32]) ->
             node: graph.node(at),
             start: began,
             finish,
+            notice: end(graph, outcome, at).map_or(Time::ZERO, |over| finish.saturating_sub(over)),
             least: least(graph, resolved, outcome, at),
         });
         let over = |cause: &Cause| match *cause {
@@ -434,6 +438,9 @@ impl Job<'_> {
             };
             object["start_s"] = seconds(link.start).into();
             object["finish_s"] = seconds(link.finish).into();
+            if link.notice > Time::ZERO {
+                object["notice_s"] = seconds(link.notice).into();
+            }
             object["excess_s"] = link.excess().into();
             object
         };

@@ -62,17 +62,12 @@ impl Live {
     pub fn new(scenario: Scenario) -> Result<(Live, Desk), LabError> {
         let setup = scenario.setup()?;
         let wrong = |text: String, at| LabError::from(ScenarioError::new(Problem::Contradiction(text), at));
-        let mut external = setup.traffic.iter().enumerate().filter(|(_, e)| e.pattern.is_external());
-        let Some((entry, found)) = external.next() else {
+        let mut entries = setup.traffic.iter().enumerate();
+        let Some((entry, found)) = entries.find(|(_, entry)| entry.pattern.is_external()) else {
             let text = "no [[traffic]] entry is of kind = \"external\": nothing says what messages of another program have in common";
             let error = ScenarioError::nowhere(Problem::Contradiction(text.into()));
             return Err(error.help("write one: [[traffic]] with kind = \"external\"").into());
         };
-        if let Some((_, second)) = external.next() {
-            let text =
-                "two [[traffic]] entries are of kind = \"external\", and messages do not say which they mean";
-            return Err(wrong(text.into(), &second.at));
-        }
         if setup.transports.len() > 1 {
             let text = format!(
                 "messages of another program need a run of one transport, and this one has {}",

@@ -304,9 +304,19 @@ fn read_setup(
     // Names of links are made from the network itself: not before it is known to fit.
     setup.check_memory()?;
     check_paths(&setup)?;
+    check_external(&setup)?;
     read_links(table, &mut setup)?;
     setup.check_memory()?;
     Ok(setup)
+}
+
+/// Refuses a second entry for messages of another program.
+fn check_external(setup: &Setup) -> Result<(), ScenarioError> {
+    let Some(second) = setup.traffic.iter().filter(|entry| entry.pattern.is_external()).nth(1) else {
+        return Ok(());
+    };
+    let text = "two [[traffic]] entries are of kind = \"external\", and messages do not say which they mean";
+    Err(ScenarioError::new(Problem::Contradiction(text.into()), &second.at))
 }
 
 /// Refuses a path number beyond the paths that there are between the two hosts.

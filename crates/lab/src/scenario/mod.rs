@@ -354,7 +354,11 @@ impl Setup {
     /// they need.
     pub fn warnings(&self) -> Vec<String> {
         let overload = self.traffic.iter().filter_map(|entry| entry.pattern.warning());
-        let fabric = self.misfits().chain(self.hashed_subflows()).chain(self.uneven_routes());
+        let fabric = self
+            .misfits()
+            .chain(self.hashed_subflows())
+            .chain(self.uneven_routes())
+            .chain(self.unseen_entropies());
         let notes = self.notes.iter().cloned();
         notes.chain(overload).chain(fabric).chain(self.tiny_buffer()).chain(self.timing_warnings()).collect()
     }
@@ -432,6 +436,20 @@ impl Setup {
                 e.name
             )
         })
+    }
+
+    /// Transports that spread their packets by entropies, where switches choose without looking at them.
+    fn unseen_entropies(&self) -> impl Iterator<Item = String> {
+        let unseen = self.has_many_paths() && self.fabric.routing.divides_flows();
+        let routing = fabric::routing_name(self.fabric.routing);
+        self.named_transports()
+            .filter(move |known| unseen && known.params.iter().any(|param| param.name == "spraying"))
+            .map(move |known| {
+                format!(
+                    "`spraying` of `{}` has no effect with `fabric.routing = \"{routing}\"`: switches choose the path of each packet here, and `ecmp` would leave it to the packet",
+                    known.name
+                )
+            })
     }
 
     /// Whether switches have paths to choose from.

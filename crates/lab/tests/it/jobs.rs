@@ -283,6 +283,22 @@ fn a_slow_host_is_the_straggler_and_is_on_the_critical_path() {
 }
 
 #[test]
+fn the_time_until_a_sender_knows_is_not_called_slowness() {
+    let text = format!(
+        "{}\n[[traffic]]\nkind = \"flows\"\nflows = [{{ name = \"a\", src = 0, dst = 1, bytes = 100 }}, \
+         {{ name = \"b\", src = 0, dst = 2, bytes = 100, after = [{{ name = \"a\", until = \"known\" }}] }}]\n",
+        NETWORK.replace("HOSTS", "4")
+    );
+    let job = run(&good(&text, &[])).summary["jobs"][0].clone();
+    let path = job["critical_path"].as_array().expect("a path");
+    assert_eq!(path.len(), 2, "{job}");
+    let notice = path[0]["notice_s"].as_f64().expect("the second waited for it");
+    assert!(notice > 2e-6, "an acknowledgement crosses two links of 1 us: {job}");
+    assert_eq!(path[1].get("notice_s"), None, "nobody waits for the last one");
+    assert!(path.iter().all(|link| link["excess_s"].as_f64() == Some(0.0)), "nothing is in their way: {job}");
+}
+
+#[test]
 fn a_job_that_sends_all_at_once_has_its_numbers_too() {
     let all = "kind = \"all-to-all\"\nbytes = 40000";
     let text = format!("{}\n[[traffic]]\n{all}\n", NETWORK.replace("HOSTS", "4"));

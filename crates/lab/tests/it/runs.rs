@@ -222,6 +222,8 @@ fn a_run_directory_holds_what_is_in_memory() {
 fn what_is_empty_says_why() {
     let warnings = |text: &str, sets: &[&str]| run(&good(text, sets)).manifest["warnings"].to_string();
     assert!(warnings(SMALL, &[]).contains("series.parquet is empty: the scenario has no [sample] table"));
+    let causes = warnings(&format!("{SMALL}\n[sample]\ncauses = true\n"), &[]);
+    assert!(!causes.contains("series.parquet"), "no series is asked for: {causes}");
     let early = warnings(&sampled(), &["stop=10 us"]);
     assert!(early.contains("completion times are empty: no flow finished"), "{early}");
     assert!(early.contains("1 of 2 flows had not started"), "{early}");
@@ -254,6 +256,25 @@ fn stopping_leaves_partial_results() {
     assert_eq!(output.manifest["interrupted"], true);
     assert_eq!(output.summary["flows_unfinished"], 1);
     assert_eq!(read_parquet(&dir.path().join("flows.parquet")).num_rows(), 2);
+}
+
+#[test]
+fn policies_that_switches_do_not_look_at_are_named() {
+    let text = "[topology]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\nhost_rate = \"10 Gbps\"\n\
+        spine_rate = \"10 Gbps\"\nhost_delay = \"1 us\"\nspine_delay = \"1 us\"\n[fabric]\nrouting = \"spray\"\n\
+        [transport]\nname = \"uet-nscc\"\n[[traffic]]\nkind = \"permutation\"\nbytes = 1000\n";
+    for routing in ["spray", "least-queue", "flowlet"] {
+        let set = format!("fabric.routing={routing}");
+        let said = good(text, &[&set]).setup().expect("a setup").warnings().join("\n");
+        let part = format!("`spraying` of `uet-nscc` has no effect with `fabric.routing = \"{routing}\"`");
+        assert!(said.contains(&part), "{said}");
+    }
+    for (set, other) in
+        [("fabric.routing=ecmp", "transport.name=uet-nscc"), ("fabric.routing=spray", "transport.name=ndp")]
+    {
+        let said = good(text, &[set, other]).setup().expect("a setup").warnings().join("\n");
+        assert!(!said.contains("has no effect"), "{said}");
+    }
 }
 
 #[test]
