@@ -114,7 +114,7 @@ pub struct Sird;
 impl Transport for Sird {
     type Endpoint = SirdEndpoint;
     type Params = SirdParams;
-    const CAPABILITIES: Capabilities = Capabilities { tunes: true, ..Capabilities::NONE };
+    const CAPABILITIES: Capabilities = Capabilities { tunes: true, network_wide: true, ..Capabilities::NONE };
     const PROBES: &'static [GaugeInfo] = &[probes::OUTSTANDING];
     const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
