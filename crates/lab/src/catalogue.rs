@@ -9,6 +9,7 @@ use crate::workload::library;
 use headway_gauges::GaugeInfo;
 use headway_network::topology;
 use headway_params::{ParamKind, ParamSpec};
+use headway_transport::Capabilities;
 use headway_transport::states::StateTable;
 use serde_json::{Value as Json, json};
 
@@ -143,8 +144,23 @@ fn transport(entry: &headway_transport::registry::Entry) -> Json {
     let probes: Vec<Json> = entry.probes.iter().map(probe).collect();
     json!({
         "name": info.name, "summary": info.summary, "paper": info.paper, "discipline": info.discipline,
-        "params": params, "probes": probes, "deviations": info.deviations, "states": info.states.iter().map(states).collect::<Vec<_>>(),
+        "needs": needs(&entry.capabilities), "params": params, "probes": probes, "deviations": info.deviations, "states": info.states.iter().map(states).collect::<Vec<_>>(),
     })
+}
+
+/// What a transport needs of its surroundings beyond ports, in words.
+fn needs(of: &Capabilities) -> Vec<&'static str> {
+    let all = [
+        (of.symmetric, "both directions of a flow on the same links"),
+        (of.multipath, "several paths for the packets of a message"),
+        (of.shared_clock, "clocks that count rounds together"),
+        (of.network_wide, "numbers of the longest path of the network"),
+        (
+            of.tunes && !of.network_wide && !of.shared_clock,
+            "the sizes of messages to come, or their distribution",
+        ),
+    ];
+    all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text).collect()
 }
 
 fn parameter(spec: &ParamSpec) -> Json {

@@ -48,16 +48,44 @@ pub(super) fn steps(
         }
         let host = table.get("host").map(|item| host(&item, topology)).transpose()?;
         let takes = table.get("takes").map_or(Ok(Time::ZERO), |item| item.time())?;
-        table.get("after");
+        let processor = table.get("processor").map(|item| processor(&item, host)).transpose()?;
+        let after = table.get("after").map_or(Ok(0), |item| Ok(item.list()?.len() as u64))?;
+        let needs = table.get("needs").map(|item| needs(&item, after)).transpose()?;
         table.finish(&[], None)?;
-        rows.push(json!({ "name": name, "host": host, "takes": takes.to_string() }));
+        let mut row = json!({ "name": name, "host": host, "takes": takes.to_string() });
+        if let Some(processor) = processor {
+            row["processor"] = processor.into();
+        }
+        if let Some(needs) = needs {
+            row["needs"] = needs.into();
+        }
+        rows.push(row);
         steps.push(WrittenStep {
             name,
-            step: GraphStep { host, takes, ..GraphStep::default() },
+            step: GraphStep { host, takes, processor, needs },
             at: item.at().clone(),
         });
     }
     Ok((steps, rows))
+}
+
+/// The number of a processor, which only a step at a host has.
+fn processor(item: &Item<'_>, host: Option<u32>) -> Result<u16, ScenarioError> {
+    let number = item.int(0, u64::from(u16::MAX))?;
+    if host.is_none() {
+        let text = "a step with a `processor` needs a `host`: processors are those of hosts";
+        return Err(item.fail(Problem::Contradiction(text.into())));
+    }
+    Ok(number as u16)
+}
+
+/// How many of the `after` things have to be over.
+fn needs(item: &Item<'_>, after: u64) -> Result<u32, ScenarioError> {
+    if after == 0 {
+        let text = "`needs` counts what is in `after`, and the step waits for nothing";
+        return Err(item.fail(Problem::Contradiction(text.into())));
+    }
+    Ok(item.int(1, after)? as u32)
 }
 
 /// Reads all `after`, those of flows first, and refuses flows that would wait for themselves.

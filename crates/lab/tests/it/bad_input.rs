@@ -499,6 +499,9 @@ snapshot!(
 snapshot!(step_without_a_unit, waiting(PLAIN, "{ name = \"c\", host = 0, takes = 9 }"));
 snapshot!(step_at_no_host, waiting(PLAIN, "{ name = \"c\", host = 99 }"));
 snapshot!(step_with_the_name_of_a_flow, waiting(PLAIN, "{ name = \"a\" }"));
+snapshot!(step_with_a_processor_of_no_host, waiting(PLAIN, "{ name = \"c\", processor = 1 }"));
+snapshot!(step_that_needs_too_many, waiting(PLAIN, "{ name = \"c\", host = 1, after = [\"a\"], needs = 2 }"));
+snapshot!(step_that_needs_some_of_nothing, waiting(PLAIN, "{ name = \"c\", host = 1, needs = 1 }"));
 snapshot!(step_with_a_misspelt_key, waiting(PLAIN, "{ name = \"c\", take = \"1 us\" }"));
 
 // Ports that differ, queues of hosts, flows that stop.

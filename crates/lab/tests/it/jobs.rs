@@ -283,6 +283,24 @@ fn a_slow_host_is_the_straggler_and_is_on_the_critical_path() {
 }
 
 #[test]
+fn steps_of_one_processor_take_turns_and_a_step_may_need_some_causes_only() {
+    let text = format!(
+        "{}\n[[traffic]]\nkind = \"flows\"\nflows = [{{ name = \"end\", src = 0, dst = 1, bytes = 100, after = [\"first\"] }}]\n\
+         steps = [{{ name = \"a\", host = 0, takes = \"3 us\", processor = 7 }}, {{ name = \"b\", host = 0, takes = \"4 us\", processor = 7 }}, \
+         {{ name = \"c\", host = 0, takes = \"6 us\", processor = 8 }}, \
+         {{ name = \"first\", host = 0, after = [\"a\", \"b\", \"c\"], needs = 2 }}]\n",
+        NETWORK.replace("HOSTS", "2")
+    );
+    let scenario = good(&text, &[]);
+    let resolved = scenario.setup().expect("a network").resolve(1).expect("a run");
+    let outcome = headway_sim::run(&resolved.spec, &mut |_| true).expect("it runs");
+    let ends: Vec<Option<Time>> = outcome.steps.iter().map(|step| step.finish).collect();
+    // The second waits for the first; the join for the two that are over first.
+    assert_eq!(ends, [3, 7, 6, 6].map(|at| Some(Time::us(at))));
+    assert_eq!(outcome.flows[0].start, Some(Time::us(6)));
+}
+
+#[test]
 fn the_time_until_a_sender_knows_is_not_called_slowness() {
     let text = format!(
         "{}\n[[traffic]]\nkind = \"flows\"\nflows = [{{ name = \"a\", src = 0, dst = 1, bytes = 100 }}, \

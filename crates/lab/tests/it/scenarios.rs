@@ -8,7 +8,7 @@ use headway_lab::Request;
 use std::path::{Path, PathBuf};
 
 /// Files that live beside scenarios and are none.
-const OTHERS: [&str; 3] = ["claims.toml", "expectations.toml", "peer.toml"];
+const OTHERS: [&str; 4] = ["claims.toml", "expectations.toml", "peer.toml", "variants.toml"];
 
 fn scenarios(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("the scenarios") {
