@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import tomllib
@@ -45,6 +46,9 @@ These pages are the notebooks in `docs/notebooks`, which the tests execute. The 
 run a notebook: `pip install jupyterlab`, then `jupyter lab`.
 
 """
+# What draws diagrams: the theme fetches it from another server unless a page brings it along.
+MERMAID = "mermaid@12.3.0"
+MERMAID_PLACE = "assets/javascripts/mermaid.min.js"
 LINK = re.compile(r"(\]\()([^)\s]+)(\))|(<img src=\")([^\"]+)(\")")
 FENCE = re.compile(r"^(\s*)(```+|~~~+)(.*)$")
 
@@ -323,8 +327,35 @@ def broken_links(site: Path) -> list[str]:
     return broken
 
 
-def build(out: Path, rust: Path | None = None) -> None:
-    """Writes the site into the directory `out`, which it replaces, and fails if a link is broken."""
+def mermaid(folder: Path) -> Path | None:
+    """The script that draws diagrams, from the npm registry; None, said so, where npm is not installed."""
+    npm = shutil.which("npm")
+    if npm is None:
+        print("npm is not installed: pages with diagrams fetch the script that draws them from another server")
+        return None
+    done = subprocess.run([npm, "pack", "--silent", MERMAID], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise PageError(f"npm does not fetch {MERMAID}\n{done.stderr}")
+    with tarfile.open(folder / done.stdout.split()[-1]) as package:
+        package.extract("package/dist/mermaid.min.js", folder, filter="data")
+    return folder / "package/dist/mermaid.min.js"
+
+
+def bring_along(script: Path, site: Path) -> None:
+    """Copies the script into the site, and names it in each page that has a diagram."""
+    shutil.copyfile(script, site / MERMAID_PLACE)
+    for page in site.rglob("*.html"):
+        text = page.read_text("utf-8")
+        if 'class="mermaid"' in text:
+            up = "../" * (len(page.relative_to(site).parts) - 1)
+            page.write_text(text.replace("</head>", f'<script src="{up}{MERMAID_PLACE}"></script></head>', 1), "utf-8")
+
+
+def build(out: Path, rust: Path | None = None, drawing: Path | None = None) -> None:
+    """Writes the site into the directory `out`, which it replaces, and fails if a link is broken.
+
+    `rust` are pages of Rust's, and `drawing` the script that draws diagrams.
+    """
     with tempfile.TemporaryDirectory(prefix="headway-site-") as name:
         folder = Path(name)
         stage = Stage(folder / "docs")
@@ -343,6 +374,8 @@ def build(out: Path, rust: Path | None = None) -> None:
             raise PageError(
                 f"zensical does not build the site\n{click.unstyle(done.stdout)}{done.stderr.splitlines()[-1:]}"
             )
+        if drawing:
+            bring_along(drawing, site)
         if broken := broken_links(site):
             raise PageError("the site has broken links\n" + "\n".join(broken))
         shutil.rmtree(out, ignore_errors=True)
@@ -387,7 +420,8 @@ def main() -> int:
                             flush=True,
                         )
         if not options.page:
-            build(options.out.resolve(), options.rust)
+            with tempfile.TemporaryDirectory(prefix="headway-drawing-") as scratch:
+                build(options.out.resolve(), options.rust, mermaid(Path(scratch)))
             print(f"the site is in {options.out}; to search in it: python -m http.server -d {options.out}")
     except PageError as error:
         print(f"error: {error}", file=sys.stderr)
