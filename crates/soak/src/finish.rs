@@ -80,7 +80,7 @@ pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
             let longer = || {
                 let stop =
                     run.spec.flows.iter().map(|flow| latest_timeout(run, flow)).max().unwrap_or(SAFETY);
-                simulate(&RunSpec { stop, ..run.spec.clone() }, 1).ok()
+                simulate(&RunSpec { stop, ..run.spec.clone() }, 1, None).ok()
             };
             let outcome: &Option<Outcome> = later.get_or_insert_with(longer);
             if outcome.as_ref().is_some_and(|outcome| outcome.flows[number].state == FlowState::Done) {

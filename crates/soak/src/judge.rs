@@ -9,6 +9,7 @@ use headway_lab::results::manifest::RunInfo;
 use headway_lab::{Options, Scenario, write_results};
 use headway_network::{Network, RunSpec};
 use headway_primitives::mix;
+use headway_transport::registry;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -46,32 +47,42 @@ pub enum Verdict {
     Passed(Facts),
     /// It is no scenario, in the reader's words.
     Refused(String),
+    /// It is a scenario that takes more events than a draw may, and why it does.
+    TooLong(String),
     /// An invariant does not hold.
     Failed(Failure),
 }
 
 /// Runs a scenario twice, the second time on several threads, and holds it against every invariant; `folder` is for its files.
 pub fn judge(case: &Case, folder: &Path, invariants: &[Invariant]) -> Verdict {
+    judge_within(case, folder, invariants, None)
+}
+
+/// The same of runs of at most so many events; `None` is many more than packets need.
+pub fn judge_within(case: &Case, folder: &Path, invariants: &[Invariant], most: Option<u64>) -> Verdict {
     let scenario = match guarded(|| case.load(folder).map_err(|e| e.to_string())) {
         Ok(Ok(scenario)) => scenario,
         Ok(Err(refusal)) => return Verdict::Refused(refusal),
         Err(failure) => return Verdict::Failed(failure),
     };
-    match guarded(|| examine(&scenario, invariants)) {
+    match guarded(|| examine(&scenario, invariants, most)) {
         Ok(verdict) => verdict,
         Err(failure) => Verdict::Failed(failure),
     }
 }
 
-fn examine(scenario: &Scenario, invariants: &[Invariant]) -> Verdict {
-    let (run, peak) = memory::peak_of(|| whole(scenario));
+fn examine(scenario: &Scenario, invariants: &[Invariant], most: Option<u64>) -> Verdict {
+    let (run, peak) = memory::peak_of(|| whole(scenario, most));
     let mut run = match run {
         Ok(run) => run,
         Err(refusal) => return Verdict::Refused(refusal),
     };
     run.peak = peak;
+    if run.outcome.interrupted {
+        return too_long(&run);
+    }
     let threads = threads(&run.spec);
-    run.again = simulate(&run.spec, threads).ok().map(|outcome| (threads, outcome));
+    run.again = simulate(&run.spec, threads, most).ok().map(|outcome| (threads, outcome));
     for invariant in invariants {
         if let Err(found) = (invariant.holds)(&run) {
             return Verdict::Failed(Failure { invariant: invariant.name.into(), found });
@@ -82,6 +93,17 @@ fn examine(scenario: &Scenario, invariants: &[Invariant]) -> Verdict {
     Verdict::Passed(Facts { events, done, flows, peak, said: run.said })
 }
 
+/// A run that was stopped for its number of events. Credits flow for as long as somebody may answer them, and such a draw is
+/// only too long; any other run should have ended. It is compared with nothing: threads see its end at other events.
+fn too_long(run: &Run<'_>) -> Verdict {
+    let found = format!("{} events until {}", run.outcome.events, run.outcome.end);
+    let gives_credits = |name: &str| registry::find(name).is_some_and(|entry| entry.capabilities.credits);
+    if run.spec.transports.iter().any(|transport| gives_credits(&transport.name)) {
+        return Verdict::TooLong(format!("credits go on for longer than a draw may take: {found}"));
+    }
+    Verdict::Failed(Failure { invariant: "a run ends within the events that its packets need".into(), found })
+}
+
 /// Threads of the second run: 1 to 8, drawn from what is run.
 fn threads(spec: &RunSpec) -> usize {
     let bytes: u64 = spec.flows.iter().map(|flow| flow.bytes).sum();
@@ -89,11 +111,11 @@ fn threads(spec: &RunSpec) -> usize {
 }
 
 /// Everything that `headway run` does, but for the files.
-fn whole(scenario: &Scenario) -> Result<Run<'_>, String> {
+fn whole(scenario: &Scenario, most: Option<u64>) -> Result<Run<'_>, String> {
     let setup = scenario.setup().map_err(|e| e.render())?;
     let resolved = setup.resolve(scenario.seed).map_err(|e| e.render())?;
     let estimate = setup.check_memory().map_err(|e| e.render())?;
-    let outcome = simulate(&resolved.spec, 1)?;
+    let outcome = simulate(&resolved.spec, 1, most)?;
     // A run without a `stop` may go on for longer than was expected; what it samples then is bounded by the limit alone.
     let samples = outcome.samples.len() as u64 * headway_network::PER_SAMPLE;
     let said = estimate.memory_bytes + samples.saturating_sub(estimate.sample_bytes);

@@ -20,4 +20,4 @@ mod simulate;
 
 pub use case::Case;
 pub use generate::{Size, generate};
-pub use judge::{Failure, Verdict, judge};
+pub use judge::{Failure, Verdict, judge, judge_within};

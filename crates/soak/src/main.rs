@@ -28,6 +28,7 @@ struct Shared {
     passed: AtomicU64,
     failed: AtomicU64,
     refused: AtomicU64,
+    long: AtomicU64,
     events: AtomicU64,
     /// The least and the most that a run took of what was said, in thousandths, with their seeds.
     memory: Mutex<[(u64, u64); 2]>,
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         passed: AtomicU64::new(0),
         failed: AtomicU64::new(0),
         refused: AtomicU64::new(0),
+        long: AtomicU64::new(0),
         events: AtomicU64::new(0),
         memory: Mutex::new([(u64::MAX, 0), (0, 0)]),
         slowest: Mutex::new((0, 0)),
@@ -70,8 +72,9 @@ fn main() -> ExitCode {
     let (passed, failed) = (count(&shared.passed), count(&shared.failed));
     let (longest, slowest) = *shared.slowest.lock().expect("no thread dies with it");
     println!(
-        "{} draws refused, {:.1e} events, {:.0} s; seed {slowest} took {longest} ms",
+        "{} draws refused, {} too long, {:.1e} events, {:.0} s; seed {slowest} took {longest} ms",
         count(&shared.refused),
+        count(&shared.long),
         count(&shared.events) as f64,
         start.elapsed().as_secs_f64()
     );
@@ -116,6 +119,10 @@ fn work(shared: &Shared, start: Instant) {
             Verdict::Refused(why) => {
                 shared.failed.fetch_add(1, Ordering::Relaxed);
                 println!("seed {seed} was accepted, and then refused: {why}\n{}", case.text());
+            }
+            Verdict::TooLong(why) => {
+                shared.long.fetch_add(1, Ordering::Relaxed);
+                println!("seed {seed} is too long: {why}");
             }
             Verdict::Failed(failure) => {
                 shared.failed.fetch_add(1, Ordering::Relaxed);

@@ -3,7 +3,7 @@
 use headway_soak::invariants::{ALL, Invariant};
 use headway_soak::run::Run;
 use headway_soak::shrink::shrink;
-use headway_soak::{Case, Failure, Size, Verdict, generate, judge};
+use headway_soak::{Case, Failure, Size, Verdict, generate, judge, judge_within};
 use std::path::Path;
 
 /// Broken on purpose: it says that no packet is ever marked.
@@ -57,4 +57,28 @@ fn a_panic_is_a_failure_with_its_place() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+/// A run is stopped at an event that threads do not agree about: what it had come to is compared with nothing.
+#[test]
+fn a_run_that_is_stopped_for_its_length_is_not_held_against_another() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let judged = |transport: &str, most| {
+        let text = format!(
+            "stop = \"20 ms\"\n[topology]\nkind = \"parking-lot\"\nbottlenecks = 2\nhosts_per_switch = 2\nrate = \"10 Gbps\"\n\
+             delay = \"10 us\"\n[transport]\nname = \"{transport}\"\n[[traffic]]\nkind = \"permutation\"\nbytes = 3000000\n"
+        );
+        let case = Case { scenario: text.parse().expect("a table"), graph: None, flows: None };
+        judge_within(&case, folder.path(), ALL, most)
+    };
+    for transport in ["expresspass", "ndp"] {
+        let whole = judged(transport, None);
+        assert!(matches!(whole, Verdict::Passed(_)), "{transport}: {whole:?}");
+    }
+    // Credits may go on for as long as the scenario does. Whatever else goes on is a fault.
+    let stopped = judged("expresspass", Some(9_000));
+    assert!(matches!(&stopped, Verdict::TooLong(why) if why.contains("credits go on")), "{stopped:?}");
+    let stopped = judged("ndp", Some(9_000));
+    let ends = "a run ends within the events that its packets need";
+    assert!(matches!(&stopped, Verdict::Failed(failure) if failure.invariant == ends), "{stopped:?}");
 }
