@@ -46,10 +46,32 @@ fn is_broken_toml(given: &str) -> bool {
     given.starts_with(['"', '\'', '[', '{']) || !given.matches('"').count().is_multiple_of(2)
 }
 
-/// The overrides that a table such as `[variants.NAME]` lists.
+/// The overrides that a table such as `[variants.NAME]` lists. A dotted key is a path, with quotes or without them: `fabric.routing`
+/// and `"fabric.routing"` set one key, where TOML reads the former as a table of its own. A whole table, as in `fabric = { ... }` or under
+/// a head of its own, takes the place of the one before.
 pub fn listed(table: &Table) -> Vec<Override> {
-    let one = |e: &Entry| Override { path: e.key.clone(), path_at: e.key_at.clone(), node: e.node.clone() };
-    table.entries.iter().map(one).collect()
+    let mut found = Vec::new();
+    table.entries.iter().for_each(|entry| list(entry, "", &mut found));
+    found
+}
+
+fn list(entry: &Entry, above: &str, found: &mut Vec<Override>) {
+    let path = if above.is_empty() { entry.key.clone() } else { format!("{above}.{}", entry.key) };
+    match &entry.node.value {
+        Value::Table(table) if is_dotted(entry) => {
+            table.entries.iter().for_each(|inner| list(inner, &path, found));
+        }
+        _ => found.push(Override { path, path_at: entry.key_at.clone(), node: entry.node.clone() }),
+    }
+}
+
+/// Whether a dot follows the key where it is written, and so more of the path.
+fn is_dotted(entry: &Entry) -> bool {
+    let at = &entry.key_at;
+    at.source
+        .text
+        .get(at.span.end..)
+        .is_some_and(|rest| rest.trim_start_matches([' ', '\t']).starts_with('.'))
 }
 
 /// Sets values in order, but names of transports first: naming another transport starts from its defaults,
@@ -237,5 +259,38 @@ mod tests {
         assert!(set(text, &["title=two \"quoted\" words", "title=Ampère's law"]).is_ok());
         let nan = set(text, &["traffic.0.load=nan"]).expect_err("nan");
         assert!(matches!(nan.problem(), Problem::NotFinite { key, .. } if key == "traffic.0.load"));
+    }
+
+    #[test]
+    fn a_dotted_key_sets_one_key_with_quotes_or_without_and_a_whole_table_takes_anothers_place() {
+        let base = "[fabric]\nbuffer = 1\nrouting = 2\n[transport]\nname = \"a\"\nx = 3\n";
+        let listed_in = |text: &str| {
+            let Value::Table(table) = root(text).get("v").expect("v").node.value.clone() else {
+                panic!("a table")
+            };
+            let mut changed = root(base);
+            apply_all(&mut changed, &listed(&table)).expect("they apply");
+            let whole = |name: &str| match &changed.get(name).expect("it is there").node.value {
+                Value::Table(table) => table.keys().map(str::to_string).collect::<Vec<_>>(),
+                _ => panic!("a table"),
+            };
+            (whole("fabric"), whole("transport"))
+        };
+        let both = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        for same in
+            ["fabric.routing = 9", "\"fabric.routing\" = 9", "fabric . routing = 9", "fabric.'routing' = 9"]
+        {
+            let (fabric, transport) = listed_in(&format!("[v]\n{same}\n"));
+            assert_eq!((fabric, transport), (both(&["buffer", "routing"]), both(&["name", "x"])), "{same}");
+        }
+        for whole in ["[v]\nfabric = { routing = 9 }\n", "[v.fabric]\nrouting = 9\n"] {
+            assert_eq!(listed_in(whole).0, both(&["routing"]), "{whole}");
+        }
+        assert_eq!(
+            listed_in("[v]\ntransport.name = \"b\"\n").1,
+            both(&["name"]),
+            "another transport starts anew"
+        );
+        assert_eq!(listed_in("[v]\ntransport.name = \"b\"\ntransport.y = 4\n").1, both(&["name", "y"]));
     }
 }
