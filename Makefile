@@ -10,6 +10,7 @@
 #   make gate     instructions an event on the engine's three flow lists: more than 2 % up fails (needs valgrind)
 #   make c-library  target/c: the C interface's header and its library, static and shared
 #   make compared  every comparison with other simulators anew, and docs/compared.md from them
+#   make field    all transports on the same questions, and docs/field.md from them: what out/field holds is not run again
 #   make kernel-objects  compiles the programs for the kernel, after an edit of their C (needs clang, llvm)
 #   make docs     the documentation site, in site/, with every command in it executed, and the Rust API pages beside it
 #   make lint     formatting, clippy, ruff, mypy
@@ -45,7 +46,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: bench-hosts c-library compared help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint publish-check clean
+.PHONY: bench-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -184,6 +185,10 @@ c-library: tools
 # The comparisons of scenarios/peers; the status is 1 if a number leaves its bound.
 compared: tools $(VENV)/.tested
 	@$(BIN)/python tools/compared.py
+
+# The questions of scenarios/field; `make field QUESTIONS=incast` runs one of them, and leaves the page.
+field: tools $(VENV)/.native
+	@$(BIN)/python tools/field.py $(QUESTIONS)
 
 # Their test compares what is committed with what clang makes of the sources, where it is there.
 kernel-objects:

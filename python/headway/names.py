@@ -22,6 +22,7 @@ VERDICTS_FILE = "verdicts.json"
 # A figure of a paper by its number, as scenarios are named.
 _FIGURE = re.compile(r"([\w-]+/fig)(\d+)(?!\d)")
 PEER_FILE = "peer.toml"
+VARIANTS_FILE = "variants.toml"
 TESTBED_FILE = "testbed.json"
 
 
@@ -146,8 +147,8 @@ def _name_of(path: Path) -> str:
 
 
 def _is_scenario(path: Path) -> bool:
-    """Folders of scenarios also hold claims, peers, topologies. A file that is not TOML counts: running it says why."""
-    if path.name in (CLAIMS_FILE, EXPECTATIONS_FILE, PEER_FILE):
+    """Folders of scenarios hold claims, peers, variants, topologies. What is not TOML counts: running it says why."""
+    if path.name in (CLAIMS_FILE, EXPECTATIONS_FILE, PEER_FILE, VARIANTS_FILE):
         return False
     status = path.stat()
     return _reads_as_scenario(path, status.st_mtime_ns, status.st_size)

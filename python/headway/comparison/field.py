@@ -1,0 +1,284 @@
+"""All transports on the same questions: `scenarios/field`, swept, measured, and told on one page.
+
+A question is a scenario of that folder; `variants.toml` beside them sets each transport as its authors run it.
+`docs/field.md` is made of what comes out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headway import _headway
+from headway.data.point import Point
+from headway.data.statistics import Estimate, over_seeds
+from headway.data.sweep import Sweep
+from headway.data.toml import parsed
+from headway.data.units import plain, size
+from headway.errors import HeadwayError
+from headway.files import write_text
+from headway.names import VARIANTS_FILE
+from headway.sweeps.api import sweep
+
+# In the order of the page.
+QUESTIONS = (
+    "web-search",
+    "hadoop",
+    "data-mining",
+    "incast",
+    "permutation",
+    "oversubscribed",
+    "all-to-all",
+    "failing-link",
+    "mixed",
+)
+OWN = ("amrt", "rpo", "l2dct", "proactmp")
+# Whose completion times the others' are divided by, message by message.
+BASELINE = "dctcp"
+# Sizes of messages: up to a bandwidth-delay product of this network, beyond ten of them, and between.
+SHORT, LONG = 100_000, 1_000_000
+BANDS = (("short", 0, SHORT), ("middle", SHORT, LONG), ("long", LONG, math.inf))
+WIDTH = 120
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question at one load: what is asked, and every transport's numbers."""
+
+    name: str
+    title: str
+    about: str
+    load: float | None
+    rows: Mapping[str, Row]
+
+    @property
+    def called(self) -> str:
+        """Its name in tables."""
+        return self.title if self.load is None else f"{self.title}, {self.load:g}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """Numbers of one transport in one case, each a mean over seeds.
+
+    `slowdowns` has the median and the 99th percentile of completion times over those alone, for each band that has
+    messages. `goodput` is the mean of bytes over completion time, in bit/s, of the messages of the longest band.
+    `ratio` is the 99th percentile of all slowdowns over that of the baseline with the same seed, as its logarithm.
+    """
+
+    slowdowns: Mapping[str, tuple[float, float]]
+    p99: float
+    goodput: float
+    queue: float
+    drops: float
+    unfinished: int
+    ratio: Estimate | None
+
+
+def run(folder: Path, question: str, out: Path, *, scale: str | None = None, jobs: int | None = None) -> Sweep:
+    """Sweep one question over all transports; what `out` holds already is not run again."""
+    if question not in QUESTIONS:
+        raise HeadwayError(f"there is no question `{question}`\n  help: {', '.join(QUESTIONS)}")
+    out.mkdir(parents=True, exist_ok=True)
+    whole = out / f"{question}.toml"
+    texts = [(folder / name).read_text(encoding="utf-8") for name in (f"{question}.toml", VARIANTS_FILE)]
+    write_text(whole, "\n".join(texts))
+    done = sweep(whole, out / question, scale=scale, jobs=jobs, progress=True)
+    if done.failed:
+        raise HeadwayError(f"{question}: {len(done.failed)} points failed; see {done.directory}")
+    return done
+
+
+def cases(folder: Path, question: str, done: Sweep) -> list[Case]:
+    """The numbers of a question, at each of its loads."""
+    text = (folder / f"{question}.toml").read_text(encoding="utf-8")
+    about = text.partition("\n")[0].removeprefix("# ")
+    title = str(parsed(text)["title"]).partition(": ")[2]
+    by_load: dict[float | None, list[Point]] = {}
+    for point in done:
+        load = point.axes.get("traffic.0.load")
+        by_load.setdefault(None if load is None else float(load), []).append(point)
+    return [Case(question, title, about, load, _rows(points)) for load, points in by_load.items()]
+
+
+def _rows(points: Sequence[Point]) -> dict[str, Row]:
+    measured = [(point, _Measured(point)) for point in points]
+    baseline = {point.seed: one for point, one in measured if point.variant == BASELINE}
+    variants = dict.fromkeys(point.variant for point, _ in measured)
+    return {
+        variant: _row([(point.seed, one) for point, one in measured if point.variant == variant], baseline)
+        for variant in variants
+    }
+
+
+class _Measured:
+    """One run."""
+
+    def __init__(self, point: Point) -> None:
+        flows = point.run.flows.to_polars()
+        summary = point.run.summary
+        done = flows.filter(flows["fct_s"].is_not_null())
+        size_of = done["bytes"].to_numpy()
+        slowdown = done["slowdown"].to_numpy()
+        fct = done["fct_s"].to_numpy()
+        inside = {name: (size_of > low) & (size_of <= high) for name, low, high in BANDS}
+        self.slowdowns = {
+            name: (_quantile(slowdown[mask], 0.5), _quantile(slowdown[mask], 0.99))
+            for name, mask in inside.items()
+            if mask.any()
+        }
+        self.unfinished = len(flows) - len(done)
+        # A message that never arrives is later than any that does.
+        self.p99 = _quantile(np.append(slowdown, np.full(self.unfinished, np.inf)), 0.99)
+        longest = inside[list(self.slowdowns)[-1]]
+        self.goodput = float(np.mean(8 * size_of[longest] / fct[longest]))
+        self.queue = float(summary["queue_max_bytes"])
+        self.drops = float(summary["drops"])
+
+
+def _quantile(values: np.ndarray[Any, Any], at: float) -> float:
+    return float(np.quantile(values, at, method="inverted_cdf"))
+
+
+def _row(runs: Sequence[tuple[int, _Measured]], baseline: Mapping[int, _Measured]) -> Row:
+    bands = runs[0][1].slowdowns
+
+    def mean(of: Callable[[_Measured], float]) -> float:
+        return math.fsum(of(one) for _, one in runs) / len(runs)
+
+    def of_band(band: str) -> tuple[float, float]:
+        return mean(lambda one: one.slowdowns[band][0]), mean(lambda one: one.slowdowns[band][1])
+
+    return Row(
+        {band: of_band(band) for band in bands},
+        mean(lambda one: one.p99),
+        mean(lambda one: one.goodput),
+        mean(lambda one: one.queue),
+        mean(lambda one: one.drops),
+        sum(one.unfinished for _, one in runs),
+        over_seeds([math.log(one.p99 / baseline[seed].p99) for seed, one in runs if seed in baseline]),
+    )
+
+
+HEAD = """# The whole field
+
+Which transport is best for what? This page asks all of Headway's transports the same questions, on one network, with
+the same messages. It is written by `make field`, which runs every point that its folder does not hold yet; do not edit
+it.
+
+The network has 64 hosts in eight racks. Every link has 100 Gb/s and 1 us, and eight spines make it a fabric that is
+not over-subscribed. A bandwidth-delay product is about 100 kB. Each question is a scenario of `scenarios/field`, and
+`scenarios/field/variants.toml` sets the transports: default parameters, the ports that each is meant for, the routes
+over which its authors ran it, and 500 kB of buffer a port, but for switches that trim or shape credits. There are
+three seeds a question.
+
+* A *slowdown* is a completion time over that of the same message alone in the network.
+* *Short* messages have up to 100 kB, *long* ones more than 1 MB. Columns show the median and the 99th percentile.
+* *Goodput* is the mean of bytes over completion time, of the messages in the longest band that the question has.
+* *Queue* is the largest at any switch port. *Drops* count packets, control and credits included.
+* *Beside DCTCP* is the 99th percentile of the slowdowns of all messages, over DCTCP's with the same messages: the
+  geometric mean over seeds and its 95 % interval. An interval around 1 says that the seeds do not tell the two apart.
+
+Tables are in the order of that percentile, the lowest first. **Bold** are AMRT, RPO, L2DCT and ProactMP.
+"""
+
+
+def page(found: Sequence[Case]) -> str:
+    """The page, as Markdown."""
+    return "\n".join([HEAD, *_summary(found), *(line for case in found for line in section(case)), *_information()])
+
+
+def order(case: Case) -> list[str]:
+    """The transports of a case, the one with the lowest 99th percentile first."""
+    return sorted(case.rows, key=lambda name: case.rows[name].p99)
+
+
+def _bold(name: str) -> str:
+    return f"**{name}**" if name in OWN else name
+
+
+def _summary(found: Sequence[Case]) -> Iterator[str]:
+    yield "## In one table\n"
+    yield from _filled(
+        "Each number is the 99th percentile of the slowdowns of all messages, over the lowest that any transport has "
+        "in that column: 1 is the best. Rows are in the order of their geometric mean."
+    )
+    best = {case.called: case.rows[order(case)[0]].p99 for case in found}
+    names = [name for name in found[0].rows if all(name in case.rows for case in found)]
+    over = {name: [case.rows[name].p99 / best[case.called] for case in found] for name in names}
+    mean = {name: math.exp(math.fsum(map(math.log, values)) / len(values)) for name, values in over.items()}
+    yield f"| transport | mean | {' | '.join(case.called for case in found)} |"
+    yield f"|---|---|{'---|' * len(found)}"
+    for name in sorted(names, key=lambda one: mean[one]):
+        cells = " | ".join(plain(value, 3) for value in over[name])
+        yield f"| {_bold(name)} | {plain(mean[name], 3)} | {cells} |"
+    yield ""
+    yield "Who has the lowest 99th percentile, and where ours stand:\n"
+    for case in found:
+        ranks = order(case)
+        own = ", ".join(f"{name} {ranks.index(name) + 1}" for name in sorted(OWN, key=ranks.index))
+        leaders = ", ".join(f"{name} ({plain(case.rows[name].p99, 3)})" for name in ranks[:3])
+        yield from _filled(f"* *{case.called}*: {leaders}. Of {len(ranks)}: {own}.", end="")
+    yield ""
+
+
+def section(case: Case) -> Iterator[str]:
+    """The lines of the page about a case."""
+    yield f"## {case.called[0].upper()}{case.called[1:]}\n"
+    at = "" if case.load is None else f" The load is {case.load:g} of the hosts' links."
+    yield from _filled(f"{case.about}{at} `scenarios/field/{case.name}.toml`.")
+    bands = list(next(iter(case.rows.values())).slowdowns)
+    yield f"| transport | {' | '.join(f'{band} p50, p99' for band in bands)} | goodput | queue | drops | beside DCTCP |"
+    yield f"|---|{'---|' * len(bands)}---|---|---|---|"
+    for name in order(case):
+        row = case.rows[name]
+        slowdowns = " | ".join(
+            f"{plain(row.slowdowns[band][0], 3)}, {plain(row.slowdowns[band][1], 3)}" for band in bands
+        )
+        lost = f" ({row.unfinished} unfinished)" if row.unfinished else ""
+        yield (
+            f"| {_bold(name)}{lost} | {slowdowns} | {plain(row.goodput / 1e9, 3)} Gb/s | {size(row.queue)} | "
+            f"{plain(row.drops, 3)} | {_ratio(row.ratio)} |"
+        )
+    yield ""
+
+
+def _ratio(ratio: Estimate | None) -> str:
+    if ratio is None:
+        return "never ends"
+    text = plain(math.exp(ratio.mean), 3)
+    if ratio.interval is None:
+        return text
+    low, high = (plain(math.exp(end), 3) for end in ratio.interval)
+    return f"{text} ({low} to {high})"
+
+
+def _information() -> Iterator[str]:
+    """What each transport is given: the other half of a fair comparison."""
+    ports = {entry["name"]: entry for entry in json.loads(_headway.catalogue("disciplines"))}
+    yield "## What each of them needs\n"
+    yield from _filled(
+        "A transport that does better may have been given more. All receivers of the receiver-driven ones learn the "
+        "size of a message from its first packet. `drop-tail` ports are those of any switch."
+    )
+    yield "| transport | ports | what these do | beyond ports |"
+    yield "|---|---|---|---|"
+    for entry in json.loads(_headway.catalogue("transports")):
+        name, port = entry["name"], entry["discipline"]
+        if name == "template":
+            continue
+        yield f"| {_bold(name)} | `{port}` | {ports[port]['summary']} | {'; '.join(entry['needs'])} |"
+    yield ""
+
+
+def _filled(text: str, end: str = "\n") -> Iterator[str]:
+    yield (
+        textwrap.fill(text, WIDTH, subsequent_indent="  " if text.startswith("*") else "", break_long_words=False) + end
+    )

@@ -1,0 +1,118 @@
+"""The questions that all transports are asked: every transport is there, and the page shows what comes out."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+import headway
+from headway import _headway
+from headway.comparison import field
+from headway.data.sweep import Sweep
+from headway.data.toml import parsed
+from headway.errors import HeadwayError
+from headway.files import write_text
+from headway.scenario import Scenario
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FOLDER = REPOSITORY / "scenarios/field"
+PAGE = (REPOSITORY / "docs/field.md").read_text(encoding="utf-8")
+# A part of all, run anew here: messages that leave a host as the page has them.
+SOME = ("amrt", "ndp", "dctcp")
+
+
+def variants() -> dict[str, dict[str, object]]:
+    return dict(parsed((FOLDER / "variants.toml").read_text(encoding="utf-8"))["variants"])
+
+
+def test_every_transport_is_asked() -> None:
+    known = {entry["name"] for entry in json.loads(_headway.catalogue("transports"))} - {"template"}
+    named = {variant["transport"]["name"] for variant in variants().values()}  # type: ignore[index]
+    assert named == known
+
+
+def test_every_question_is_a_file_and_takes_every_variant() -> None:
+    assert {path.stem for path in FOLDER.glob("*.toml")} == {*field.QUESTIONS, "variants"}
+    own = (FOLDER / "variants.toml").read_text(encoding="utf-8")
+    for question in field.QUESTIONS:
+        text = (FOLDER / f"{question}.toml").read_text(encoding="utf-8")
+        scenario = Scenario.from_text(f"{text}\n{own}", folder=FOLDER)
+        assert {point.variant for point in scenario.points()} == set(variants())
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    """The permutation at the page's scale, over some transports."""
+    folder = tmp_path_factory.mktemp("field")
+    text = (FOLDER / "permutation.toml").read_text(encoding="utf-8")
+    _, *blocks = (FOLDER / "variants.toml").read_text(encoding="utf-8").split("[variants.")
+    kept = [f"[variants.{block}" for block in blocks if block.partition("]")[0].partition(".")[0] in SOME]
+    write_text(folder / "permutation.toml", "\n".join([text, *kept]))
+    return headway.sweep(folder / "permutation.toml", folder / "out", jobs=1, progress=False)
+
+
+def test_the_page_has_the_numbers_of_this_version(done: Sweep) -> None:
+    (case,) = field.cases(FOLDER, "permutation", done)
+    assert set(case.rows) == set(SOME)
+    lines = [line for line in field.section(case) if line.startswith(("| **amrt", "| ndp", "| dctcp"))]
+    assert len(lines) == len(SOME)
+    for line in lines:
+        assert line in PAGE, "docs/field.md is not of this version: make field"
+
+
+def worst(run: headway.Run) -> float:
+    """The slowdown that all but 1 % of 64 messages do not exceed: the largest."""
+    return float(run.flows.to_polars()["slowdown"].to_numpy().max())
+
+
+def test_numbers_are_those_of_the_flows(done: Sweep) -> None:
+    (case,) = field.cases(FOLDER, "permutation", done)
+    p99, goodput, ratios = [], [], []
+    base = {point.seed: worst(point.run) for point in done if point.variant == "dctcp"}
+    for point in done:
+        if point.variant != "ndp":
+            continue
+        flows = point.run.flows.to_polars()
+        p99.append(worst(point.run))
+        goodput.append(float(np.mean((8 * flows["bytes"] / flows["fct_s"]).to_numpy())))
+        ratios.append(math.log(p99[-1] / base[point.seed]))
+    row = case.rows["ndp"]
+    assert len(p99) == 3
+    assert row.p99 == pytest.approx(sum(p99) / 3)
+    assert row.slowdowns["long"][1] == pytest.approx(row.p99), "all of a permutation's messages are long"
+    assert list(row.slowdowns) == ["long"]
+    assert row.goodput == pytest.approx(sum(goodput) / 3)
+    assert row.ratio is not None
+    assert row.ratio.mean == pytest.approx(sum(ratios) / 3)
+    assert row.unfinished == 0
+
+
+def test_messages_that_never_arrive_come_last(tmp_path: Path) -> None:
+    text = (FOLDER / "permutation.toml").read_text(encoding="utf-8").replace('stop = "1 s"', 'stop = "100 us"')
+    write_text(tmp_path / "short.toml", f'{text}\n[variants.ndp.transport]\nname = "ndp"\n')
+    sets = {"traffic.0.bytes": 1_000_000}
+    swept = headway.sweep(tmp_path / "short.toml", tmp_path / "out", sets=sets, progress=False)
+    (case,) = field.cases(FOLDER, "permutation", swept)
+    row = case.rows["ndp"]
+    done = sum(run.run.flows.to_polars().filter(polars.col("state") == "done").height for run in swept)
+    assert 0 < row.unfinished == 3 * 64 - done
+    assert math.isinf(row.p99)
+    assert row.ratio is None
+    (line,) = [line for line in field.section(case) if line.startswith("| ndp")]
+    assert f"({row.unfinished} unfinished)" in line
+    assert line.endswith("| never ends |")
+
+
+def test_an_unknown_question_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(HeadwayError, match="there is no question `incats`"):
+        field.run(FOLDER, "incats", tmp_path)
+
+
+def test_the_page_says_what_each_transport_needs() -> None:
+    for name in variants():
+        assert f"| **{name}** |" in PAGE or f"| {name} |" in PAGE

@@ -1,0 +1,49 @@
+"""Run all transports on all questions of `scenarios/field`, and write docs/field.md: what `make field` does.
+
+Points that `out/field` holds already are not run again. Named questions alone are run and not written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from headway.comparison.field import QUESTIONS, cases, page, run
+from headway.data.machine import cores
+from headway.data.units import wait
+from headway.errors import HeadwayError
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def main() -> int:
+    """Run what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("questions", nargs="*", metavar="QUESTION", help=", ".join(QUESTIONS))
+    parser.add_argument("--out", type=Path, default=Path("out/field"))
+    parser.add_argument("--scale", choices=("smoke",), help="small runs, to see that all is there")
+    parser.add_argument("--jobs", type=int)
+    asked = parser.parse_args()
+    folder = REPOSITORY / "scenarios/field"
+    began = time.monotonic()
+    found = []
+    try:
+        for question in asked.questions or QUESTIONS:
+            done = run(folder, question, asked.out, scale=asked.scale, jobs=asked.jobs)
+            found += cases(folder, question, done)
+    except HeadwayError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    points = sum(len(case.rows) for case in found)
+    print(f"{points} rows of {len(found)} cases in {wait(time.monotonic() - began)} on {cores()} cores")
+    if not asked.questions:
+        where = asked.out / "field.md" if asked.scale else REPOSITORY / "docs/field.md"
+        where.write_text(page(found), encoding="utf-8")
+        print(where)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
