@@ -9,6 +9,7 @@ use crate::error::{BindError, CallError, RecvError, SendError};
 use crate::inbox::Inbox;
 use crate::nic::ahead;
 use crate::pace::Pace;
+use crate::queue::Queue;
 use crate::request::{CallOutcome, Request, SendOutcome, Waiting};
 use crate::seal::Secret;
 use crate::shared::{Manner, Shared};
@@ -53,6 +54,9 @@ pub struct SendHandle {
     pub(crate) completion: Completion<SendOutcome>,
     shared: Arc<Shared>,
 }
+
+/// A request under way; its reply is given up when this is dropped.
+pub struct CallHandle(pub(crate) Call);
 
 /// A message that was received.
 pub struct Received {
@@ -176,6 +180,24 @@ impl Endpoint {
         call.outcome(self.inner.shared.wait(&call.completion, until))
     }
 
+    /// Begins a call. An error now means that nothing was sent.
+    pub fn call_nowait(&self, peer: SocketAddr, request: impl Into<Bytes>) -> Result<CallHandle, SendError> {
+        self.inner.call(peer, request.into(), false).map(CallHandle)
+    }
+
+    /// Outcomes and messages at a descriptor for `poll` and `epoll`. From now on the endpoint's own thread drives it.
+    ///
+    /// # Errors
+    /// The operating system has no more descriptors.
+    pub fn queue(&self) -> io::Result<Queue> {
+        Queue::new(Arc::clone(&self.inner))
+    }
+
+    /// Closes it without waiting: whoever waits for it gets [`SendError::Closed`] or [`RecvError::Closed`].
+    pub fn close(&self) {
+        self.inner.shared.close();
+    }
+
     /// Waits for the next message; replies to calls do not come here.
     pub fn recv(&self) -> Result<Received, RecvError> {
         self.receive(None)
@@ -246,8 +268,13 @@ pub(crate) struct Call {
 impl Call {
     /// What became of it; `None` = nothing in time.
     pub(crate) fn outcome(&self, outcome: Option<CallOutcome>) -> CallOutcome {
+        self.taken(outcome).unwrap_or(Err(CallError::TimedOut))
+    }
+
+    /// Notes whether what became of it is known by now.
+    pub(crate) fn taken(&self, outcome: Option<CallOutcome>) -> Option<CallOutcome> {
         self.over.set(outcome.is_some());
-        outcome.unwrap_or(Err(CallError::TimedOut))
+        outcome
     }
 }
 
@@ -260,12 +287,16 @@ impl Drop for Call {
 }
 
 impl Inner {
-    #[cfg_attr(not(feature = "tokio"), allow(dead_code, reason = "for the asynchronous twin"))]
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
     }
 
-    fn send(
+    /// How long a call waits that does not say.
+    pub(crate) fn call_timeout(&self) -> Duration {
+        self.call_timeout
+    }
+
+    pub(crate) fn send(
         &self,
         peer: SocketAddr,
         body: Body,
@@ -314,6 +345,29 @@ impl Inner {
         let command = Command { ticket, peer, purpose, body, options, only_epoch, charge };
         self.shared.ask(Request::Send(command, waiting), stays);
         Ok(ticket)
+    }
+}
+
+impl CallHandle {
+    /// Waits for the reply, for as long as the peer answers.
+    pub fn wait(self) -> Result<Bytes, CallError> {
+        self.0.outcome(self.0.shared.wait(&self.0.completion, None))
+    }
+
+    /// The reply, once, if it is there.
+    pub fn try_wait(&self) -> Option<Result<Bytes, CallError>> {
+        self.0.taken(self.0.completion.take())
+    }
+
+    /// Waits for `longest` at most; `None` when there is no reply by then. The call goes on.
+    pub fn wait_timeout(&self, longest: Duration) -> Option<Result<Bytes, CallError>> {
+        self.0.taken(self.0.shared.wait(&self.0.completion, deadline(longest)))
+    }
+}
+
+impl fmt::Debug for CallHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallHandle").field("peer", &self.0.peer).finish_non_exhaustive()
     }
 }
 

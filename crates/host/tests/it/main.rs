@@ -6,6 +6,7 @@ mod flood;
 mod loopback;
 mod lossy;
 mod meeting;
+mod queue;
 mod receive;
 mod round_trip;
 mod wire;
