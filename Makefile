@@ -8,7 +8,7 @@
 #   make bench    install, then the numbers that Headway is measured by
 #   make bench-hosts  messages between real hosts beside kernel TCP, in turns (Linux, as root); REPS=1 LINES=latency for a short form
 #   make gate     instructions an event on the engine's three flow lists: more than 2 % up fails (needs valgrind)
-#   make c-library  target/c: the C interface's header and its library, static and shared
+#   make c-library  target/c: the headers and libraries of the C interfaces, static and shared
 #   make compared  every comparison with other simulators anew, and docs/compared.md from them
 #   make kernel-objects  compiles the programs for the kernel, after an edit of their C (needs clang, llvm)
 #   make docs     the documentation site, in site/, with every command in it executed, and the Rust API pages beside it
@@ -22,6 +22,7 @@
 #   make new-transport NAME=x, new-discipline, new-controller, new-topology, new-traffic, new-figure, new-model   from a template
 
 SHELL := /bin/bash
+, := ,
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -175,9 +176,10 @@ gate: tools
 # Alone, not beside the Rust library of the tests: so it has link-time optimisation.
 c-library: tools
 	cargo rustc --quiet --release -p headway-c --crate-type staticlib,cdylib
+	$(if $(PROGRAMS),cargo rustc --quiet --release -p headway-c-hosts --crate-type staticlib$(,)cdylib)
 	@mkdir -p target/c
-	@cp crates/c/include/headway_sim.h target/c/
-	@for library in libheadway_c.a libheadway_c.so libheadway_c.dylib; do \
+	@cp crates/c/include/headway_sim.h $(if $(PROGRAMS),crates/c-hosts/include/headway.h) target/c/
+	@for library in libheadway_c.a libheadway_c.so libheadway_c.dylib $(if $(PROGRAMS),libheadway.a libheadway.so); do \
 		found="$${CARGO_TARGET_DIR:-target}/release/$$library"; \
 		if [ -f "$$found" ]; then cp "$$found" target/c/; fi; done
 

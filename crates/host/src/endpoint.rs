@@ -228,6 +228,11 @@ impl Endpoint {
         self.inner.shared.counters.read()
     }
 
+    /// [`Endpoint::stats`] as text for Prometheus, with the address that it is bound to as label `endpoint`.
+    pub fn prometheus(&self) -> String {
+        self.stats().prometheus(&[("endpoint", &self.inner.local.to_string())])
+    }
+
     /// Bytes of memory that messages take now, of [`crate::Limits::total_bytes`].
     pub fn memory_used(&self) -> u64 {
         self.inner.memory.used()
@@ -349,6 +354,11 @@ impl Inner {
 }
 
 impl CallHandle {
+    /// Who was asked.
+    pub fn peer(&self) -> SocketAddr {
+        self.0.peer.into()
+    }
+
     /// Waits for the reply, for as long as the peer answers.
     pub fn wait(self) -> Result<Bytes, CallError> {
         self.0.outcome(self.0.shared.wait(&self.0.completion, None))

@@ -43,6 +43,8 @@ pub enum Outcome {
     Reply {
         /// What the application called it.
         tag: u64,
+        /// Who was asked.
+        peer: SocketAddr,
         /// The reply.
         result: Result<Bytes, CallError>,
     },
@@ -68,7 +70,7 @@ pub enum Outcome {
 ///         }
 ///     }
 ///     while let Some(outcome) = asking.next()? {
-///         if let Outcome::Reply { tag, result } = outcome {
+///         if let Outcome::Reply { tag, result, .. } = outcome {
 ///             reply = Some((tag, result?));
 ///         }
 ///     }
@@ -291,7 +293,14 @@ impl Queue {
                 books.deadlines.remove(&(at, number));
                 let open = books.open.remove(&number)?;
                 drop(books);
-                Some(Outcome::Reply { tag: open.tag, result: Err(CallError::TimedOut) })
+                match open.what {
+                    Waited::Call(call) => {
+                        let (tag, peer) = (open.tag, call.peer());
+                        Some(Outcome::Reply { tag, peer, result: Err(CallError::TimedOut) })
+                    }
+                    // Messages have no deadline here.
+                    Waited::Send(_) => None,
+                }
             }
             first => {
                 if armed <= now {
@@ -337,7 +346,10 @@ impl Open {
         let tag = self.tag;
         match self.what {
             Waited::Send(handle) => handle.try_wait().map(|result| Outcome::Sent { tag, result }),
-            Waited::Call(call) => call.try_wait().map(|result| Outcome::Reply { tag, result }),
+            Waited::Call(call) => {
+                let peer = call.peer();
+                call.try_wait().map(|result| Outcome::Reply { tag, peer, result })
+            }
         }
     }
 }

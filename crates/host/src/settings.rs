@@ -373,6 +373,15 @@ mod tests {
     }
 
     #[test]
+    fn the_guide_lists_every_setting() {
+        let page = include_str!("../../../docs/real-hosts.md");
+        for setting in SETTINGS {
+            let row = format!("| `{}` | `{}` | {} |\n", setting.name, setting.example, setting.meaning);
+            assert!(page.contains(&row), "docs/real-hosts.md lacks:\n{row}");
+        }
+    }
+
+    #[test]
     fn parameters_find_their_transport_in_any_order() {
         let settings = [("transport.token_lifetime", "100000"), ("transport", "phost")];
         let config = Config::from_settings(settings).expect("taken");

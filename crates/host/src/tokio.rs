@@ -73,4 +73,9 @@ impl Endpoint {
     pub fn stats(&self) -> Stats {
         self.blocking.stats()
     }
+
+    /// See [`crate::Endpoint::prometheus`].
+    pub fn prometheus(&self) -> String {
+        self.blocking.prometheus()
+    }
 }

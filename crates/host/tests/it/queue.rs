@@ -71,8 +71,9 @@ fn hundreds_of_calls_and_sends_find_their_outcomes_by_poll_alone() {
                 assert!(tag % 4 == 0 && result.is_ok(), "{tag}: {result:?}");
                 open.remove(&tag).expect("once");
             }
-            Outcome::Reply { tag, result } => {
+            Outcome::Reply { tag, result, peer } => {
                 let sent = open.remove(&tag).expect("once");
+                assert_eq!(peer, address);
                 assert!(result.expect("a reply").iter().rev().eq(sent.iter()), "{tag}");
             }
             Outcome::Message(message) => panic!("{message:?}"),
@@ -95,7 +96,7 @@ fn calls_time_out_by_the_descriptor_and_cancelled_ones_have_no_outcome() {
     call(3, 30);
     queue.cancel(second);
     let late = wait(&queue).expect("open");
-    assert!(matches!(late, Outcome::Reply { tag: 3, result: Err(CallError::TimedOut) }), "{late:?}");
+    assert!(matches!(late, Outcome::Reply { tag: 3, result: Err(CallError::TimedOut), .. }), "{late:?}");
     // The timer of a call that is cancelled may ring, but then rings no more.
     while readable(&queue, Timespec { tv_sec: 0, tv_nsec: 100_000_000 }) {
         assert!(queue.next().expect("open").is_none());
@@ -106,7 +107,7 @@ fn calls_time_out_by_the_descriptor_and_cancelled_ones_have_no_outcome() {
         request.reply("!").expect("room").wait().expect("acknowledged");
     }
     let reply = wait(&queue).expect("open");
-    assert!(matches!(reply, Outcome::Reply { tag: 1, result: Ok(_) }), "{reply:?}");
+    assert!(matches!(reply, Outcome::Reply { tag: 1, result: Ok(_), .. }), "{reply:?}");
     assert!(queue.next().expect("open").is_none());
 }
 
@@ -118,7 +119,10 @@ fn closing_ends_what_is_open_and_then_the_queue() {
     client.close();
     let failed = wait(&queue).expect("the outcome comes first");
     let closed = CallError::Send(SendError::Closed);
-    assert!(matches!(failed, Outcome::Reply { tag: 5, result: Err(error) } if error == closed), "{failed:?}");
+    assert!(
+        matches!(failed, Outcome::Reply { tag: 5, result: Err(error), .. } if error == closed),
+        "{failed:?}"
+    );
     assert!(matches!(wait(&queue), Err(RecvError::Closed)));
     assert!(matches!(queue.next(), Err(RecvError::Closed)));
     assert_eq!(client.recv().expect_err("closed"), RecvError::Closed);
