@@ -17,12 +17,11 @@ use crate::stream::{Body, Source};
 use crate::udp::{Socket, monotonic_ns};
 use bytes::Bytes;
 use headway_units::Time;
-use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -266,7 +265,7 @@ pub(crate) struct Call {
     peer: SocketAddrV4,
     number: u64,
     /// Whether its outcome is known, so that nobody expects a reply any more.
-    over: Cell<bool>,
+    over: AtomicBool,
     shared: Arc<Shared>,
 }
 
@@ -278,14 +277,14 @@ impl Call {
 
     /// Notes whether what became of it is known by now.
     pub(crate) fn taken(&self, outcome: Option<CallOutcome>) -> Option<CallOutcome> {
-        self.over.set(outcome.is_some());
+        self.over.store(outcome.is_some(), Ordering::Relaxed);
         outcome
     }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        if !self.over.get() {
+        if !*self.over.get_mut() {
             self.shared.ask(Request::Abandon(self.peer, self.number), false);
         }
     }
@@ -323,7 +322,7 @@ impl Inner {
         let options = SendOptions::default();
         self.submit(peer, Body::Whole(request), options, Purpose::Request(number), None, waiting, stays)?;
         let SocketAddr::V4(peer) = peer else { return Err(SendError::NotAdmitted) };
-        Ok(Call { completion, peer, number, over: Cell::new(false), shared: Arc::clone(&self.shared) })
+        Ok(Call { completion, peer, number, over: AtomicBool::new(false), shared: Arc::clone(&self.shared) })
     }
 
     #[allow(
@@ -390,6 +389,12 @@ impl SendHandle {
     /// Waits until the message is acknowledged; when that was, on the endpoint's clock.
     pub fn wait(self) -> Result<Time, SendError> {
         self.shared.wait(&self.completion, None).unwrap_or(Err(SendError::Closed))
+    }
+
+    /// [`SendHandle::wait`] for tasks.
+    #[cfg(feature = "tokio")]
+    pub async fn acknowledged(self) -> Result<Time, SendError> {
+        self.completion.await
     }
 
     /// The outcome, once, if it is known.
