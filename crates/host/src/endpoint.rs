@@ -110,7 +110,7 @@ impl Endpoint {
         let origin = config.origin_ns.unwrap_or_else(monotonic_ns);
         let inbox = Arc::new(Inbox::default());
         let driver = (Arc::clone(&inbox), Arc::clone(&counters), config.observer.clone());
-        let driver = Driver::new(core, socket, driver.0, driver.1, driver.2, origin);
+        let driver = Driver::new(core, (socket, local), driver.0, driver.1, driver.2, origin);
         let manner = Manner { attended: fast && threads, spin: config.spin };
         let shared = Shared::new(driver, inbox, counters, manner);
         let shared = Arc::new(shared.map_err(io_error("making an eventfd and a timer"))?);
@@ -227,9 +227,15 @@ impl Endpoint {
         self.inner.shared.counters.read()
     }
 
-    /// [`Endpoint::stats`] as text for Prometheus, with the address that it is bound to as label `endpoint`.
+    /// [`Endpoint::stats`] as text for Prometheus, and the memory that messages take, with the address that it is bound to as
+    /// label `endpoint`.
     pub fn prometheus(&self) -> String {
-        self.stats().prometheus(&[("endpoint", &self.inner.local.to_string())])
+        let local = self.inner.local;
+        let mut text = self.stats().prometheus(&[("endpoint", &local.to_string())]);
+        text += "# HELP headway_memory_used_bytes Memory that messages take now.\n";
+        text += "# TYPE headway_memory_used_bytes gauge\n";
+        text += &format!("headway_memory_used_bytes{{endpoint=\"{local}\"}} {}\n", self.memory_used());
+        text
     }
 
     /// Bytes of memory that messages take now, of [`crate::Limits::total_bytes`].

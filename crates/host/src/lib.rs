@@ -57,6 +57,7 @@ mod shared;
 mod stream;
 #[cfg(feature = "tokio")]
 pub mod tokio;
+mod trace;
 mod udp;
 
 pub use config::{

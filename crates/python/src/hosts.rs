@@ -222,7 +222,9 @@ fn address(peer: &Bound<'_, PyAny>) -> PyResult<SocketAddr> {
         let text = "a peer is an address such as \"10.0.0.2:18519\", or a pair such as (\"10.0.0.2\", 18519)";
         return Err(PyTypeError::new_err(text));
     };
-    read.ok_or_else(|| PyValueError::new_err(format!("{text:?} is no address with a port, such as 10.0.0.2:18519")))
+    read.ok_or_else(|| {
+        PyValueError::new_err(format!("{text:?} is no address with a port, such as 10.0.0.2:18519"))
+    })
 }
 
 /// So many seconds; `None` = as long as it takes.
@@ -336,7 +338,8 @@ impl PyEndpoint {
         timeout: Option<f64>,
     ) -> PyResult<()> {
         let (open, peer, bytes) = (self.open(py)?, address(peer)?, lent(data)?);
-        let handle = py.detach(|| open.endpoint.send_nowait(peer, bytes)).map_err(|error| error.raised(py))?;
+        let handle =
+            py.detach(|| open.endpoint.send_nowait(peer, bytes)).map_err(|error| error.raised(py))?;
         acknowledged(py, handle, timeout)
     }
 

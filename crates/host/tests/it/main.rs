@@ -2,6 +2,8 @@
 
 mod core;
 mod cut;
+#[cfg(feature = "tracing")]
+mod events;
 mod flood;
 mod loopback;
 mod lossy;
