@@ -564,7 +564,7 @@ pub unsafe extern "C" fn hw_fd(endpoint: *const hw_endpoint, fd: *mut c_int) -> 
         let queue = match endpoint.queue.get() {
             Some(queue) => queue,
             None => {
-                let made = endpoint.endpoint.queue().map_err(|error| Failure {
+                let made = Queue::new(&endpoint.endpoint).map_err(|error| Failure {
                     status: hw_status::HW_SYSTEM,
                     text: format!("making a descriptor: {error}"),
                 })?;

@@ -9,7 +9,6 @@ use crate::error::{BindError, CallError, RecvError, SendError};
 use crate::inbox::Inbox;
 use crate::nic::ahead;
 use crate::pace::Pace;
-use crate::queue::Queue;
 use crate::request::{CallOutcome, Request, SendOutcome, Waiting};
 use crate::seal::Secret;
 use crate::shared::{Manner, Shared};
@@ -184,14 +183,6 @@ impl Endpoint {
         self.inner.call(peer, request.into(), false).map(CallHandle)
     }
 
-    /// Outcomes and messages at a descriptor for `poll` and `epoll`. From now on the endpoint's own thread drives it.
-    ///
-    /// # Errors
-    /// The operating system has no more descriptors.
-    pub fn queue(&self) -> io::Result<Queue> {
-        Queue::new(Arc::clone(&self.inner))
-    }
-
     /// Closes it without waiting: whoever waits for it gets [`SendError::Closed`] or [`RecvError::Closed`].
     pub fn close(&self) {
         self.inner.shared.close();
@@ -243,7 +234,6 @@ impl Endpoint {
         self.inner.memory.used()
     }
 
-    #[cfg_attr(not(feature = "tokio"), allow(dead_code, reason = "for the asynchronous twin"))]
     pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.inner
     }

@@ -6,7 +6,7 @@
 
 use crate::completion::{Completion, deadline};
 use crate::core::{Purpose, SendOptions};
-use crate::endpoint::{CallHandle, Inner, Received, SendHandle};
+use crate::endpoint::{CallHandle, Endpoint, Inner, Received, SendHandle};
 use crate::error::{CallError, RecvError, SendError};
 use crate::stream::Body;
 use bytes::Bytes;
@@ -50,15 +50,15 @@ pub enum Outcome {
     },
 }
 
-/// What becomes of the messages of an [`crate::Endpoint`]; [`crate::Endpoint::queue`] makes one.
+/// What becomes of the messages of an [`Endpoint`].
 ///
 /// ```
-/// use headway_host::{Config, Endpoint, Outcome};
+/// use headway_host::{Config, Endpoint, Outcome, Queue};
 /// use std::os::fd::AsFd;
 ///
 /// let server = Endpoint::bind("127.0.0.1:0", Config::default())?;
 /// let client = Endpoint::bind("127.0.0.1:0", Config::default())?;
-/// let (asked, asking) = (server.queue()?, client.queue()?);
+/// let (asked, asking) = (Queue::new(&server)?, Queue::new(&client)?);
 /// asking.call(server.local_addr(), "stressed", 7, None)?;
 /// let mut reply = None;
 /// while reply.is_none() {
@@ -158,7 +158,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Queue {
-    pub(crate) fn new(inner: Arc<Inner>) -> io::Result<Queue> {
+    /// A queue for what is begun by it, and for messages that arrive. While it is there, the endpoint's own thread drives.
+    ///
+    /// # Errors
+    /// The operating system has no more descriptors.
+    pub fn new(endpoint: &Endpoint) -> io::Result<Queue> {
+        let inner = Arc::clone(endpoint.inner());
         let counter = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;

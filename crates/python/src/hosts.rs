@@ -301,7 +301,7 @@ impl PyEndpoint {
         if let Some(queue) = open.queue.get() {
             return Ok(queue);
         }
-        let made = py.detach(|| open.endpoint.queue());
+        let made = py.detach(|| Queue::new(&open.endpoint));
         let made = made.map_err(|error| raised(py, "BindError", format!("making a descriptor: {error}")))?;
         Ok(open.queue.get_or_init(|| made))
     }

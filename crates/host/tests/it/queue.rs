@@ -35,7 +35,7 @@ fn hundreds_of_calls_and_sends_find_their_outcomes_by_poll_alone() {
     let (server, client) = (endpoint(), endpoint());
     let address = server.local_addr();
     let serving = thread::spawn(move || {
-        let queue = server.queue().expect("a queue");
+        let queue = Queue::new(&server).expect("a queue");
         let (mut plain, mut replied) = (0, 0);
         while replied < 300 || plain < 100 {
             match wait(&queue).expect("open") {
@@ -54,7 +54,7 @@ fn hundreds_of_calls_and_sends_find_their_outcomes_by_poll_alone() {
         drop(queue);
         server
     });
-    let queue = client.queue().expect("a queue");
+    let queue = Queue::new(&client).expect("a queue");
     let mut open = BTreeMap::new();
     for n in 0..400_u64 {
         let bytes: Vec<u8> = (0..n * 7).map(|i| (i ^ n) as u8).collect();
@@ -88,7 +88,7 @@ fn hundreds_of_calls_and_sends_find_their_outcomes_by_poll_alone() {
 #[test]
 fn calls_time_out_by_the_descriptor_and_cancelled_ones_have_no_outcome() {
     let (server, client) = (endpoint(), endpoint());
-    let queue = client.queue().expect("a queue");
+    let queue = Queue::new(&client).expect("a queue");
     let call =
         |tag, ms| queue.call(server.local_addr(), "?", tag, Some(Duration::from_millis(ms))).expect("room");
     call(1, 60_000);
@@ -114,7 +114,7 @@ fn calls_time_out_by_the_descriptor_and_cancelled_ones_have_no_outcome() {
 #[test]
 fn closing_ends_what_is_open_and_then_the_queue() {
     let (server, client) = (endpoint(), endpoint());
-    let queue = client.queue().expect("a queue");
+    let queue = Queue::new(&client).expect("a queue");
     queue.call(server.local_addr(), "never answered", 5, None).expect("room");
     client.close();
     let failed = wait(&queue).expect("the outcome comes first");
@@ -132,7 +132,7 @@ fn closing_ends_what_is_open_and_then_the_queue() {
 fn what_arrived_before_the_queue_was_made_is_there() {
     let (server, client) = (endpoint(), endpoint());
     client.send(server.local_addr(), "early").expect("acknowledged");
-    let queue = server.queue().expect("a queue");
+    let queue = Queue::new(&server).expect("a queue");
     assert!(readable(&queue, Timespec { tv_sec: 0, tv_nsec: 0 }));
     assert!(matches!(wait(&queue), Ok(Outcome::Message(message)) if &message.bytes[..] == b"early"));
     assert!(queue.next().expect("open").is_none());

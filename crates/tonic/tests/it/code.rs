@@ -1,4 +1,4 @@
-//! The code of the tests' services, which is made of `tests/proto` as tonic makes it of every service; `tests/code.rs` compares it.
+//! The code of the tests' services, as tonic makes it of their description; `tests/code.rs` compares it.
 
 #[allow(missing_docs, unreachable_pub, clippy::all, reason = "it is generated")]
 #[rustfmt::skip]

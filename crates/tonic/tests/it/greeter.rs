@@ -2,7 +2,7 @@
 
 use crate::code::helloworld::greeter_client::GreeterClient;
 use crate::code::helloworld::greeter_server::{Greeter, GreeterServer};
-use crate::code::helloworld::{HelloReply, HelloRequest};
+use crate::messages::helloworld::{HelloReply, HelloRequest};
 use headway_host::tokio::Endpoint;
 use headway_host::{CallError, Config, Limits};
 use headway_tonic::{Channel, ConnectError, Peer, ServeError, Server};

@@ -2,7 +2,7 @@
 
 use crate::code::routeguide::route_guide_client::RouteGuideClient;
 use crate::code::routeguide::route_guide_server::{RouteGuide, RouteGuideServer};
-use crate::code::routeguide::{Feature, Point, Rectangle, RouteNote, RouteSummary};
+use crate::messages::routeguide::{Feature, Point, Rectangle, RouteNote, RouteSummary};
 use headway_host::Config;
 use headway_host::tokio::Endpoint;
 use headway_tonic::{Channel, Server};

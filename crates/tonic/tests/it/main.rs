@@ -4,3 +4,4 @@
 mod code;
 mod greeter;
 mod guide;
+mod messages;
