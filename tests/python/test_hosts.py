@@ -210,13 +210,15 @@ def test_ctrl_c_ends_the_wait_of_the_main_thread() -> None:
     program = (
         "from headway.hosts import BlockingEndpoint\n"
         "with BlockingEndpoint.bind() as endpoint:\n"
-        "    print('waits', flush=True)\n"
-        "    try:\n        endpoint.recv()\n"
+        "    try:\n"
+        "        print('waits', flush=True)\n"
+        "        endpoint.recv()\n"
         "    except KeyboardInterrupt:\n        print('interrupted')\n"
     )
     child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     try:
         assert child.stdout is not None and child.stdout.readline() == "waits\n"
+        time.sleep(0.2)  # by now it most likely sleeps
         child.send_signal(signal.SIGINT)
         out, _ = child.communicate(timeout=LONG)
     finally:
