@@ -5,7 +5,7 @@ use headway_host::{Config, Endpoint, SendError};
 use headway_units::Time;
 use std::fmt;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -52,6 +52,16 @@ impl Notes {
         let notes = self.0.lock().expect("no panic");
         notes.iter().filter(|note| parts.iter().all(|part| note.contains(part))).count()
     }
+
+    /// Waits for the only event with all of these parts: who waits for a message may be woken before it is told.
+    fn wait(&self, parts: &[&str]) {
+        let until = Instant::now() + Duration::from_secs(30);
+        while self.count(parts) == 0 {
+            assert!(Instant::now() < until, "no event has {parts:?}: {:?}", self.0.lock());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(self.count(parts), 1, "{parts:?}");
+    }
 }
 
 #[test]
@@ -68,12 +78,12 @@ fn subscribers_hear_what_happens_to_messages() {
     sent.wait().expect("acknowledged");
     server.recv_timeout(Duration::from_secs(30)).expect("a message");
     let (at_client, at_server) = (format!("endpoint={from} peer={to}"), format!("endpoint={to} peer={from}"));
-    assert_eq!(notes.count(&["DEBUG", "message=opened", &at_client, &ticket, "bytes=100000"]), 1);
-    assert_eq!(notes.count(&["DEBUG", "message=acknowledged", &at_client, &ticket]), 1);
-    assert_eq!(notes.count(&["DEBUG", "message=completed", &at_server, "bytes=100000"]), 1);
+    notes.wait(&["DEBUG", "message=opened", &at_client, &ticket, "bytes=100000"]);
+    notes.wait(&["DEBUG", "message=acknowledged", &at_client, &ticket]);
+    notes.wait(&["DEBUG", "message=completed", &at_server, "bytes=100000"]);
     drop(server);
     assert_eq!(client.send(to, "nobody is there"), Err(SendError::Unreachable));
-    assert_eq!(notes.count(&["WARN", "message=peer gone", &at_client, "reason=the peer does not answer"]), 1);
+    notes.wait(&["WARN", "message=peer gone", &at_client, "reason=the peer does not answer"]);
     // Nothing below the level that is wanted.
     assert_eq!(notes.count(&["TRACE"]), 0);
 }
