@@ -49,7 +49,7 @@ fn the_committed_code_is_that_of_the_services() {
         Builder::new().build_transport(false).out_dir(&fresh).compile(&[service.build()]);
         let file = format!("{package}.{name}.rs");
         let code = std::fs::read_to_string(fresh.join(&file)).expect("code");
-        let path = committed.join(format!("{package}.rs"));
+        let path = committed.join(format!("{package}.generated"));
         if std::env::var_os("HEADWAY_BLESS").is_some() {
             std::fs::write(&path, &code).expect("the code");
         }
