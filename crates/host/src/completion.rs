@@ -67,6 +67,15 @@ impl<T> Completion<T> {
         self.lock().value.take()
     }
 
+    /// Whether the result is there; if not, `waker` is woken when it is.
+    pub(crate) fn is_ready(&self, waker: &Waker) -> bool {
+        let mut state = self.lock();
+        if state.value.is_none() {
+            state.waker = Some(waker.clone());
+        }
+        state.value.is_some()
+    }
+
     /// Waits for the result, until `deadline` at most.
     pub(crate) fn wait(&self, deadline: Option<Instant>) -> Option<T> {
         let mut state = self.lock();

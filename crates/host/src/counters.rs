@@ -1,5 +1,6 @@
 //! What an endpoint counts, by name.
 
+use headway_params::names;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
@@ -21,6 +22,18 @@ macro_rules! counters {
             /// Name of the counter in results.
             pub fn name(self) -> &'static str {
                 match self { $(Count::$name => stringify!($name)),+ }
+            }
+
+            /// The counter of this name.
+            ///
+            /// # Errors
+            /// There is none; the text says which one was perhaps meant.
+            pub fn find(name: &str) -> Result<Count, String> {
+                let found = Count::ALL.iter().find(|count| count.name() == name).copied();
+                found.ok_or_else(|| {
+                    let near = names::suggestion(name, Count::ALL.iter().map(|count| count.name()));
+                    format!("there is no counter `{name}`{}", near.map_or(String::new(), |near| format!(": {near}")))
+                })
             }
 
             /// What it counts, in a sentence.

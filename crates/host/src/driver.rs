@@ -8,6 +8,7 @@ use crate::counters::{Count, Counters};
 use crate::error::SendError;
 use crate::inbox::Inbox;
 use crate::request::{CallOutcome, Request, Waiting};
+use crate::trace;
 use crate::udp::{BATCH, Batch, Envelope, Handle, Socket, monotonic_ns};
 use headway_packet::Ecn;
 use headway_units::Time;
@@ -30,9 +31,17 @@ pub(crate) fn is_observing() -> bool {
     OBSERVING.get()
 }
 
+/// Lets somebody hear of something.
+fn observing(tell: impl FnOnce()) {
+    OBSERVING.set(true);
+    tell();
+    OBSERVING.set(false);
+}
+
 /// See the module.
 pub(crate) struct Driver {
     core: Core,
+    local: SocketAddrV4,
     socket: Socket,
     inbox: Arc<Inbox>,
     counters: Arc<Counters>,
@@ -50,7 +59,7 @@ pub(crate) struct Driver {
 impl Driver {
     pub(crate) fn new(
         core: Core,
-        socket: Socket,
+        (socket, local): (Socket, SocketAddrV4),
         inbox: Arc<Inbox>,
         counters: Arc<Counters>,
         observer: Option<Observer>,
@@ -63,6 +72,7 @@ impl Driver {
         let answered = false;
         Driver {
             core,
+            local,
             socket,
             inbox,
             counters,
@@ -158,14 +168,16 @@ impl Driver {
                     }
                 }
                 CoreEvent::Sent { ticket, at, outcome } => self.sent(ticket, at, outcome),
-                CoreEvent::PeerGone { peer, reason } => self.peer_gone(peer, reason),
-                CoreEvent::Message(progress) => {
-                    if let Some(observer) = &self.observer {
-                        OBSERVING.set(true);
-                        observer(&progress);
-                        OBSERVING.set(false);
-                    }
+                CoreEvent::PeerGone { peer, reason } => {
+                    observing(|| trace::gone(self.local, peer, reason));
+                    self.peer_gone(peer, reason);
                 }
+                CoreEvent::Message(progress) => observing(|| {
+                    trace::message(self.local, &progress);
+                    if let Some(observer) = &self.observer {
+                        observer(&progress);
+                    }
+                }),
             }
         }
     }

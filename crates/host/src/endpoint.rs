@@ -16,12 +16,11 @@ use crate::stream::{Body, Source};
 use crate::udp::{Socket, monotonic_ns};
 use bytes::Bytes;
 use headway_units::Time;
-use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -53,6 +52,9 @@ pub struct SendHandle {
     pub(crate) completion: Completion<SendOutcome>,
     shared: Arc<Shared>,
 }
+
+/// A request under way; its reply is given up when this is dropped.
+pub struct CallHandle(pub(crate) Call);
 
 /// A message that was received.
 pub struct Received {
@@ -107,7 +109,7 @@ impl Endpoint {
         let origin = config.origin_ns.unwrap_or_else(monotonic_ns);
         let inbox = Arc::new(Inbox::default());
         let driver = (Arc::clone(&inbox), Arc::clone(&counters), config.observer.clone());
-        let driver = Driver::new(core, socket, driver.0, driver.1, driver.2, origin);
+        let driver = Driver::new(core, (socket, local), driver.0, driver.1, driver.2, origin);
         let manner = Manner { attended: fast && threads, spin: config.spin };
         let shared = Shared::new(driver, inbox, counters, manner);
         let shared = Arc::new(shared.map_err(io_error("making an eventfd and a timer"))?);
@@ -176,6 +178,16 @@ impl Endpoint {
         call.outcome(self.inner.shared.wait(&call.completion, until))
     }
 
+    /// Begins a call. An error now means that nothing was sent.
+    pub fn call_nowait(&self, peer: SocketAddr, request: impl Into<Bytes>) -> Result<CallHandle, SendError> {
+        self.inner.call(peer, request.into(), false).map(CallHandle)
+    }
+
+    /// Closes it without waiting: whoever waits for it gets [`SendError::Closed`] or [`RecvError::Closed`].
+    pub fn close(&self) {
+        self.inner.shared.close();
+    }
+
     /// Waits for the next message; replies to calls do not come here.
     pub fn recv(&self) -> Result<Received, RecvError> {
         self.receive(None)
@@ -206,12 +218,22 @@ impl Endpoint {
         self.inner.shared.counters.read()
     }
 
+    /// [`Endpoint::stats`] as text for Prometheus, and the memory that messages take, with the address that it is bound to as
+    /// label `endpoint`.
+    pub fn prometheus(&self) -> String {
+        let local = self.inner.local;
+        let mut text = self.stats().prometheus(&[("endpoint", &local.to_string())]);
+        text += "# HELP headway_memory_used_bytes Memory that messages take now.\n";
+        text += "# TYPE headway_memory_used_bytes gauge\n";
+        text += &format!("headway_memory_used_bytes{{endpoint=\"{local}\"}} {}\n", self.memory_used());
+        text
+    }
+
     /// Bytes of memory that messages take now, of [`crate::Limits::total_bytes`].
     pub fn memory_used(&self) -> u64 {
         self.inner.memory.used()
     }
 
-    #[cfg_attr(not(feature = "tokio"), allow(dead_code, reason = "for the asynchronous twin"))]
     pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.inner
     }
@@ -239,33 +261,42 @@ pub(crate) struct Call {
     peer: SocketAddrV4,
     number: u64,
     /// Whether its outcome is known, so that nobody expects a reply any more.
-    over: Cell<bool>,
+    over: AtomicBool,
     shared: Arc<Shared>,
 }
 
 impl Call {
     /// What became of it; `None` = nothing in time.
     pub(crate) fn outcome(&self, outcome: Option<CallOutcome>) -> CallOutcome {
-        self.over.set(outcome.is_some());
-        outcome.unwrap_or(Err(CallError::TimedOut))
+        self.taken(outcome).unwrap_or(Err(CallError::TimedOut))
+    }
+
+    /// Notes whether what became of it is known by now.
+    pub(crate) fn taken(&self, outcome: Option<CallOutcome>) -> Option<CallOutcome> {
+        self.over.store(outcome.is_some(), Ordering::Relaxed);
+        outcome
     }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        if !self.over.get() {
+        if !*self.over.get_mut() {
             self.shared.ask(Request::Abandon(self.peer, self.number), false);
         }
     }
 }
 
 impl Inner {
-    #[cfg_attr(not(feature = "tokio"), allow(dead_code, reason = "for the asynchronous twin"))]
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
     }
 
-    fn send(
+    /// How long a call waits that does not say.
+    pub(crate) fn call_timeout(&self) -> Duration {
+        self.call_timeout
+    }
+
+    pub(crate) fn send(
         &self,
         peer: SocketAddr,
         body: Body,
@@ -287,7 +318,7 @@ impl Inner {
         let options = SendOptions::default();
         self.submit(peer, Body::Whole(request), options, Purpose::Request(number), None, waiting, stays)?;
         let SocketAddr::V4(peer) = peer else { return Err(SendError::NotAdmitted) };
-        Ok(Call { completion, peer, number, over: Cell::new(false), shared: Arc::clone(&self.shared) })
+        Ok(Call { completion, peer, number, over: AtomicBool::new(false), shared: Arc::clone(&self.shared) })
     }
 
     #[allow(
@@ -317,6 +348,34 @@ impl Inner {
     }
 }
 
+impl CallHandle {
+    /// Who was asked.
+    pub fn peer(&self) -> SocketAddr {
+        self.0.peer.into()
+    }
+
+    /// Waits for the reply, for as long as the peer answers.
+    pub fn wait(self) -> Result<Bytes, CallError> {
+        self.0.outcome(self.0.shared.wait(&self.0.completion, None))
+    }
+
+    /// The reply, once, if it is there.
+    pub fn try_wait(&self) -> Option<Result<Bytes, CallError>> {
+        self.0.taken(self.0.completion.take())
+    }
+
+    /// Waits for `longest` at most; `None` when there is no reply by then. The call goes on.
+    pub fn wait_timeout(&self, longest: Duration) -> Option<Result<Bytes, CallError>> {
+        self.0.taken(self.0.shared.wait(&self.0.completion, deadline(longest)))
+    }
+}
+
+impl fmt::Debug for CallHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallHandle").field("peer", &self.0.peer).finish_non_exhaustive()
+    }
+}
+
 impl SendHandle {
     /// Names the message towards an observer.
     pub fn ticket(&self) -> u64 {
@@ -326,6 +385,12 @@ impl SendHandle {
     /// Waits until the message is acknowledged; when that was, on the endpoint's clock.
     pub fn wait(self) -> Result<Time, SendError> {
         self.shared.wait(&self.completion, None).unwrap_or(Err(SendError::Closed))
+    }
+
+    /// [`SendHandle::wait`] for tasks.
+    #[cfg(feature = "tokio")]
+    pub async fn acknowledged(self) -> Result<Time, SendError> {
+        self.completion.await
     }
 
     /// The outcome, once, if it is known.

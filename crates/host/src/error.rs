@@ -56,9 +56,46 @@ pub enum ConfigError {
     },
 }
 
-fn near(name: &str, names: &[&'static str]) -> String {
+pub(crate) fn near(name: &str, names: &[&'static str]) -> String {
     let help = headway_params::names::suggestion(name, names.iter().copied());
     help.map_or(String::new(), |help| format!(": {help}"))
+}
+
+/// What is wrong with a setting of [`crate::Config::from_settings`].
+#[derive(Debug, thiserror::Error)]
+pub enum SettingError {
+    /// No setting has this name, or no parameter of the transport or of the discipline.
+    #[error("there is no setting `{name}`{}", .help.as_ref().map_or(String::new(), |help| format!(": {help}")))]
+    Unknown {
+        /// The name as it was given.
+        name: String,
+        /// What was perhaps meant.
+        help: Option<String>,
+    },
+    /// The value cannot be read, or is out of its range.
+    #[error("setting `{name}` is `{value}`, and takes {expected}")]
+    Value {
+        /// Name of the setting.
+        name: String,
+        /// The value as it was given.
+        value: String,
+        /// What it takes, in words.
+        expected: String,
+    },
+    /// It was said before, or says the opposite of one that was.
+    #[error("setting `{name}` was said before, or `{other}`, which excludes it")]
+    Twice {
+        /// Name of the setting.
+        name: String,
+        /// The one that was said before.
+        other: String,
+    },
+    /// The file with the key cannot be used.
+    #[error("setting `key_file`: {0}")]
+    Key(#[from] crate::key::KeyFileError),
+    /// No such transport or discipline.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
 }
 
 /// Why an endpoint cannot be bound.
@@ -70,7 +107,7 @@ pub enum BindError {
     /// Without admission rules, only loopback addresses may be bound.
     #[error(
         "{0} is not a loopback address: to be reached from other machines, an endpoint needs \
-         `Admission::Prefixes` or `Admission::PreSharedKey`"
+         `Admission::Prefixes` or `Admission::PreSharedKey` (the settings `allow` and `key_file`)"
     )]
     NotLoopback(SocketAddr),
     /// The configuration cannot be used.

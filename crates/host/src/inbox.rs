@@ -30,7 +30,6 @@ impl Inbox {
     }
 
     /// The next message if it is there; otherwise `waker` is woken when one comes.
-    #[cfg_attr(not(feature = "tokio"), allow(dead_code, reason = "for the asynchronous twin"))]
     pub(crate) fn poll_take(&self, waker: &Waker) -> Option<Result<Arrived, RecvError>> {
         let mut messages = self.lock();
         let next = messages.next();

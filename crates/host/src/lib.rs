@@ -48,13 +48,16 @@ mod machine;
 mod message_event;
 mod nic;
 mod pace;
+mod queue;
 mod replay;
 mod request;
 mod seal;
+mod settings;
 mod shared;
 mod stream;
 #[cfg(feature = "tokio")]
 pub mod tokio;
+mod trace;
 mod udp;
 
 pub use config::{
@@ -63,13 +66,15 @@ pub use config::{
 };
 pub use core::{Measured, SendOptions};
 pub use counters::{Count, Counters, Stats};
-pub use endpoint::{Endpoint, Received, SendHandle};
-pub use error::{BindError, CallError, ConfigError, Disagreement, RecvError, SendError};
+pub use endpoint::{CallHandle, Endpoint, Received, SendHandle};
+pub use error::{BindError, CallError, ConfigError, Disagreement, RecvError, SendError, SettingError};
 pub use headway_packet::session::{Terms, TransportName};
 pub use key::{KeyFileError, PreSharedKey};
 pub use message_event::{MessageEvent, MessageEventKind};
 pub use pace::{Pace, PaceReason};
+pub use queue::{Outcome, Queue};
 pub use seal::{Cipher, Secret};
+pub use settings::{SETTINGS, Setting};
 pub use stream::{Body, Sink, SinkOf, Source};
 
 /// The sample in the guide is a test.

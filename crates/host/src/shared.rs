@@ -559,6 +559,17 @@ impl Shared {
         Ok(more)
     }
 
+    /// From now on the keeper drives: somebody waits at a descriptor, which drives nothing.
+    pub(crate) fn begin_to_follow(&self) {
+        self.followers.fetch_add(1, SeqCst);
+        self.tell_keeper_to_drive();
+    }
+
+    /// Nobody waits there any more.
+    pub(crate) fn cease_to_follow(&self) {
+        self.followers.fetch_sub(1, SeqCst);
+    }
+
     /// The endpoint is closed: everybody gets to know.
     pub(crate) fn close(&self) {
         self.stop.store(true, SeqCst);

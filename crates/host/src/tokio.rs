@@ -44,8 +44,18 @@ impl Endpoint {
 
     /// Sends a request and waits for its reply.
     pub async fn call(&self, peer: SocketAddr, request: impl Into<Bytes>) -> Result<Bytes, CallError> {
+        self.call_timeout(peer, request, self.call_timeout).await
+    }
+
+    /// [`Endpoint::call`] with its own longest wait.
+    pub async fn call_timeout(
+        &self,
+        peer: SocketAddr,
+        request: impl Into<Bytes>,
+        longest: Duration,
+    ) -> Result<Bytes, CallError> {
         let call = self.blocking.inner().call(peer, request.into(), true)?;
-        let reply = ::tokio::time::timeout(self.call_timeout, call.completion.clone()).await;
+        let reply = ::tokio::time::timeout(longest, call.completion.clone()).await;
         call.outcome(reply.ok())
     }
 
@@ -72,5 +82,10 @@ impl Endpoint {
     /// What was counted since it was bound.
     pub fn stats(&self) -> Stats {
         self.blocking.stats()
+    }
+
+    /// See [`crate::Endpoint::prometheus`].
+    pub fn prometheus(&self) -> String {
+        self.blocking.prometheus()
     }
 }

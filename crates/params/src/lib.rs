@@ -5,8 +5,10 @@
 //! derived from that list, so a parameter cannot exist in one of them alone.
 
 pub mod names;
+pub mod quantity;
 
 use headway_units::{Rate, Time};
+use quantity::Dimension;
 use std::fmt;
 
 /// What a parameter may hold.
@@ -180,7 +182,45 @@ impl ParamKind {
     }
 }
 
+impl ParamKind {
+    /// The value that a text says, as in `1500`, `1 MB`, `40 us`, `true`; its range is for [`ParamSpec::check`].
+    fn value(&self, text: &str) -> Option<ParamValue> {
+        let amount = |wanted: Dimension| {
+            quantity::parse(text).ok().filter(|found| found.dimension == wanted).map(|found| found.amount)
+        };
+        match self {
+            ParamKind::Bool => text.parse().ok().map(ParamValue::Bool),
+            ParamKind::Int { .. } => text.parse().ok().map(ParamValue::Int),
+            ParamKind::Float { .. } => {
+                text.parse().ok().filter(|number: &f64| number.is_finite()).map(ParamValue::Float)
+            }
+            ParamKind::Time { .. } => amount(Dimension::Time).map(|ps| ParamValue::Time(Time(ps))),
+            ParamKind::Bytes { .. } => {
+                text.parse().ok().or_else(|| amount(Dimension::Bytes)).map(ParamValue::Int)
+            }
+            ParamKind::Rate { .. } => amount(Dimension::Rate).and_then(Rate::new).map(ParamValue::Rate),
+            ParamKind::Choice(_) => Some(ParamValue::Choice(text.into())),
+        }
+    }
+}
+
 impl ParamSpec {
+    /// The value that a text says, where no file with a syntax of its own does: `1500`, `1 MB`, `40 us`, `true`.
+    ///
+    /// ```
+    /// use headway_params::{ParamKind, ParamSpec, ParamValue};
+    /// use headway_units::Time;
+    /// let kind = ParamKind::Time { min: Time::ZERO, max: Time::s(1) };
+    /// let spec = ParamSpec { name: "grace", kind, default: ParamValue::Time(Time::ZERO), doc: "" };
+    /// assert_eq!(spec.read(" 40 us"), Ok(ParamValue::Time(Time::us(40))));
+    /// assert!(spec.read("40").is_err() && spec.read("2 s").is_err());
+    /// ```
+    pub fn read(&self, text: &str) -> Result<ParamValue, ParamError> {
+        let wrong = || ParamError::Type { name: self.name, expected: self.kind.expected() };
+        let value = self.kind.value(text.trim()).ok_or_else(wrong)?;
+        self.check(&value).map(|()| value)
+    }
+
     /// Checks that `value` is of this parameter's kind and in its range.
     pub fn check(&self, value: &ParamValue) -> Result<(), ParamError> {
         let expected = || self.kind.expected();

@@ -1,5 +1,7 @@
 //! The native module `headway._headway`: it gives Python the scenarios, the runs, and the lists of registered parts.
 
+#[cfg(target_os = "linux")]
+mod hosts;
 mod machine;
 mod result;
 mod scenario;
@@ -153,6 +155,8 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<machine::PyPacket>()?;
     module.add_class::<machine::PyEvent>()?;
     module.add_class::<machine::PyEnd>()?;
+    #[cfg(target_os = "linux")]
+    hosts::register(module)?;
     module.add_function(wrap_pyfunction!(machine::check::check_transport, module)?)?;
     module.add_function(wrap_pyfunction!(list, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

@@ -27,6 +27,7 @@ use crate::message_event::{MessageEvent, MessageEventKind};
 use crate::nic::Nic;
 use crate::seal::{Authority, Secret};
 use crate::stream::Body;
+use crate::trace;
 use bytes::Bytes;
 use handshake::Answers;
 use headway_fabric::PortCounters;
@@ -415,7 +416,7 @@ impl Core {
     }
 
     fn note(&mut self, at: Time, peer: SocketAddrV4, message: u32, what: MessageEventKind) {
-        if self.config.observer.is_some() {
+        if self.config.observer.is_some() || trace::wanted() {
             self.events.push_back(CoreEvent::Message(MessageEvent { at, peer, message, what }));
         }
     }

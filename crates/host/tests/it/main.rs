@@ -2,10 +2,13 @@
 
 mod core;
 mod cut;
+#[cfg(feature = "tracing")]
+mod events;
 mod flood;
 mod loopback;
 mod lossy;
 mod meeting;
+mod queue;
 mod receive;
 mod round_trip;
 mod wire;

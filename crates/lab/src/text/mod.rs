@@ -4,14 +4,13 @@ pub mod error;
 pub mod key;
 pub mod overrides;
 pub mod parse;
-pub mod quantity;
 pub mod reader;
 pub mod share;
 pub mod source;
 pub mod spans;
 pub mod tree;
 
-pub use headway_params::names;
+pub use headway_params::{names, quantity};
 
 pub use error::{LabError, Problem, ScenarioError};
 pub use reader::{Item, Reader};

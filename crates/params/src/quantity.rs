@@ -1,6 +1,6 @@
 //! Numbers with units, exact in decimal: `10 Gbps`, `4 us`, `1 MB` (10^6 bytes), `128 packets`.
 
-use super::names;
+use crate::names;
 use headway_units::Time;
 
 /// What a unit measures.

@@ -1,0 +1,738 @@
+//! The functions that C programs call: pointers become references, texts and answers here, and nowhere else.
+//!
+//! No panic crosses the border: each function catches it and answers `HW_INTERNAL`.
+
+#![allow(unsafe_code, reason = "pointers from C are all that this file is about")]
+
+use crate::status::hw_status;
+use bytes::Bytes;
+use headway_host::{
+    BindError, CallError, Config, Count, Endpoint, Outcome, Queue, Received, RecvError, SendError,
+    SendHandle, SettingError,
+};
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Of `timeout_us`: as long as it takes.
+pub const HW_FOREVER: i64 = -1;
+/// Of `timeout_us` of `hw_call` and `hw_call_begin`: what the setting `call_timeout` says, 60 s without it.
+pub const HW_USUAL: i64 = -2;
+
+/// Of an `hw_event`: a message arrived that is not a reply.
+pub const HW_MESSAGE: u32 = 0;
+/// Of an `hw_event`: a message of `hw_send_begin` or `hw_reply_begin` was acknowledged, or failed.
+pub const HW_SENT: u32 = 1;
+/// Of an `hw_event`: a call of `hw_call_begin` has its reply, or failed.
+pub const HW_REPLY: u32 = 2;
+
+/// A host's end of messages to and from any number of peers. Threads may share it.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct hw_endpoint {
+    endpoint: Endpoint,
+    queue: OnceLock<Queue>,
+    call_timeout: Duration,
+}
+
+/// A message or a reply that was received. It holds its memory until `hw_free`.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct hw_message(Message);
+
+enum Message {
+    Received(Received),
+    Reply(SocketAddr, Bytes),
+}
+
+/// An address and a port.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct hw_address {
+    /// The address, its first byte first; the rest is zero.
+    pub ip: [u8; 16],
+    /// How many bytes of it there are: 4, of IPv4.
+    pub ip_bytes: u16,
+    /// The port, as the processor writes numbers.
+    pub port: u16,
+}
+
+/// Something that `hw_next` gives.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct hw_event {
+    /// `HW_MESSAGE`, `HW_SENT` or `HW_REPLY`.
+    pub kind: u32,
+    /// What became of it; `HW_OK` of a message. `hw_error` has the words.
+    pub status: hw_status,
+    /// What the program called it; 0 of a message.
+    pub tag: u64,
+    /// The message or the reply, to be freed by `hw_free`; null where there is none.
+    pub message: *mut hw_message,
+}
+
+/// Why a function does not answer `HW_OK`.
+struct Failure {
+    status: hw_status,
+    text: String,
+}
+
+type Answer<T> = Result<T, Failure>;
+
+macro_rules! failures {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                Failure { status: (&error).into(), text: error.to_string() }
+            }
+        }
+    )*};
+}
+failures!(BindError, SendError, CallError, RecvError);
+
+impl From<SettingError> for Failure {
+    fn from(error: SettingError) -> Failure {
+        Failure { status: hw_status::HW_BAD_SETTING, text: error.to_string() }
+    }
+}
+
+thread_local! {
+    static ERROR: RefCell<CString> = RefCell::default();
+}
+
+/// Keeps the words for what went wrong, and answers the status.
+fn answered(answer: Answer<()>) -> hw_status {
+    let Err(Failure { status, text }) = answer else { return hw_status::HW_OK };
+    let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
+    ERROR.with_borrow_mut(|error| *error = text);
+    status
+}
+
+/// Answers what a function does, or that it panicked.
+fn guarded(function: impl FnOnce() -> Answer<()>) -> hw_status {
+    let outcome = catch_unwind(AssertUnwindSafe(function));
+    answered(outcome.unwrap_or_else(|_| {
+        let text = "a mistake in Headway itself: what it printed says where; please report it";
+        Err(Failure { status: hw_status::HW_INTERNAL, text: text.into() })
+    }))
+}
+
+fn bad(text: impl Into<String>) -> Failure {
+    Failure { status: hw_status::HW_BAD_ARGUMENT, text: text.into() }
+}
+
+/// What is behind a pointer.
+///
+/// # Safety
+/// The pointer is null, or to something of this kind that stays meanwhile.
+unsafe fn behind<'a, T>(pointer: *const T, what: &str) -> Answer<&'a T> {
+    // SAFETY: as said above.
+    unsafe { pointer.as_ref() }.ok_or_else(|| bad(format!("{what} is a null pointer")))
+}
+
+/// The place behind a pointer.
+///
+/// # Safety
+/// The pointer is null, or to where a value of this kind may be written.
+unsafe fn place<'a, T>(pointer: *mut T, what: &str) -> Answer<&'a mut T> {
+    // SAFETY: as said above.
+    unsafe { pointer.as_mut() }.ok_or_else(|| bad(format!("the place for {what} is a null pointer")))
+}
+
+/// The text behind a pointer.
+///
+/// # Safety
+/// The pointer is null, or to a text that a zero byte ends.
+unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Answer<&'a str> {
+    if pointer.is_null() {
+        return Err(bad(format!("{what} is a null pointer")));
+    }
+    // SAFETY: as said above.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    text.to_str().map_err(|_| bad(format!("{what} is not UTF-8")))
+}
+
+/// A copy of the bytes behind a pointer.
+///
+/// # Safety
+/// The pointer is to so many bytes, or null.
+unsafe fn copied(pointer: *const c_void, length: usize) -> Answer<Bytes> {
+    if length == 0 {
+        return Ok(Bytes::new());
+    }
+    if pointer.is_null() {
+        return Err(bad("the bytes of the message are a null pointer"));
+    }
+    // SAFETY: as said above.
+    Ok(Bytes::copy_from_slice(unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), length) }))
+}
+
+impl hw_address {
+    fn of(address: SocketAddr) -> hw_address {
+        let mut ip = [0; 16];
+        let ip_bytes = match address.ip() {
+            IpAddr::V4(four) => {
+                ip[..4].copy_from_slice(&four.octets());
+                4
+            }
+            IpAddr::V6(six) => {
+                ip = six.octets();
+                16
+            }
+        };
+        hw_address { ip, ip_bytes, port: address.port() }
+    }
+
+    fn socket(&self) -> Answer<SocketAddr> {
+        let [a, b, c, d, ..] = self.ip;
+        let ip = match self.ip_bytes {
+            4 => IpAddr::V4(Ipv4Addr::new(a, b, c, d)),
+            16 => IpAddr::V6(Ipv6Addr::from(self.ip)),
+            other => return Err(bad(format!("an address has 4 bytes, and this one {other}"))),
+        };
+        Ok(SocketAddr::new(ip, self.port))
+    }
+}
+
+impl hw_message {
+    fn give(message: Message, to: &mut *mut hw_message) {
+        *to = Box::into_raw(Box::new(hw_message(message)));
+    }
+
+    fn bytes(&self) -> &Bytes {
+        match &self.0 {
+            Message::Received(received) => &received.bytes,
+            Message::Reply(_, bytes) => bytes,
+        }
+    }
+
+    fn peer(&self) -> SocketAddr {
+        match &self.0 {
+            Message::Received(received) => received.peer,
+            Message::Reply(peer, _) => *peer,
+        }
+    }
+
+    fn received(&self) -> Answer<&Received> {
+        match &self.0 {
+            Message::Received(received) => Ok(received),
+            Message::Reply(..) => Err(bad("the message is a reply, and replies are not replied to")),
+        }
+    }
+}
+
+/// What a number of microseconds says; `None` = as long as it takes.
+fn timeout(us: i64) -> Answer<Option<Duration>> {
+    match us {
+        HW_FOREVER => Ok(None),
+        _ => match u64::try_from(us) {
+            Ok(us) => Ok(Some(Duration::from_micros(us))),
+            Err(_) => Err(bad(format!("a wait of {us} us is neither a time nor HW_FOREVER"))),
+        },
+    }
+}
+
+/// Waits until a message is acknowledged; not at all for 0.
+fn acknowledged(handle: SendHandle, longest: Option<Duration>) -> Answer<()> {
+    match longest {
+        None => Ok(handle.wait().map(drop)?),
+        Some(Duration::ZERO) => Ok(()),
+        Some(longest) => match handle.wait_timeout(longest) {
+            Some(outcome) => Ok(outcome.map(drop)?),
+            None => {
+                let text = "the message was not acknowledged in time, and is still under way";
+                Err(Failure { status: hw_status::HW_TIMED_OUT, text: text.into() })
+            }
+        },
+    }
+}
+
+impl hw_endpoint {
+    fn queue(&self) -> Answer<&Queue> {
+        self.queue.get().ok_or_else(|| bad("the endpoint has no descriptor: `hw_fd` makes it"))
+    }
+
+    /// How long a call may take.
+    fn patience(&self, us: i64) -> Answer<Option<Duration>> {
+        if us == HW_USUAL { Ok(Some(self.call_timeout)) } else { timeout(us) }
+    }
+}
+
+/// Makes an endpoint at an IPv4 address and port such as "127.0.0.1:0", with `count` settings such as "transport=homa",
+/// "rate=25 Gbps" or "key_file=key"; port 0 = any. Without settings it is reached from this machine alone.
+///
+/// # Safety
+/// Texts end with a zero byte; `endpoint` is where a pointer may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_bind(
+    address: *const c_char,
+    settings: *const *const c_char,
+    count: usize,
+    endpoint: *mut *mut hw_endpoint,
+) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let place = unsafe { place(endpoint, "the endpoint") }?;
+        *place = std::ptr::null_mut();
+        // SAFETY: the same.
+        let address = unsafe { text(address, "the address") }?;
+        let mut all = Vec::with_capacity(count.min(64));
+        if count > 0 && settings.is_null() {
+            return Err(bad("the settings are a null pointer"));
+        }
+        for n in 0..count {
+            // SAFETY: the same.
+            let setting = unsafe { text(*settings.add(n), "a setting") }?;
+            let parts = setting.split_once('=');
+            let (name, value) = parts.ok_or_else(|| bad(format!("setting `{setting}` has no `=`")))?;
+            all.push((name.trim(), value.trim()));
+        }
+        let config = Config::from_settings(all)?;
+        let call_timeout = Duration::from_nanos(config.call_timeout.0 / 1000);
+        let endpoint = Endpoint::bind(address, config)?;
+        *place = Box::into_raw(Box::new(hw_endpoint { endpoint, queue: OnceLock::new(), call_timeout }));
+        Ok(())
+    })
+}
+
+/// Ends all waiting for this endpoint, in whichever threads, with `HW_CLOSED`. The endpoint has still to be freed by
+/// `hw_close`.
+///
+/// # Safety
+/// `endpoint` is null, or `hw_bind` gave it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_shutdown(endpoint: *const hw_endpoint) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        unsafe { behind(endpoint, "the endpoint") }?.endpoint.close();
+        Ok(())
+    })
+}
+
+/// Closes an endpoint and frees it: what was not acknowledged fails. A null pointer is closed already. No other thread may be in a
+/// function of this endpoint; messages that were received may be freed later.
+///
+/// # Safety
+/// `endpoint` is null, or `hw_bind` gave it; it is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_close(endpoint: *mut hw_endpoint) -> hw_status {
+    guarded(|| {
+        if !endpoint.is_null() {
+            // SAFETY: the caller's promise.
+            drop(unsafe { Box::from_raw(endpoint) });
+        }
+        Ok(())
+    })
+}
+
+/// The words for the last answer in this thread that was not `HW_OK`, in UTF-8. They stay until the next such answer.
+#[unsafe(no_mangle)]
+pub extern "C" fn hw_error() -> *const c_char {
+    ERROR.with_borrow(|error| error.as_ptr())
+}
+
+/// A few words for a status; those for `HW_INTERNAL` for a number that is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn hw_words(status: u32) -> *const c_char {
+    let all = hw_status::ALL;
+    all.get(status as usize).unwrap_or(&all[all.len() - 1]).1.as_ptr()
+}
+
+/// Reads an address such as "10.0.0.2:18519".
+///
+/// # Safety
+/// The text ends with a zero byte; `address` is null, or where it may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_address_read(written: *const c_char, address: *mut hw_address) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (written, place) = unsafe { (text(written, "the address")?, place(address, "the address")?) };
+        let wrong = |_| bad(format!("`{written}` is no address with a port, such as 10.0.0.2:18519"));
+        *place = hw_address::of(written.parse().map_err(wrong)?);
+        Ok(())
+    })
+}
+
+/// Writes an address as text into `size` bytes, a zero byte at its end included; 64 are enough.
+///
+/// # Safety
+/// `address` is null or to an address; `written` is null, or `size` bytes may be written there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_address_write(
+    address: *const hw_address,
+    written: *mut c_char,
+    size: usize,
+) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let address = unsafe { behind(address, "the address") }?.socket()?.to_string();
+        if written.is_null() || size <= address.len() {
+            return Err(bad(format!("the text takes {} bytes", address.len() + 1)));
+        }
+        // SAFETY: there is room for the text and a zero byte.
+        unsafe {
+            std::ptr::copy_nonoverlapping(address.as_ptr(), written.cast::<u8>(), address.len());
+            *written.add(address.len()) = 0;
+        }
+        Ok(())
+    })
+}
+
+/// The address that the endpoint is bound to.
+///
+/// # Safety
+/// `endpoint` is null, or `hw_bind` gave it; `address` is null, or where it may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_local(endpoint: *const hw_endpoint, address: *mut hw_address) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (endpoint, place) =
+            unsafe { (behind(endpoint, "the endpoint")?, place(address, "the address")?) };
+        *place = hw_address::of(endpoint.endpoint.local_addr());
+        Ok(())
+    })
+}
+
+/// Sends a message, and waits for `timeout_us` at most until the peer has received all of it. 0 does not wait at all, and
+/// what becomes of the message is not known; it is copied.
+///
+/// # Safety
+/// `endpoint` is null, or `hw_bind` gave it; `bytes` are `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_send(
+    endpoint: *const hw_endpoint,
+    peer: *const hw_address,
+    bytes: *const c_void,
+    length: usize,
+    timeout_us: i64,
+) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (endpoint, peer, bytes) =
+            unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?, copied(bytes, length)?) };
+        let longest = timeout(timeout_us)?;
+        acknowledged(endpoint.endpoint.send_nowait(peer.socket()?, bytes)?, longest)
+    })
+}
+
+/// Sends a request, and waits for its reply for `timeout_us` at most, or `HW_USUAL`. The reply is to be freed by `hw_free`.
+///
+/// # Safety
+/// As for `hw_send`; `reply` is null, or where a pointer may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_call(
+    endpoint: *const hw_endpoint,
+    peer: *const hw_address,
+    bytes: *const c_void,
+    length: usize,
+    timeout_us: i64,
+    reply: *mut *mut hw_message,
+) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let place = unsafe { place(reply, "the reply") }?;
+        *place = std::ptr::null_mut();
+        // SAFETY: the same.
+        let (endpoint, peer, bytes) =
+            unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?, copied(bytes, length)?) };
+        let (peer, longest) = (peer.socket()?, endpoint.patience(timeout_us)?);
+        let longest = longest.unwrap_or(Duration::MAX);
+        let bytes = endpoint.endpoint.call_timeout(peer, bytes, longest)?;
+        hw_message::give(Message::Reply(peer, bytes), place);
+        Ok(())
+    })
+}
+
+/// Waits for the next message for `timeout_us` at most; replies to calls do not come here. It is to be freed by `hw_free`.
+///
+/// # Safety
+/// `endpoint` is null, or `hw_bind` gave it; `message` is null, or where a pointer may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_recv(
+    endpoint: *const hw_endpoint,
+    timeout_us: i64,
+    message: *mut *mut hw_message,
+) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let place = unsafe { place(message, "the message") }?;
+        *place = std::ptr::null_mut();
+        // SAFETY: the same.
+        let endpoint = &unsafe { behind(endpoint, "the endpoint") }?.endpoint;
+        let received = match timeout(timeout_us)? {
+            None => endpoint.recv()?,
+            Some(longest) => endpoint.recv_timeout(longest)?,
+        };
+        hw_message::give(Message::Received(received), place);
+        Ok(())
+    })
+}
+
+/// Replies to a request, and waits as `hw_send` does. To a message that is not a request the answer is a message.
+///
+/// # Safety
+/// `request` is null, or a message that was not freed; `bytes` are `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_reply(
+    request: *const hw_message,
+    bytes: *const c_void,
+    length: usize,
+    timeout_us: i64,
+) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (request, bytes) = unsafe { (behind(request, "the request")?, copied(bytes, length)?) };
+        let longest = timeout(timeout_us)?;
+        acknowledged(request.received()?.reply(bytes)?, longest)
+    })
+}
+
+/// The bytes of a message, which stay until it is freed; null of a null pointer.
+///
+/// # Safety
+/// `message` is null, or was not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_bytes(message: *const hw_message) -> *const c_void {
+    // SAFETY: the caller's promise.
+    unsafe { message.as_ref() }.map_or(std::ptr::null(), |message| message.bytes().as_ptr().cast())
+}
+
+/// Length of a message in bytes; 0 of a null pointer.
+///
+/// # Safety
+/// `message` is null, or was not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_length(message: *const hw_message) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { message.as_ref() }.map_or(0, |message| message.bytes().len())
+}
+
+/// Whether a reply to this message is waited for; 0 of a null pointer.
+///
+/// # Safety
+/// `message` is null, or was not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_wants_reply(message: *const hw_message) -> c_int {
+    // SAFETY: the caller's promise.
+    let message = unsafe { message.as_ref() };
+    matches!(message, Some(hw_message(Message::Received(received))) if received.wants_reply()).into()
+}
+
+/// The address that a message came from.
+///
+/// # Safety
+/// `message` is null, or was not freed; `address` is null, or where it may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_peer(message: *const hw_message, address: *mut hw_address) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (message, place) = unsafe { (behind(message, "the message")?, place(address, "the address")?) };
+        *place = hw_address::of(message.peer());
+        Ok(())
+    })
+}
+
+/// Frees a message. A null pointer is freed already.
+///
+/// # Safety
+/// `message` is null, or was not freed; it is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_free(message: *mut hw_message) -> hw_status {
+    guarded(|| {
+        if !message.is_null() {
+            // SAFETY: the caller's promise.
+            drop(unsafe { Box::from_raw(message) });
+        }
+        Ok(())
+    })
+}
+
+/// A descriptor for `poll` and `epoll`, which is readable while `hw_next` has something to give. It belongs to the endpoint. From
+/// the first call on, the endpoint's own thread does its work, so that blocking calls wake one thread more at each end.
+///
+/// # Safety
+/// `endpoint` is null, or `hw_bind` gave it; `fd` is null, or where a number may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_fd(endpoint: *const hw_endpoint, fd: *mut c_int) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (endpoint, place) = unsafe { (behind(endpoint, "the endpoint")?, place(fd, "the descriptor")?) };
+        let queue = match endpoint.queue.get() {
+            Some(queue) => queue,
+            None => {
+                let made = Queue::new(&endpoint.endpoint).map_err(|error| Failure {
+                    status: hw_status::HW_SYSTEM,
+                    text: format!("making a descriptor: {error}"),
+                })?;
+                endpoint.queue.get_or_init(|| made)
+            }
+        };
+        *place = queue.as_fd().as_raw_fd();
+        Ok(())
+    })
+}
+
+/// Begins to send a message, which is copied. `hw_next` gives an event with this tag when it was acknowledged or failed. After
+/// `hw_fd`.
+///
+/// # Safety
+/// As for `hw_send`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_send_begin(
+    endpoint: *const hw_endpoint,
+    peer: *const hw_address,
+    bytes: *const c_void,
+    length: usize,
+    tag: u64,
+) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (endpoint, peer, bytes) =
+            unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?, copied(bytes, length)?) };
+        endpoint.queue()?.send(peer.socket()?, bytes, tag)?;
+        Ok(())
+    })
+}
+
+/// Begins a call. `hw_next` gives an event with this tag when the reply is there, after `timeout_us` at the latest. After
+/// `hw_fd`.
+///
+/// # Safety
+/// As for `hw_send`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_call_begin(
+    endpoint: *const hw_endpoint,
+    peer: *const hw_address,
+    bytes: *const c_void,
+    length: usize,
+    timeout_us: i64,
+    tag: u64,
+) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (endpoint, peer, bytes) =
+            unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?, copied(bytes, length)?) };
+        let longest = endpoint.patience(timeout_us)?.unwrap_or(Duration::MAX);
+        endpoint.queue()?.call(peer.socket()?, bytes, tag, Some(longest))?;
+        Ok(())
+    })
+}
+
+/// Begins to reply to a request of this endpoint. `hw_next` gives an event with this tag when the reply was acknowledged or
+/// failed. After `hw_fd`. The request may be freed at once.
+///
+/// # Safety
+/// `endpoint` is null, or `hw_bind` gave it; `request` is null, or a message that was not freed; `bytes` are `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_reply_begin(
+    endpoint: *const hw_endpoint,
+    request: *const hw_message,
+    bytes: *const c_void,
+    length: usize,
+    tag: u64,
+) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (endpoint, request, bytes) = unsafe {
+            (behind(endpoint, "the endpoint")?, behind(request, "the request")?, copied(bytes, length)?)
+        };
+        endpoint.queue()?.reply(request.received()?, bytes, tag)?;
+        Ok(())
+    })
+}
+
+/// The next event if one is there, and `HW_NOTHING` if none is. Never waits. After `hw_fd`. Its message is to be freed by
+/// `hw_free`.
+///
+/// # Safety
+/// `endpoint` is null, or `hw_bind` gave it; `event` is null, or where one may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_next(endpoint: *const hw_endpoint, event: *mut hw_event) -> hw_status {
+    let mut nothing = false;
+    let status = guarded(|| {
+        // SAFETY: the caller's promise.
+        let (endpoint, place) = unsafe { (behind(endpoint, "the endpoint")?, place(event, "the event")?) };
+        let Some(outcome) = endpoint.queue()?.next()? else {
+            nothing = true;
+            return Ok(());
+        };
+        let mut found =
+            hw_event { kind: HW_MESSAGE, status: hw_status::HW_OK, tag: 0, message: std::ptr::null_mut() };
+        match outcome {
+            Outcome::Message(received) => hw_message::give(Message::Received(received), &mut found.message),
+            Outcome::Sent { tag, result } => {
+                (found.kind, found.tag) = (HW_SENT, tag);
+                found.status = answered(result.map(drop).map_err(Failure::from));
+            }
+            Outcome::Reply { tag, peer, result } => {
+                (found.kind, found.tag) = (HW_REPLY, tag);
+                let given =
+                    result.map(|bytes| hw_message::give(Message::Reply(peer, bytes), &mut found.message));
+                found.status = answered(given.map_err(Failure::from));
+            }
+        }
+        *place = found;
+        Ok(())
+    });
+    if nothing { hw_status::HW_NOTHING } else { status }
+}
+
+/// The value of a counter by its name, such as "messages_received"; docs/real-hosts.md lists them.
+///
+/// # Safety
+/// `endpoint` is null, or `hw_bind` gave it; the name ends with a zero byte; `value` is null, or where a number may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_stat(
+    endpoint: *const hw_endpoint,
+    name: *const c_char,
+    value: *mut u64,
+) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (endpoint, name, place) = unsafe {
+            (behind(endpoint, "the endpoint")?, text(name, "the name")?, place(value, "the value")?)
+        };
+        let count = Count::find(name).map_err(bad)?;
+        *place = endpoint.endpoint.stats().get(count);
+        Ok(())
+    })
+}
+
+/// All counters as text for Prometheus, each with the endpoint's address as label `endpoint`. Writes as much as fits into `size`
+/// bytes, a zero byte at its end included, and the bytes that the whole text takes with its zero byte into `needed`. With a
+/// `size` of 0, `written` may be null.
+///
+/// # Safety
+/// `endpoint` is null, or `hw_bind` gave it; `size` bytes may be written at `written`; `needed` is null, or where a number may be
+/// written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_prometheus(
+    endpoint: *const hw_endpoint,
+    written: *mut c_char,
+    size: usize,
+    needed: *mut usize,
+) -> hw_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (endpoint, needed) = unsafe { (behind(endpoint, "the endpoint")?, place(needed, "the length")?) };
+        let text = endpoint.endpoint.prometheus();
+        *needed = text.len() + 1;
+        if size == 0 {
+            return Ok(());
+        }
+        if written.is_null() {
+            return Err(bad("the place for the text is a null pointer"));
+        }
+        let length = text.len().min(size - 1);
+        // SAFETY: there is room for so many bytes and a zero byte.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.as_ptr(), written.cast::<u8>(), length);
+            *written.add(length) = 0;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,378 @@
+//! What becomes of messages, one after another, at a descriptor that `poll` and `epoll` take: for programs with a loop of
+//! their own, in whatever language.
+//!
+//! The descriptor is one of `epoll` around two others: a counter that is written when something is there, and a timer for
+//! the calls that wait for too long. It is readable until [`Queue::next`] has nothing more to give.
+
+use crate::completion::{Completion, deadline};
+use crate::core::{Purpose, SendOptions};
+use crate::endpoint::{CallHandle, Endpoint, Inner, Received, SendHandle};
+use crate::error::{CallError, RecvError, SendError};
+use crate::stream::Body;
+use bytes::Bytes;
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{EventfdFlags, Timespec, eventfd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Wake, Waker};
+use std::time::{Duration, Instant};
+
+/// Something that [`Queue::next`] gives.
+#[derive(Debug)]
+pub enum Outcome {
+    /// A message arrived that is not a reply.
+    Message(Received),
+    /// A message was acknowledged, or failed.
+    Sent {
+        /// What the application called it.
+        tag: u64,
+        /// When it was acknowledged, on the endpoint's clock.
+        result: Result<Time, SendError>,
+    },
+    /// A call has its reply, or failed.
+    Reply {
+        /// What the application called it.
+        tag: u64,
+        /// Who was asked.
+        peer: SocketAddr,
+        /// The reply.
+        result: Result<Bytes, CallError>,
+    },
+}
+
+/// What becomes of the messages of an [`Endpoint`].
+///
+/// ```
+/// use headway_host::{Config, Endpoint, Outcome, Queue};
+/// use std::os::fd::AsFd;
+///
+/// let server = Endpoint::bind("127.0.0.1:0", Config::default())?;
+/// let client = Endpoint::bind("127.0.0.1:0", Config::default())?;
+/// let (asked, asking) = (Queue::new(&server)?, Queue::new(&client)?);
+/// asking.call(server.local_addr(), "stressed", 7, None)?;
+/// let mut reply = None;
+/// while reply.is_none() {
+///     // A program with a loop of its own waits until a descriptor is readable: `asking.as_fd()`.
+///     while let Some(outcome) = asked.next()? {
+///         if let Outcome::Message(request) = outcome {
+///             let bytes: Vec<u8> = request.bytes.iter().rev().copied().collect();
+///             asked.reply(&request, bytes, 0)?;
+///         }
+///     }
+///     while let Some(outcome) = asking.next()? {
+///         if let Outcome::Reply { tag, result, .. } = outcome {
+///             reply = Some((tag, result?));
+///         }
+///     }
+/// }
+/// assert_eq!(reply, Some((7, "desserts".into())));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Queue {
+    inner: Arc<Inner>,
+    books: Mutex<Books>,
+    bell: Arc<Bell>,
+    /// Wakes for messages that arrive.
+    arrivals: Waker,
+    timer: OwnedFd,
+    epoll: OwnedFd,
+}
+
+/// What is under way.
+#[derive(Default)]
+struct Books {
+    next: u64,
+    open: FxHashMap<u64, Open>,
+    deadlines: BTreeSet<(Instant, u64)>,
+    /// For when the timer is set.
+    armed: Option<Instant>,
+}
+
+struct Open {
+    tag: u64,
+    what: Waited,
+    deadline: Option<Instant>,
+}
+
+enum Waited {
+    Send(SendHandle),
+    Call(CallHandle),
+}
+
+/// Says that something is there.
+struct Bell {
+    /// Numbers of what is over, in order.
+    over: Mutex<VecDeque<u64>>,
+    /// Whether the counter is above zero.
+    rung: AtomicBool,
+    counter: OwnedFd,
+}
+
+/// Rings for one message.
+struct Ringer {
+    bell: Arc<Bell>,
+    /// `None` for messages that arrive.
+    number: Option<u64>,
+}
+
+impl Wake for Ringer {
+    fn wake(self: Arc<Self>) {
+        if let Some(number) = self.number {
+            locked(&self.bell.over).push_back(number);
+        }
+        self.bell.ring();
+    }
+}
+
+impl Bell {
+    fn ring(&self) {
+        if !self.rung.swap(true, SeqCst) {
+            // One whose counter is full is readable as well.
+            let _ = rustix::io::write(&self.counter, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// Whether it had rung; it may ring again.
+    fn hush(&self) -> bool {
+        let rung = self.rung.load(SeqCst);
+        if rung {
+            let _ = rustix::io::read(&self.counter, &mut [0; 8]);
+            self.rung.store(false, SeqCst);
+        }
+        rung
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Queue {
+    /// A queue for what is begun by it, and for messages that arrive. While it is there, the endpoint's own thread drives.
+    ///
+    /// # Errors
+    /// The operating system has no more descriptors.
+    pub fn new(endpoint: &Endpoint) -> io::Result<Queue> {
+        let inner = Arc::clone(endpoint.inner());
+        let counter = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &counter, EventData::new_u64(0), EventFlags::IN)?;
+        epoll::add(&epoll, &timer, EventData::new_u64(1), EventFlags::IN)?;
+        let bell = Arc::new(Bell { over: Mutex::default(), rung: AtomicBool::new(false), counter });
+        let arrivals = Arc::new(Ringer { bell: Arc::clone(&bell), number: None }).into();
+        inner.shared().begin_to_follow();
+        // What has arrived before is there: the first look finds it.
+        bell.ring();
+        Ok(Queue { inner, books: Mutex::default(), bell, arrivals, timer, epoll })
+    }
+
+    /// Begins to send a message; `tag` names its outcome. The answer is for [`Queue::cancel`].
+    pub fn send(&self, peer: SocketAddr, bytes: impl Into<Bytes>, tag: u64) -> Result<u64, SendError> {
+        let body = Body::Whole(bytes.into());
+        let handle = self.inner.send(peer, body, SendOptions::default(), Purpose::Plain, None)?;
+        Ok(self.open(tag, Waited::Send(handle), None))
+    }
+
+    /// Begins a call, which waits for `longest` at most; `None` = [`crate::Config::call_timeout`].
+    pub fn call(
+        &self,
+        peer: SocketAddr,
+        request: impl Into<Bytes>,
+        tag: u64,
+        longest: Option<Duration>,
+    ) -> Result<u64, SendError> {
+        let until = deadline(longest.unwrap_or(self.inner.call_timeout()));
+        let call = self.inner.call(peer, request.into(), false)?;
+        Ok(self.open(tag, Waited::Call(CallHandle(call)), until))
+    }
+
+    /// Begins to reply to a request; `tag` names its outcome.
+    pub fn reply(&self, request: &Received, bytes: impl Into<Bytes>, tag: u64) -> Result<u64, SendError> {
+        Ok(self.open(tag, Waited::Send(request.reply(bytes)?), None))
+    }
+
+    /// Forgets something that is under way: it has no outcome any more. A call's reply is given up, and a message is sent all
+    /// the same.
+    pub fn cancel(&self, number: u64) {
+        let open = {
+            let mut books = locked(&self.books);
+            let open = books.open.remove(&number);
+            if let Some(at) = open.as_ref().and_then(|open| open.deadline) {
+                books.deadlines.remove(&(at, number));
+            }
+            open
+        };
+        // A call that is dropped tells its endpoint, which may complete others.
+        drop(open);
+    }
+
+    /// The next outcome or message, if one is there.
+    ///
+    /// # Errors
+    /// [`RecvError::Closed`] when the endpoint is closed and there is nothing more.
+    pub fn next(&self) -> Result<Option<Outcome>, RecvError> {
+        loop {
+            if let Some(outcome) = self.take_over() {
+                return Ok(Some(outcome));
+            }
+            if let Some(outcome) = self.take_late() {
+                return Ok(Some(outcome));
+            }
+            match self.inner.shared().inbox.poll_take(&self.arrivals) {
+                Some(Ok(message)) => return Ok(Some(Outcome::Message(Received::new(message, &self.inner)))),
+                Some(Err(closed)) if locked(&self.books).open.is_empty() => return Err(closed),
+                // What is open fails at once, and is given next.
+                Some(Err(_)) => {}
+                None => {}
+            }
+            // Whoever rings after this has put something there that the next look finds.
+            if !self.bell.hush() {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn open(&self, tag: u64, what: Waited, deadline: Option<Instant>) -> u64 {
+        let (number, again) = {
+            let mut books = locked(&self.books);
+            books.next += 1;
+            let number = books.next;
+            let again = match &what {
+                Waited::Send(handle) => Again::Send(handle.completion.clone()),
+                Waited::Call(call) => Again::Call(call.0.completion.clone()),
+            };
+            books.open.insert(number, Open { tag, what, deadline });
+            if let Some(at) = deadline {
+                books.deadlines.insert((at, number));
+                if books.armed.is_none_or(|armed| at < armed) {
+                    self.arm(&mut books, Some(at));
+                }
+            }
+            (number, again)
+        };
+        let ringer = Arc::new(Ringer { bell: Arc::clone(&self.bell), number: Some(number) });
+        if again.is_ready(&Waker::from(Arc::clone(&ringer))) {
+            ringer.wake();
+        }
+        number
+    }
+
+    /// The next of what is over.
+    fn take_over(&self) -> Option<Outcome> {
+        loop {
+            let number = locked(&self.bell.over).pop_front()?;
+            let open = {
+                let mut books = locked(&self.books);
+                let open = books.open.remove(&number);
+                if let Some(at) = open.as_ref().and_then(|open| open.deadline) {
+                    books.deadlines.remove(&(at, number));
+                }
+                open
+            };
+            if let Some(outcome) = open.and_then(|open| open.outcome()) {
+                return Some(outcome);
+            }
+        }
+    }
+
+    /// The next call that has waited for too long.
+    fn take_late(&self) -> Option<Outcome> {
+        let mut books = locked(&self.books);
+        let armed = books.armed?;
+        #[allow(clippy::disallowed_methods, reason = "applications wait in real time")]
+        let now = Instant::now();
+        match books.deadlines.first().copied() {
+            Some((at, number)) if at <= now => {
+                books.deadlines.remove(&(at, number));
+                let open = books.open.remove(&number)?;
+                drop(books);
+                match open.what {
+                    Waited::Call(call) => {
+                        let (tag, peer) = (open.tag, call.peer());
+                        Some(Outcome::Reply { tag, peer, result: Err(CallError::TimedOut) })
+                    }
+                    // Messages have no deadline here.
+                    Waited::Send(_) => None,
+                }
+            }
+            first => {
+                if armed <= now {
+                    self.arm(&mut books, first.map(|(at, _)| at));
+                }
+                None
+            }
+        }
+    }
+
+    /// Sets the timer, or stops it; either makes it unreadable.
+    fn arm(&self, books: &mut Books, at: Option<Instant>) {
+        #[allow(clippy::disallowed_methods, reason = "applications wait in real time")]
+        let left = |at: Instant| at.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
+        let left = at.map_or(Duration::ZERO, left);
+        let once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let after = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+        let spec = Itimerspec { it_interval: once, it_value: after };
+        // A timer that exists takes any time.
+        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &spec);
+        books.armed = at;
+    }
+}
+
+/// What is waited for, asked once more.
+enum Again {
+    Send(Completion<Result<Time, SendError>>),
+    Call(Completion<Result<Bytes, CallError>>),
+}
+
+impl Again {
+    /// Whether it is over; if not, `waker` is woken when it is.
+    fn is_ready(&self, waker: &Waker) -> bool {
+        match self {
+            Again::Send(completion) => completion.is_ready(waker),
+            Again::Call(completion) => completion.is_ready(waker),
+        }
+    }
+}
+
+impl Open {
+    fn outcome(self) -> Option<Outcome> {
+        let tag = self.tag;
+        match self.what {
+            Waited::Send(handle) => handle.try_wait().map(|result| Outcome::Sent { tag, result }),
+            Waited::Call(call) => {
+                let peer = call.peer();
+                call.try_wait().map(|result| Outcome::Reply { tag, peer, result })
+            }
+        }
+    }
+}
+
+impl AsFd for Queue {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.inner.shared().cease_to_follow();
+    }
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("open", &locked(&self.books).open.len()).finish_non_exhaustive()
+    }
+}

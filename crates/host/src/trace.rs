@@ -1,0 +1,71 @@
+//! Events for `tracing`, with the feature of that name: what happens to messages, and to peers.
+//!
+//! The target is `headway_host`. Messages begin, end and arrive at the level `DEBUG`, their packets at `TRACE`; a message that
+//! fails and a peer that is gone are a `WARN`. A subscriber hears on whichever thread drives the endpoint: it must not wait.
+
+#[cfg(feature = "tracing")]
+pub(crate) use with::{gone, message, wanted};
+#[cfg(not(feature = "tracing"))]
+pub(crate) use without::{gone, message, wanted};
+
+#[cfg(feature = "tracing")]
+mod with {
+    use crate::error::SendError;
+    use crate::message_event::{MessageEvent, MessageEventKind};
+    use std::net::SocketAddrV4;
+    use tracing::{Level, debug, enabled, trace, warn};
+
+    const TARGET: &str = "headway_host";
+
+    /// Whether anybody hears what happens to messages.
+    pub(crate) fn wanted() -> bool {
+        enabled!(target: TARGET, Level::DEBUG)
+    }
+
+    /// Tells what happened to a message at the endpoint at `endpoint`; times are nanoseconds of its clock.
+    pub(crate) fn message(endpoint: SocketAddrV4, event: &MessageEvent) {
+        let MessageEvent { at, peer, message: number, what } = *event;
+        let at_ns = at.0 / 1000;
+        match what {
+            MessageEventKind::Opened { ticket, bytes } => {
+                debug!(target: TARGET, %endpoint, %peer, number, at_ns, ticket, bytes, "opened");
+            }
+            MessageEventKind::Repeated { bytes } => {
+                trace!(target: TARGET, %endpoint, %peer, number, at_ns, bytes, "repeated");
+            }
+            MessageEventKind::Acknowledged { ticket } => {
+                debug!(target: TARGET, %endpoint, %peer, number, at_ns, ticket, "acknowledged");
+            }
+            MessageEventKind::Failed { ticket } => {
+                warn!(target: TARGET, %endpoint, %peer, number, at_ns, ticket, "failed");
+            }
+            MessageEventKind::Marked => trace!(target: TARGET, %endpoint, %peer, number, at_ns, "marked"),
+            MessageEventKind::Delivered { bytes } => {
+                trace!(target: TARGET, %endpoint, %peer, number, at_ns, bytes, "delivered");
+            }
+            MessageEventKind::Completed { bytes } => {
+                debug!(target: TARGET, %endpoint, %peer, number, at_ns, bytes, "completed");
+            }
+        }
+    }
+
+    /// Tells that a peer was given up.
+    pub(crate) fn gone(endpoint: SocketAddrV4, peer: SocketAddrV4, reason: SendError) {
+        warn!(target: TARGET, %endpoint, %peer, %reason, "peer gone");
+    }
+}
+
+#[cfg(not(feature = "tracing"))]
+mod without {
+    use crate::error::SendError;
+    use crate::message_event::MessageEvent;
+    use std::net::SocketAddrV4;
+
+    pub(crate) const fn wanted() -> bool {
+        false
+    }
+
+    pub(crate) fn message(_: SocketAddrV4, _: &MessageEvent) {}
+
+    pub(crate) fn gone(_: SocketAddrV4, _: SocketAddrV4, _: SendError) {}
+}

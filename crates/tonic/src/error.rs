@@ -1,0 +1,27 @@
+//! The status of gRPC for what went wrong with a message.
+
+use headway_host::{CallError, SendError};
+use std::sync::Arc;
+use tonic::{Code, Status};
+
+/// The status of a call that has no reply; its source is the error.
+pub(crate) fn status(error: CallError) -> Status {
+    let code = match error {
+        CallError::TimedOut => Code::DeadlineExceeded,
+        CallError::Send(error) => match error {
+            SendError::PeerRestarted
+            | SendError::Unreachable
+            | SendError::Refused(_)
+            | SendError::Stalled
+            | SendError::GaveUp(_)
+            | SendError::Closed => Code::Unavailable,
+            SendError::NotAdmitted => Code::PermissionDenied,
+            SendError::TooLong { .. } | SendError::Full { .. } | SendError::TooManyPeers => {
+                Code::ResourceExhausted
+            }
+        },
+    };
+    let mut status = Status::new(code, error.to_string());
+    status.set_source(Arc::new(error));
+    status
+}

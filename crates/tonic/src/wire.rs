@@ -1,0 +1,179 @@
+//! What of an HTTP request and of its response is in a message.
+//!
+//! Numbers are big-endian. A request: the version, the length of the path in two bytes, the path, headers, and the rest is the
+//! body. A response: the version, the HTTP status in two bytes, headers, trailers, and the rest is the body. Headers: their number in two
+//! bytes; of each the length of the name in two bytes, the name, the length of the value in four, the value.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+
+/// Version of this format, the first byte of each message.
+const VERSION: u8 = 1;
+
+/// A request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Request {
+    /// Path, such as `/helloworld.Greeter/SayHello`.
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// A response.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) trailers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// Why something cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("more than 65,535 headers, or a path or a name longer than that")]
+pub(crate) struct TooMuch;
+
+/// Bytes that are no message of this format, or of another version of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the peer's message is none of gRPC over Headway, or of another version")]
+pub(crate) struct Malformed;
+
+impl Request {
+    pub(crate) fn encode(&self) -> Result<Bytes, TooMuch> {
+        let mut out = BytesMut::with_capacity(3 + self.path.len() + room(&self.headers) + self.body.len());
+        out.put_u8(VERSION);
+        out.put_u16(short(self.path.len())?);
+        out.put_slice(self.path.as_bytes());
+        put(&mut out, &self.headers)?;
+        out.put_slice(&self.body);
+        Ok(out.freeze())
+    }
+
+    pub(crate) fn decode(mut bytes: Bytes) -> Result<Request, Malformed> {
+        version(&mut bytes)?;
+        let length = bytes.try_get_u16().map_err(|_| Malformed)?;
+        let path = taken(&mut bytes, length.into())?;
+        let path = std::str::from_utf8(&path).map_err(|_| Malformed)?.to_string();
+        let headers = headers(&mut bytes)?;
+        Ok(Request { path, headers, body: bytes })
+    }
+}
+
+impl Response {
+    pub(crate) fn encode(&self) -> Result<Bytes, TooMuch> {
+        let all = 3 + room(&self.headers) + room(&self.trailers) + self.body.len();
+        let mut out = BytesMut::with_capacity(all);
+        out.put_u8(VERSION);
+        out.put_u16(self.status);
+        put(&mut out, &self.headers)?;
+        put(&mut out, &self.trailers)?;
+        out.put_slice(&self.body);
+        Ok(out.freeze())
+    }
+
+    pub(crate) fn decode(mut bytes: Bytes) -> Result<Response, Malformed> {
+        version(&mut bytes)?;
+        let status = bytes.try_get_u16().map_err(|_| Malformed)?;
+        let (headers, trailers) = (headers(&mut bytes)?, headers(&mut bytes)?);
+        Ok(Response { status, headers, trailers, body: bytes })
+    }
+}
+
+fn short(length: usize) -> Result<u16, TooMuch> {
+    u16::try_from(length).map_err(|_| TooMuch)
+}
+
+/// Bytes that headers take.
+fn room(headers: &HeaderMap) -> usize {
+    2 + headers.iter().map(|(name, value)| 6 + name.as_str().len() + value.len()).sum::<usize>()
+}
+
+fn put(out: &mut BytesMut, headers: &HeaderMap) -> Result<(), TooMuch> {
+    out.put_u16(short(headers.len())?);
+    for (name, value) in headers {
+        out.put_u16(short(name.as_str().len())?);
+        out.put_slice(name.as_str().as_bytes());
+        out.put_u32(u32::try_from(value.len()).map_err(|_| TooMuch)?);
+        out.put_slice(value.as_bytes());
+    }
+    Ok(())
+}
+
+fn version(bytes: &mut Bytes) -> Result<(), Malformed> {
+    if bytes.try_get_u8() == Ok(VERSION) { Ok(()) } else { Err(Malformed) }
+}
+
+fn taken(bytes: &mut Bytes, length: usize) -> Result<Bytes, Malformed> {
+    if length > bytes.len() { Err(Malformed) } else { Ok(bytes.split_to(length)) }
+}
+
+fn headers(bytes: &mut Bytes) -> Result<HeaderMap, Malformed> {
+    let count = bytes.try_get_u16().map_err(|_| Malformed)?;
+    let mut headers = HeaderMap::new();
+    for _ in 0..count {
+        let length = bytes.try_get_u16().map_err(|_| Malformed)?;
+        let name = HeaderName::from_bytes(&taken(bytes, length.into())?).map_err(|_| Malformed)?;
+        let length = bytes.try_get_u32().map_err(|_| Malformed)?;
+        let value = taken(bytes, length as usize)?;
+        let value = HeaderValue::from_maybe_shared(value).map_err(|_| Malformed)?;
+        headers.try_append(name, value).map_err(|_| Malformed)?;
+    }
+    Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn some_headers() -> impl Strategy<Value = HeaderMap> {
+        prop::collection::vec(("[a-z][a-z-]{0,12}", "[ -~]{0,20}"), 0..6).prop_map(|pairs| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
+                headers.append(name, HeaderValue::from_str(&value).expect("a value"));
+            }
+            headers
+        })
+    }
+
+    fn some_bytes() -> impl Strategy<Value = Bytes> {
+        prop::collection::vec(any::<u8>(), 0..300).prop_map(Bytes::from)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            path in "/[a-z.]{0,30}/[A-Z]{0,9}", first in some_headers(), second in some_headers(),
+            status in any::<u16>(), body in some_bytes(), cut in any::<prop::sample::Index>(),
+        ) {
+            let request = Request { path, headers: first.clone(), body: body.clone() };
+            let written = request.encode().expect("room");
+            prop_assert_eq!(Request::decode(written.clone()), Ok(request.clone()));
+            let response = Response { status, headers: first, trailers: second, body };
+            let written_too = response.encode().expect("room");
+            prop_assert_eq!(Response::decode(written_too.clone()), Ok(response));
+            // What is cut off in front of the body is malformed; what is cut off the body is for gRPC's own lengths.
+            let front = written.len() - request.body.len();
+            let cut = cut.index(front);
+            prop_assert_eq!(Request::decode(written.slice(..cut)), Err(Malformed));
+        }
+
+        #[test]
+        fn no_bytes_do_harm(bytes in some_bytes()) {
+            let _ = Request::decode(bytes.clone());
+            let _ = Response::decode(bytes.clone());
+            let versioned: Bytes = [&[VERSION][..], &bytes].concat().into();
+            let _ = Request::decode(versioned.clone());
+            let _ = Response::decode(versioned);
+        }
+    }
+
+    #[test]
+    fn another_version_is_malformed() {
+        let request = Request { path: "/a/b".into(), headers: HeaderMap::new(), body: Bytes::new() };
+        let mut bytes = request.encode().expect("room").to_vec();
+        bytes[0] = VERSION + 1;
+        assert_eq!(Request::decode(bytes.into()), Err(Malformed));
+    }
+}
