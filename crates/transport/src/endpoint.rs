@@ -392,6 +392,8 @@ pub struct Capabilities {
     /// Windows grow until packets are lost or marked: senders find their own rate, and an acknowledged packet may
     /// release two.
     pub window_grows: bool,
+    /// A rate alone may bound what a sender has under way: it needs no answer to go on.
+    pub rate_alone: bool,
     /// Receivers give out credits at the rate of a link, whether data answers them or not; every packet but those of
     /// first windows takes one, which has a number and no name.
     pub credits: bool,
@@ -415,6 +417,7 @@ impl Capabilities {
     /// None of them.
     pub const NONE: Capabilities = Capabilities {
         window_grows: false,
+        rate_alone: false,
         credits: false,
         symmetric: false,
         multipath: false,
