@@ -95,13 +95,11 @@ fn a_window_of_a_bandwidth_delay_product_does_not_hold_a_lone_message_back_by_mu
     }
 }
 
-/// A message alone settles at 95 % of the link and the increase. HPCC's simulator takes 95.735 us, with packets whose 87.2 ns
-/// it cuts to 87.
+/// A message alone settles at 95 % of the link and the increase. HPCC's simulator takes 95.735 us.
 #[test]
 fn hpcc_keeps_a_twentieth_of_a_link_free() {
     let took = known(&outcome(&star("hpcc", vec![flow(1, 0, 1_000_000, Time::ZERO)])), 0);
-    let theirs = 95_735_000.0 * 87.2 / 87.0;
-    assert!((took.0 as f64 / theirs - 1.0).abs() < 0.002, "{took}");
+    assert!((took.0 as f64 / 95_735_000.0 - 1.0).abs() < 0.001, "{took}");
 }
 
 /// Each of 15 senders puts its window into the queue, from which a window leaves meanwhile.
@@ -146,8 +144,9 @@ fn telemetry_keeps_queues_short_while_messages_join() {
         assert!(waits < 120_000, "{transport}: {waits}");
         assert!(last.0 < wire.0 * 110 / 100, "{transport}: {last}");
     }
+    // 5064 kB there: what a newcomer adds hangs on when the others have had their round trips.
     let (waits, _) = run("timely");
-    assert!(waits.abs_diff(5_064_000) < 253_000, "timely: {waits}");
+    assert!(waits.abs_diff(5_064_000) < 506_000, "timely: {waits}");
 }
 
 /// Fair shares: of two equal messages neither is much faster.
