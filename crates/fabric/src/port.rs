@@ -195,6 +195,16 @@ impl<H: Copy> Port<H> {
         });
     }
 
+    /// The rate of its link now.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Bytes on the wire of all packets that have begun to leave.
+    pub fn sent_bytes(&self) -> u64 {
+        self.passed.wire_bytes
+    }
+
     /// Bytes waiting, the packet on the wire not counted.
     pub fn queue_bytes(&self) -> u64 {
         self.queues.bytes()

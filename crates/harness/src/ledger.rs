@@ -4,7 +4,7 @@ use crate::plan::{NIC, Plan};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::endpoint::Path;
 use headway_transport::first_window::FirstWindowSchedule;
-use headway_transport::promises::{ByteBooks, Promised};
+use headway_transport::promises::{Bound, ByteBooks, Promised};
 use headway_transport::{EndpointEvent, InitialWindow, Message};
 use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,6 +100,8 @@ pub struct Record {
     number: u32,
     /// Acknowledgements that told the sender nothing.
     repeated_acks: u32,
+    /// Whether an answer of the receiver has reached the sender.
+    answered: bool,
     /// Whether permissions with names, or packets declared to go without, have been seen: the message's
     /// sender may then use nothing else.
     receiver_driven: bool,
@@ -266,8 +268,12 @@ pub struct Expected {
     pub subflows: bool,
     /// How permissions are counted, if in bytes: `Promised::BYTES`.
     pub bytes: ByteBooks,
+    /// What bounds packets that nothing permits: `Promised::BOUND`.
+    pub bound: Bound,
     /// The widest first window: `Promised::WIDEST_WINDOW`.
     pub widest_window: (u32, u32),
+    /// Bytes that every packet has for what ports write into packets: `Capabilities::telemetry`.
+    pub telemetry: u16,
 }
 
 impl Default for Expected {
@@ -279,7 +285,9 @@ impl Default for Expected {
             bursts: true,
             subflows: false,
             bytes: ByteBooks::None,
+            bound: Bound::FirstWindow,
             widest_window: (1000, 0),
+            telemetry: 0,
         }
     }
 }
@@ -294,7 +302,9 @@ impl Expected {
             bursts: T::FIRST_WINDOW,
             subflows: T::SUBFLOWS,
             bytes: T::BYTES,
+            bound: T::BOUND,
             widest_window: T::WIDEST_WINDOW,
+            telemetry: T::CAPABILITIES.telemetry,
         }
     }
 }
@@ -364,6 +374,7 @@ impl Ledger {
             permitted: 0,
             number: 0,
             repeated_acks: 0,
+            answered: false,
             receiver_driven: false,
             pulls: Pulls::default(),
             bytes: Bytes::default(),
@@ -421,14 +432,15 @@ impl Ledger {
         }
         if !packet.is_data() {
             // Credits may be of different sizes on purpose.
-            let sized = packet.wire == self.sizes.control || packet.kind == PacketKind::Credit;
+            let sized = packet.wire == self.sizes.control + self.expected.telemetry
+                || packet.kind == PacketKind::Credit;
             let well_formed = packet.payload == 0 && packet.wire > 0 && sized;
             return if well_formed { Ok(()) } else { fail(Broken::Malformed) };
         }
         let payload = self.sizes.payload_of(record.message.bytes, packet.index.into());
         let well_formed = packet.index < record.packets
             && packet.payload == payload
-            && packet.wire == self.sizes.data_wire(payload)
+            && packet.wire == self.sizes.data_wire(payload) + self.expected.telemetry
             && packet.message_bytes == record.message.bytes;
         if !well_formed {
             return fail(Broken::Malformed);
@@ -453,9 +465,7 @@ impl Ledger {
             let allowed = packet.index < record.subflows.most(packet.count);
             return if allowed { Ok(()) } else { fail(Broken::Unauthorised) };
         }
-        if record.sent.insert(packet.index)
-            && !record.permits(packet, self.expected.window_grows, self.expected.grants_name)
-        {
+        if record.sent.insert(packet.index) && !record.permits(packet, &self.expected) {
             return fail(Broken::Unauthorised);
         }
         if !record.affords(packet) {
@@ -472,6 +482,7 @@ impl Ledger {
         if self.expected.bytes != ByteBooks::None && packet.dst == key.0 {
             return record.bytes.heard(packet);
         }
+        record.answered |= matches!(packet.kind, PacketKind::Ack | PacketKind::Nack);
         match packet.kind {
             PacketKind::Data => {
                 let new = record.arrived.insert(packet.index);
@@ -500,7 +511,11 @@ impl Ledger {
                 packet.sack().for_each(|block| record.acked.extend(block));
                 record.repeated_acks += u32::from(record.acked.len() == before);
             }
-            PacketKind::Nack | PacketKind::Pull => record.pulls.heard(packet),
+            PacketKind::Nack | PacketKind::Pull => {
+                // What has arrived in sequence, where a protocol says it there too.
+                record.acked.extend(0..packet.count.min(record.packets));
+                record.pulls.heard(packet);
+            }
             PacketKind::Header if packet.flags.has(PacketFlags::BOUNCED) => record.pulls.heard(packet),
             // Announcements, requests and refusals permit nothing of themselves.
             _ => {}
@@ -607,23 +622,30 @@ impl Record {
     /// window: at most `count` packets sent and not acknowledged. A window that grows does so by at most one
     /// packet for each acknowledged one, as in slow start; and an acknowledgement without news says that a
     /// packet has left the network, so that one more may enter it. Where grants name no packets, they count: new
-    /// packets beyond the first window are as many as permitted. Credits without names have books of their own
+    /// packets beyond the first window are as many as permitted. A sender whose rate is its only bound may send anything once
+    /// it is answered. Credits without names have books of their own
     /// ([`Record::spends_credit`]), and so have pulls and subflows; a protocol whose permissions are none of these states its
     /// rule here.
-    fn permits(&self, packet: &Packet, window_grows: bool, grants_name: bool) -> bool {
+    fn permits(&self, packet: &Packet, expected: &Expected) -> bool {
         let unscheduled = packet.index < packet.count;
-        if self.receiver_driven && !grants_name {
+        if self.receiver_driven && !expected.grants_name {
             return unscheduled || self.sent.range(packet.count..).count() as u64 <= self.permitted;
         }
         if self.receiver_driven {
             return unscheduled || self.named.contains(&packet.index);
         }
         let (acked, first_window) = (self.acked.len(), packet.count as usize);
-        if window_grows {
+        if expected.window_grows {
             // Such a sender takes packets in order: the bound is one on the position as well.
             return (packet.index as usize) < first_window + 2 * acked + self.repeated_acks as usize;
         }
-        unscheduled || self.sent.len() <= acked + first_window
+        let window = match expected.bound {
+            Bound::FirstWindow => first_window,
+            Bound::WidestWindow => first_window.max(self.widest as usize),
+            Bound::Rate if self.answered => return true,
+            Bound::Rate => first_window,
+        };
+        unscheduled || self.sent.len() <= acked.saturating_add(window)
     }
 
     /// Conservation where permissions have no names but numbers: each packet, first or repeated, takes one that has

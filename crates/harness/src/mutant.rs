@@ -1,7 +1,7 @@
 //! Machines broken on purpose: proof that the checks can fail.
 
 use headway_gauges::{Gauge, RoundTrips};
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Stamps};
 use headway_transport::endpoint::Ahead;
 use headway_transport::probes::Sink;
 use headway_transport::{End, Endpoint, EndpointEvent, Message};
@@ -90,6 +90,15 @@ impl<E: Endpoint> Mutant<E> {
         self.struck == 1
     }
 
+    /// Whether the fault is that a packet is not heard.
+    fn is_deaf_to(&self, packet: &Packet) -> bool {
+        let kinds = [PacketKind::Grant, PacketKind::Token, PacketKind::Ack, PacketKind::Resend];
+        let permission = kinds.contains(&packet.kind);
+        // Credits have no names: a machine does without some of them as a matter of course.
+        let some = permission && packet.index % 7 == 3 || packet.kind == PacketKind::Credit;
+        self.fault == Fault::DeafToSomePermissions && some
+    }
+
     fn tamper(&mut self, packet: &mut Packet) {
         let fault = self.fault;
         match fault {
@@ -103,7 +112,8 @@ impl<E: Endpoint> Mutant<E> {
                 extra.index = last;
                 extra.payload =
                     headway_packet::Sizes::default().payload_of(packet.message_bytes, last.into());
-                extra.wire = headway_packet::Sizes::default().data_wire(extra.payload);
+                let sizes = headway_packet::Sizes::default();
+                extra.wire = packet.wire - sizes.data_wire(packet.payload) + sizes.data_wire(extra.payload);
                 extra.flags = PacketFlags::default();
                 self.extra = (last >= packet.count.max(1) && self.once()).then_some(extra);
             }
@@ -128,14 +138,24 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
 
     fn receive(&mut self, now: Time, packet: &Packet) {
         self.clock.set(now);
-        let kinds = [PacketKind::Grant, PacketKind::Token, PacketKind::Ack, PacketKind::Resend];
-        let permission = kinds.contains(&packet.kind);
-        // Credits have no names: a machine does without some of them as a matter of course.
-        let some = permission && packet.index % 7 == 3 || packet.kind == PacketKind::Credit;
-        let deaf = self.fault == Fault::DeafToSomePermissions && some;
-        if !deaf {
+        if !self.is_deaf_to(packet) {
             self.inner.receive(now, packet);
         }
+    }
+
+    fn reads_stamps(&self) -> bool {
+        self.inner.reads_stamps()
+    }
+
+    fn receive_stamped(&mut self, now: Time, packet: &Packet, stamps: &Stamps) {
+        self.clock.set(now);
+        if !self.is_deaf_to(packet) {
+            self.inner.receive_stamped(now, packet, stamps);
+        }
+    }
+
+    fn poll_echo(&mut self) -> Option<Stamps> {
+        self.inner.poll_echo()
     }
 
     fn timeout(&mut self, now: Time) {

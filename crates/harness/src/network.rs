@@ -2,7 +2,7 @@
 
 use crate::ledger::{Broken, Ledger, Violation};
 use crate::plan::{NIC, PerKind, Plan};
-use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
+use headway_packet::{Ecn, Hop, HostId, Packet, PacketFlags, PacketKind, Sizes, Stamps};
 use headway_transport::endpoint::Checked;
 use headway_transport::{Endpoint, HostContext, Message};
 use headway_units::Time;
@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 #[derive(Debug)]
 enum Step {
     Open(HostId, Message),
-    Deliver(Packet),
+    Deliver(Packet, Option<Box<Stamps>>),
     WireFree(HostId),
     Timer(HostId),
 }
@@ -43,11 +43,16 @@ impl Ord for Scheduled {
 /// Routers that lower rates leave at least this part of the link's to a message.
 const LEAST_SHARE: u64 = 8;
 
+/// Bytes that wait at a switch at the most, as it writes into packets.
+const MOST_WAITING: u64 = 100_000;
+
 struct Host<E> {
     machine: Checked<E>,
     wire_busy: bool,
     /// End of the last data packet on the wire; the gap after it decides anti-ECN here.
     last_data_end: Option<Time>,
+    /// Bytes of data packets that have left.
+    data_bytes: u64,
     /// Instant of the earliest scheduled `Timer` step.
     armed: Option<Time>,
 }
@@ -108,7 +113,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
                 path: Box::new(move |_| path),
             };
             let machine = Checked::new(make(context));
-            Host { machine, wire_busy: false, last_data_end: None, armed: None }
+            Host { machine, wire_busy: false, last_data_end: None, data_bytes: 0, armed: None }
         };
         let mut mesh = Mesh {
             plan,
@@ -181,13 +186,17 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
                 self.machine(host).open(now, &message);
                 host
             }
-            Step::Deliver(packet) => {
+            Step::Deliver(packet, stamps) => {
                 if self.dark(packet.dst) {
                     self.outcome.lost += 1;
                     return Ok(());
                 }
                 self.ledger.arrives(&packet);
-                self.machine(packet.dst).receive(now, &packet);
+                let machine = self.machine(packet.dst);
+                match &stamps {
+                    Some(stamps) => machine.receive_stamped(now, &packet, stamps),
+                    None => machine.receive(now, &packet),
+                }
                 packet.dst
             }
             Step::WireFree(host) => {
@@ -239,6 +248,8 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
         }
         let wanted = self.machine(host).wants_transmit();
         let Some(packet) = self.machine(host).poll_transmit(now) else { return Ok(()) };
+        let stamped = self.machine(host).reads_stamps();
+        let echo = if stamped { self.machine(host).poll_echo() } else { None };
         if !wanted {
             return Err(Violation { broken: Broken::HidPacket, at: now, detail: brief(&packet) });
         }
@@ -260,8 +271,23 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
             self.outcome.permissions += u64::from(permissions.contains(&packet.kind));
         }
         let marked = self.mark(host, end, packet);
-        self.carry(end, marked);
+        let stamps = stamped.then(|| self.stamp(host, end, &packet, echo));
+        self.carry(end, marked, stamps.map(Box::new));
         Ok(())
+    }
+
+    /// What the one switch on the way writes into data of transports that read it, or what an answer takes along. Now and then,
+    /// as often as it would mark, something waits there.
+    fn stamp(&mut self, host: HostId, end: Time, packet: &Packet, echo: Option<Stamps>) -> Stamps {
+        let mut stamps = echo.unwrap_or_default();
+        if packet.is_data() {
+            let sent = self.hosts[host.0 as usize].data_bytes;
+            self.hosts[host.0 as usize].data_bytes += u64::from(packet.wire);
+            let waits = self.chance(self.plan.marks);
+            let queue = if waits { self.rng.next_u64() % MOST_WAITING } else { 0 };
+            stamps.push(Hop { at: end, sent, queue, rate: NIC });
+        }
+        stamps
     }
 
     /// What the sender's own link and the hops after it do to the ECN field, and to a rate.
@@ -285,7 +311,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
     }
 
     /// Loses, repeats or delays the packet, or just brings it.
-    fn carry(&mut self, end: Time, mut packet: Packet) {
+    fn carry(&mut self, end: Time, mut packet: Packet, stamps: Option<Box<Stamps>>) {
         if self.trims && packet.is_data() && self.chance(self.plan.trims) {
             packet.trim(Sizes::default().control);
             if self.chance(self.plan.returns) {
@@ -312,7 +338,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
                 let most = self.plan.slot().0 * u64::from(self.plan.lateness) + 1;
                 at += Time(self.rng.next_u64() % most);
             }
-            self.schedule(at, Step::Deliver(packet));
+            self.schedule(at, Step::Deliver(packet, stamps.clone()));
         }
     }
 
@@ -367,7 +393,7 @@ fn describe(step: &Step) -> String {
         Step::Open(host, m) => {
             format!("host {} opens message {} to {}, {} B", host.0, m.id, m.dst.0, m.bytes)
         }
-        Step::Deliver(packet) => format!("arrives {}", brief(packet)),
+        Step::Deliver(packet, _) => format!("arrives {}", brief(packet)),
         Step::WireFree(host) => format!("wire of host {} free", host.0),
         Step::Timer(host) => format!("timer of host {}", host.0),
     }

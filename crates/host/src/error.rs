@@ -17,6 +17,11 @@ pub enum ConfigError {
         "transport `{0}` needs one clock at all hosts: say `origin_ns`, a reading of the monotonic clock that they share"
     )]
     NeedsSharedClock(&'static str),
+    /// The transport reads what ports of switches write into its packets, which no real packet has room for.
+    #[error(
+        "transport `{0}` needs switches that write into its packets (in-band telemetry), which only the simulator has"
+    )]
+    NeedsTelemetry(&'static str),
     /// A parameter that the transport refuses.
     #[error("transport `{name}`: {source}")]
     Transport {

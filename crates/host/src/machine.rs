@@ -77,6 +77,9 @@ impl TransportVisitor for Make<'_> {
         if T::CAPABILITIES.shared_clock && self.config.origin_ns.is_none() {
             return Err(ConfigError::NeedsSharedClock(T::INFO.name));
         }
+        if T::CAPABILITIES.telemetry > 0 {
+            return Err(ConfigError::NeedsTelemetry(T::INFO.name));
+        }
         let mut params = T::Params::default();
         for (name, value) in &self.config.params {
             let fail = |source| ConfigError::Transport { name: T::INFO.name.into(), source };

@@ -7,7 +7,8 @@
 use crate::topology::{Size, Tier};
 use crate::{FlowChoice, LinkChoice, LinkSpec, ProbeChoice, RunSpec, TopologySpec, TransportSpec};
 use headway_fabric::Limit;
-use headway_transport::{CreditBound, CreditDemand, registry};
+use headway_packet::Stamps;
+use headway_transport::{Capabilities, CreditBound, CreditDemand, registry};
 use headway_units::{Rate, Time};
 
 /// Bytes that every run takes: of the program itself, of the event ring, and of the writers of tables.
@@ -24,6 +25,8 @@ const PER_EDGE: u64 = 64;
 pub const PER_PACKET: u64 = 144;
 /// Bytes that are kept of a packet in flight beside it, where times are told by cause.
 const PER_TRIP: u64 = 128;
+/// Bytes that are kept of a packet in flight beside it, where ports write into packets.
+const PER_STAMPS: u64 = size_of::<Stamps>() as u64;
 /// Bytes that are kept of a flow, where times are told by cause, and its part of the table beyond nothing.
 const PER_ACCOUNT: u64 = 500;
 /// Packets in flight that every flow may have, however short its path.
@@ -129,9 +132,15 @@ fn asks_causes(spec: &RunSpec) -> bool {
     spec.sample.as_ref().is_some_and(|sample| sample.causes)
 }
 
+/// Whether a transport of the run declares something.
+fn declares(spec: &RunSpec, what: impl Fn(&Capabilities) -> bool) -> bool {
+    spec.transports.iter().filter_map(|t| registry::find(&t.name)).any(|entry| what(&entry.capabilities))
+}
+
 /// Bytes that a packet in flight takes in a run.
 pub fn per_packet(spec: &RunSpec) -> u64 {
-    PER_PACKET + if asks_causes(spec) { PER_TRIP } else { 0 }
+    let stamped = declares(spec, |known| known.telemetry > 0);
+    PER_PACKET + if asks_causes(spec) { PER_TRIP } else { 0 } + if stamped { PER_STAMPS } else { 0 }
 }
 
 /// Packets in flight at the most: no more than all flows have to send, than their windows let them send, and than
@@ -165,8 +174,8 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
         sum.saturating_add(hop.saturating_mul(tier.hops))
     });
     let filled = nic.bytes_in(trip.saturating_mul(2)) / wire + 1;
-    let mut entries = spec.transports.iter().filter_map(|t| registry::find(&t.name));
-    let queue = if entries.any(|e| e.capabilities.window_grows) { room.saturating_add(at_host) } else { 0 };
+    let fills = declares(spec, |known| known.window_grows || known.rate_alone);
+    let queue = if fills { room.saturating_add(at_host) } else { 0 };
     let window = filled.saturating_add(queue).max(LEAST_WINDOW);
     let sent = flows.packets.saturating_add(flows.total.saturating_mul(CONTROL));
     let data = sent.min(flows.total.saturating_mul(window)).min(held);

@@ -9,6 +9,7 @@ mod packet;
 mod sack;
 pub mod session;
 mod sizes;
+mod stamps;
 mod subflow;
 mod view;
 mod wire;
@@ -17,6 +18,7 @@ pub use fields::{Mutable, WireField};
 pub use header::{WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION};
 pub use packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 pub use sizes::Sizes;
+pub use stamps::{Hop, Stamps};
 pub use subflow::MOST_SUBFLOWS;
 pub use view::{Family, TypedView, View, ViewField, comes_back, rewritten};
 pub use wire::{

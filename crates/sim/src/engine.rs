@@ -400,9 +400,22 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         if packet.is_data() && matches!(packet.ecn, Ecn::Spare | Ecn::Ce) {
             self.flows[packet.tag as usize].mark();
         }
-        self.hosts[host as usize].endpoint.receive(self.now, packet);
+        let endpoint = &mut self.hosts[host as usize].endpoint;
+        if endpoint.reads_stamps() {
+            self.deliver_stamped(host, handle);
+        } else {
+            endpoint.receive(self.now, packet);
+        }
         self.ports.links.pool.release(handle);
         self.settle(host);
+    }
+
+    /// A packet arrived with what ports have written into it.
+    fn deliver_stamped(&mut self, host: u32, handle: u32) {
+        let links = &mut self.ports.links;
+        let stamps = links.stamping.as_mut().map(|stamping| stamping.of(handle)).unwrap_or_default();
+        let packet = links.pool.get(handle);
+        self.hosts[host as usize].endpoint.receive_stamped(self.now, packet, &stamps);
     }
 
     fn timer(&mut self, number: u32) {
@@ -567,6 +580,11 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let endpoint = &mut self.hosts[host as usize].endpoint;
         let Some(packet) = endpoint.poll_transmit(self.now) else { return };
         let more = endpoint.wants_transmit();
+        if endpoint.reads_stamps()
+            && let Some(stamping) = &mut self.ports.links.stamping
+        {
+            stamping.take_along(endpoint.poll_echo());
+        }
         self.note_repeated(&packet);
         self.ports.send(host, packet, self.now, more);
     }
@@ -578,6 +596,10 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         while let Some(packet) = self.hosts[host as usize].endpoint.poll_transmit(self.now) {
             self.note_repeated(&packet);
             let handle = self.ports.links.pool.insert(packet);
+            let endpoint = &mut self.hosts[host as usize].endpoint;
+            if let (true, Some(stamping)) = (endpoint.reads_stamps(), &mut self.ports.links.stamping) {
+                stamping.put(handle, endpoint.poll_echo().unwrap_or_default());
+            }
             self.forward(host, handle);
         }
     }

@@ -22,6 +22,7 @@ mod run;
 mod sampler;
 mod session;
 mod shared;
+mod stamping;
 mod waiting;
 
 pub use check::check_flow;

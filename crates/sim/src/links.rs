@@ -5,11 +5,13 @@ use crate::mixed::Dropped;
 use crate::packet_pool::PacketPool;
 use crate::queue::EventQueue;
 use crate::rank;
+use crate::stamping::Stamping;
+use headway_fabric::Port;
 use headway_network::{
     BuildError, Changes, Fault, FaultAction, FaultCounts, Forwarding, HostTiming, Injector, Instant,
     LinkChoice, Network, PathSelector, RunSpec,
 };
-use headway_packet::Packet;
+use headway_packet::{Packet, Stamps};
 use headway_units::Time;
 use std::sync::Arc;
 
@@ -76,6 +78,8 @@ pub(crate) struct Letter {
     pub(crate) rank: u64,
     pub(crate) what: u32,
     pub(crate) packet: Packet,
+    /// What ports have written into it, where they write anything.
+    pub(crate) stamps: Option<Box<Stamps>>,
 }
 
 /// What leaves a shard.
@@ -148,7 +152,7 @@ pub(crate) struct Links<'a> {
     /// Packets that ports dropped, of each of several transports.
     pub(crate) dropped: Dropped<'a>,
     /// Whether there is a tap, or there are faults, or hosts have timing noise or take time, or switches cut through or choose
-    /// late, or times are told by cause: one branch a hop for all.
+    /// late, or times are told by cause, or ports write into packets: one branch a hop for all.
     special: bool,
     faults: Option<Box<Faults>>,
     timing: Option<HostTiming>,
@@ -163,6 +167,8 @@ pub(crate) struct Links<'a> {
     pub(crate) seen: Option<Vec<Sighting>>,
     /// Where the time of flows goes, if that is asked.
     pub(crate) attribution: Option<Box<Attribution>>,
+    /// What ports write into packets, if a transport reads it.
+    pub(crate) stamping: Option<Box<Stamping>>,
     pub(crate) post: Post,
 }
 
@@ -187,6 +193,7 @@ impl<'a> Links<'a> {
         let held = spec.costs.holds_arrivals();
         let cut_through = CutThrough::new(&network, spec);
         let asked = spec.sample.as_ref().is_some_and(|sample| sample.causes);
+        let stamping = Stamping::new(spec);
         let attribution = asked.then(|| Box::new(Attribution::new(network.hosts(), post.letters.len())));
         Ok(Links {
             pool: PacketPool::default(),
@@ -196,6 +203,7 @@ impl<'a> Links<'a> {
             special: faults.is_some()
                 || tapped
                 || attribution.is_some()
+                || stamping.is_some()
                 || timing.is_some()
                 || held
                 || cut_through.is_some()
@@ -209,17 +217,35 @@ impl<'a> Links<'a> {
             network,
             seen: tapped.then(Vec::new),
             attribution,
+            stamping,
             post,
         })
     }
 
     /// Puts a packet that left a port on its link.
     #[inline(always)]
-    pub(crate) fn launch(&mut self, link: Link, handle: u32, ends: Time) {
+    pub(crate) fn launch(&mut self, link: Link, port: &Port<u32>, handle: u32, ends: Time) {
         if self.special {
+            if self.stamping.is_some() {
+                self.stamp(link.number, port, handle, ends);
+            }
             return self.launch_special(link, handle, ends);
         }
         self.carry(link, handle, ends, (DELIVER, false));
+    }
+
+    /// A packet that has begun to leave a port is written into: by those of switches into data.
+    #[cold]
+    #[inline(never)]
+    fn stamp(&mut self, link: u32, port: &Port<u32>, handle: u32, ends: Time) {
+        let Some(stamping) = &mut self.stamping else { return };
+        let packet = self.pool.get(handle);
+        if link < self.hosts {
+            stamping.left_host(handle);
+        } else if packet.is_data() {
+            let start = ends - port.rate().time_of(packet.wire.into());
+            stamping.stamp(handle, port, (start, packet.wire));
+        }
     }
 
     /// The same where somebody watches, links may lose, double or delay packets, or hosts are not punctual or take time.
@@ -277,6 +303,10 @@ impl<'a> Links<'a> {
         let copy = self.pool.insert(*self.pool.get(handle));
         if let Some(attribution) = &mut self.attribution {
             attribution.copy(handle, copy);
+        }
+        if let Some(stamping) = &mut self.stamping {
+            let stamps = stamping.of(handle);
+            stamping.put(copy, stamps);
         }
         copy
     }
@@ -468,7 +498,8 @@ impl<'a> Links<'a> {
         let shard = self.post.of_node[to as usize];
         let packet = *self.pool.get(handle);
         self.pool.release(handle);
-        let letter = Letter { at: arrives.0, rank, what, packet };
+        let stamps = self.stamping.as_mut().map(|stamping| Box::new(stamping.of(handle)));
+        let letter = Letter { at: arrives.0, rank, what, packet, stamps };
         self.post.first = self.post.first.min(letter.at);
         self.post.letters[usize::from(shard)].push(letter);
     }
@@ -478,9 +509,18 @@ impl<'a> Links<'a> {
         if self.attribution.is_some() {
             return self.receive_with_trips(from, letters);
         }
-        for Letter { at, rank, what, packet } in letters.drain(..) {
+        for Letter { at, rank, what, packet, stamps } in letters.drain(..) {
             let handle = self.pool.insert(packet);
+            self.unpack(handle, stamps);
             self.queue.push(at, rank, what, handle);
+        }
+    }
+
+    /// A packet has come from another shard with what ports there wrote into it.
+    #[inline]
+    fn unpack(&mut self, handle: u32, stamps: Option<Box<Stamps>>) {
+        if let (Some(stamping), Some(stamps)) = (&mut self.stamping, stamps) {
+            stamping.put(handle, *stamps);
         }
     }
 
@@ -490,9 +530,12 @@ impl<'a> Links<'a> {
         let Some(attribution) = &mut self.attribution else { return };
         let trips = std::mem::take(&mut attribution.inbox[from]);
         debug_assert_eq!(trips.len(), letters.len());
-        for (Letter { at, rank, what, packet }, trip) in letters.drain(..).zip(trips) {
+        for (Letter { at, rank, what, packet, stamps }, trip) in letters.drain(..).zip(trips) {
             let handle = self.pool.insert(packet);
-            attribution.receive(handle, trip);
+            if let Some(attribution) = &mut self.attribution {
+                attribution.receive(handle, trip);
+            }
+            self.unpack(handle, stamps);
             self.queue.push(at, rank, what, handle);
         }
     }

@@ -12,7 +12,7 @@
 
 use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{FlowSpec, RunSpec};
-use headway_packet::{HostId, Packet};
+use headway_packet::{HostId, Packet, Stamps};
 use headway_transport::endpoint::{Ahead, Checked};
 use headway_transport::probes::Sink;
 use headway_transport::{End, Endpoint, EndpointEvent, Message};
@@ -37,8 +37,11 @@ pub(crate) struct Mixed {
     parts: Box<[Part]>,
     /// The transport of each flow.
     of_flow: Arc<[u8]>,
-    /// Where the packet began that left last, in bytes.
+    /// Where the packet began that left last, in bytes, and the place of the machine that sent it.
     wire: u64,
+    sent: usize,
+    /// Whether ports write into the packets of one of them.
+    stamped: bool,
 }
 
 /// The transports of each host, in their order. A host without a flow has the first.
@@ -92,7 +95,9 @@ impl Mixed {
     /// Machines with the positions of their transports, in that order, for flows of these transports.
     pub(crate) fn new(machines: Vec<(u8, Machine)>, of_flow: Arc<[u8]>) -> Mixed {
         let part = |(transport, machine)| Part { transport, machine: Checked::new(machine), turn: 0 };
-        Mixed { parts: machines.into_iter().map(part).collect(), of_flow, wire: 0 }
+        let parts: Box<[Part]> = machines.into_iter().map(part).collect();
+        let stamped = parts.iter().any(|part| part.machine.reads_stamps());
+        Mixed { parts, of_flow, wire: 0, sent: 0, stamped }
     }
 
     /// Each machine with the position of its transport.
@@ -156,7 +161,7 @@ impl Endpoint for Mixed {
         while let Some((turn, place)) = self.next(asked) {
             let part = &mut self.parts[place];
             if let Some(packet) = part.machine.poll_transmit(now) {
-                self.wire = turn;
+                (self.wire, self.sent) = (turn, place);
                 part.turn = turn + u64::from(packet.wire);
                 return Some(packet);
             }
@@ -182,6 +187,18 @@ impl Endpoint for Mixed {
             Some(packet) => self.parts[self.place(packet.tag)].machine.anticipate(Some(packet), ahead),
             None => self.parts.iter().for_each(|part| part.machine.anticipate(None, ahead)),
         }
+    }
+
+    fn reads_stamps(&self) -> bool {
+        self.stamped
+    }
+
+    fn receive_stamped(&mut self, now: Time, packet: &Packet, stamps: &Stamps) {
+        self.parts[self.place(packet.tag)].machine.receive_stamped(now, packet, stamps);
+    }
+
+    fn poll_echo(&mut self) -> Option<Stamps> {
+        self.parts[self.sent].machine.poll_echo()
     }
 
     fn live_messages(&self) -> usize {

@@ -231,7 +231,7 @@ impl<'a> Ports<'a> {
                 return self.catch_up_shaped(number, now);
             }
             let Some(departure) = egress.port.next(egress.port.free_at(), &mut links.pool) else { return };
-            links.launch(egress.link(number), departure.handle, departure.ends);
+            links.launch(egress.link(number), &egress.port, departure.handle, departure.ends);
         }
     }
 
@@ -242,14 +242,14 @@ impl<'a> Ports<'a> {
         while egress.port.free_at() <= now {
             if egress.port.can_bypass() {
                 let ends = egress.port.transmit_idle(now, links.pool.get_mut(handle));
-                links.launch(egress.link(number), handle, ends);
+                links.launch(egress.link(number), &egress.port, handle, ends);
                 return Ok(());
             }
             if egress.port.is_shaped() {
                 return self.offer_shaped(number, handle, now);
             }
             let Some(waited) = egress.port.next(egress.port.free_at(), &mut links.pool) else { break };
-            links.launch(egress.link(number), waited.handle, waited.ends);
+            links.launch(egress.link(number), &egress.port, waited.handle, waited.ends);
         }
         egress.port.offer(now, handle, &mut links.pool)?;
         if !egress.armed {
@@ -344,7 +344,7 @@ impl<'a> Ports<'a> {
             egress.armed = true;
             links.queue.push(ends.0, rank::of_work(PORT_SERVICE | host), PORT_SERVICE | host, 0);
         }
-        links.launch(egress.link(host), handle, ends);
+        links.launch(egress.link(host), &egress.port, handle, ends);
     }
 
     /// Brings every port with a queue of the shard up to date, so that what it shows is the state at this instant.

@@ -118,6 +118,15 @@ impl Job {
                 format!("{hosts} hosts are more than the {MOST_HOSTS} that the testbed runs on one machine");
             return Err(TestbedError::Unsuitable(text));
         }
+        let reads = |name: &str| {
+            headway_transport::registry::find(name).is_some_and(|entry| entry.capabilities.telemetry > 0)
+        };
+        if let Some(transport) = self.slow.transports.iter().find(|transport| reads(&transport.name)) {
+            return Err(TestbedError::Unsuitable(format!(
+                "only the simulator has ports that write into packets, as transport `{}` needs",
+                transport.name
+            )));
+        }
         let fabric = &self.slow.fabric;
         let only_simulated = [
             (

@@ -13,7 +13,7 @@ use crate::Message;
 use crate::probes::Sink;
 use crate::states::StateTable;
 use headway_gauges::{Gauge, GaugeInfo, RoundTrips};
-use headway_packet::{Family, HostId, Packet, Sizes};
+use headway_packet::{Family, HostId, Packet, Sizes, Stamps};
 use headway_params::Params;
 use headway_units::{Rate, Time};
 
@@ -176,6 +176,24 @@ pub trait Endpoint {
     fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
         let _ = (packet, ahead);
     }
+    /// Whether ports write into the packets of this machine, and [`Endpoint::receive_stamped`] brings what they wrote
+    /// ([`Capabilities::telemetry`]).
+    #[inline]
+    fn reads_stamps(&self) -> bool {
+        false
+    }
+    /// [`Endpoint::receive`], with what ports have written into the packet.
+    #[inline]
+    fn receive_stamped(&mut self, now: Time, packet: &Packet, stamps: &Stamps) {
+        let _ = stamps;
+        self.receive(now, packet);
+    }
+    /// What the packet that was polled last takes along, of what ports have written into the one that it answers. Asked after
+    /// every packet of a machine that reads stamps; ports write into those that take nothing along.
+    #[inline]
+    fn poll_echo(&mut self) -> Option<Stamps> {
+        None
+    }
     /// Messages that the machine holds state for, in either direction: 0 when it is quiet.
     fn live_messages(&self) -> usize;
     /// What the machine measures of itself, for the results of a run: all of [`Transport::GAUGES`].
@@ -270,6 +288,19 @@ impl<A: Around> Endpoint for A {
     fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
         self.inner().anticipate(packet, ahead);
     }
+    #[inline]
+    fn reads_stamps(&self) -> bool {
+        self.inner().reads_stamps()
+    }
+    #[inline]
+    fn receive_stamped(&mut self, now: Time, packet: &Packet, stamps: &Stamps) {
+        self.before_input(now);
+        self.inner_mut().receive_stamped(now, packet, stamps);
+    }
+    #[inline]
+    fn poll_echo(&mut self) -> Option<Stamps> {
+        self.inner_mut().poll_echo()
+    }
     fn live_messages(&self) -> usize {
         self.inner().live_messages()
     }
@@ -361,6 +392,8 @@ pub struct Capabilities {
     /// Windows grow until packets are lost or marked: senders find their own rate, and an acknowledged packet may
     /// release two.
     pub window_grows: bool,
+    /// A rate alone may bound what a sender has under way: it needs no answer to go on.
+    pub rate_alone: bool,
     /// Receivers give out credits at the rate of a link, whether data answers them or not; every packet but those of
     /// first windows takes one, which has a number and no name.
     pub credits: bool,
@@ -375,18 +408,23 @@ pub struct Capabilities {
     pub tunes: bool,
     /// They follow from the network, and [`Transport::tune`] is asked whatever the messages are.
     pub network_wide: bool,
+    /// Bytes that data packets and their answers have beside their sizes, for what ports of switches write into them hop by
+    /// hop (in-band network telemetry); 0 where they write nothing.
+    pub telemetry: u16,
 }
 
 impl Capabilities {
     /// None of them.
     pub const NONE: Capabilities = Capabilities {
         window_grows: false,
+        rate_alone: false,
         credits: false,
         symmetric: false,
         multipath: false,
         shared_clock: false,
         tunes: false,
         network_wide: false,
+        telemetry: 0,
     };
 }
 

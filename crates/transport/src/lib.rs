@@ -26,6 +26,7 @@ pub mod promises;
 mod ranking;
 pub mod rcp;
 pub mod registry;
+pub mod roce;
 pub mod rpo;
 pub mod shared;
 pub mod sird;

@@ -27,6 +27,9 @@ pub const SMOOTHED_RTT: GaugeInfo = GaugeInfo::seconds(
     "smoothed round trip",
     "the round trip as the sender has smoothed it; the shortest of its subflows where a message has several",
 );
+/// At a sender: the round trip measured last.
+pub const LAST_ROUND_TRIP: GaugeInfo =
+    GaugeInfo::seconds("last_rtt_s", "last round trip", "the round trip that the sender measured last");
 /// At a sender: its pace.
 pub const RATE: GaugeInfo =
     GaugeInfo::rate("rate_bps", "sending rate", "the rate at which the sender may send, framing included");

@@ -26,6 +26,19 @@ pub enum ByteBooks {
     Pulls,
 }
 
+/// What bounds the packets that leave for the first time, of a sender that hears acknowledgements instead of permissions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bound {
+    /// Its first window, which acknowledgements move on.
+    #[default]
+    FirstWindow,
+    /// The same, but a message that begins as one of several may come to have the window of one alone:
+    /// [`Promised::WIDEST_WINDOW`].
+    WidestWindow,
+    /// Its first window until it hears anything, and its rate from then on.
+    Rate,
+}
+
 /// What may be expected of a transport, where it is not what most do.
 pub trait Promised: Transport {
     /// Whether grants name the packets that they permit; otherwise the sender chooses.
@@ -39,6 +52,8 @@ pub trait Promised: Transport {
     const SUBFLOWS: bool = false;
     /// How its permissions are counted, if in bytes.
     const BYTES: ByteBooks = ByteBooks::None;
+    /// What bounds packets that nothing permits, where windows do not grow as in slow start.
+    const BOUND: Bound = Bound::FirstWindow;
     /// The widest first window over a path: thousandths of a bandwidth-delay product, and packets at least.
     const WIDEST_WINDOW: (u32, u32) = (1000, 0);
 

@@ -114,6 +114,11 @@ transports! {
     "eqds" => crate::eqds::Eqds,
     "uet-nscc" => crate::uet::UetNscc,
     "uet-rccc" => crate::uet::UetRccc,
+    "dcqcn" => crate::roce::Dcqcn,
+    "timely" => crate::roce::Timely,
+    "hpcc" => crate::roce::Hpcc,
+    "powertcp" => crate::roce::PowerTcp,
+    "powertcp-theta" => crate::roce::PowerTcpTheta,
     "template" => crate::template::Template,
 }
 
@@ -135,6 +140,12 @@ pub fn resolved(name: &str, set: &[(String, ParamValue)]) -> Option<Result<Vec<P
         }
     }
     visit(name, Resolve(set))
+}
+
+/// The names of those that run on real packets too: ports need not write into theirs hop by hop.
+pub fn real_names() -> Vec<&'static str> {
+    let entries = all().into_iter().filter(|entry| entry.capabilities.telemetry == 0);
+    entries.map(|entry| entry.info.name).collect()
 }
 
 /// Every parameter of the transport called `name` with its value once these are set; nothing where there is no such

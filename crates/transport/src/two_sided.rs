@@ -8,7 +8,7 @@ use crate::probes::Sink;
 use crate::shared::Shared;
 use crate::timers::TimerKey;
 use headway_gauges::{Gauge, RoundTrips};
-use headway_packet::{HostId, Packet};
+use headway_packet::{HostId, Packet, Stamps};
 use headway_units::Time;
 
 /// The half of a machine that sends this host's messages.
@@ -70,6 +70,22 @@ pub trait TwoSided: Sized + 'static {
 
     /// Hands a packet to the half that it is for. Packets of other protocols are ignored.
     fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet);
+
+    /// Whether ports write into its packets: see [`Endpoint::reads_stamps`].
+    const STAMPED: bool = false;
+
+    /// [`TwoSided::route`], with what ports have written into the packet.
+    fn route_stamped(machine: &mut Machine<Self>, now: Time, packet: &Packet, stamps: &Stamps) {
+        let _ = stamps;
+        Self::route(machine, now, packet);
+    }
+
+    /// See [`Endpoint::poll_echo`].
+    #[inline]
+    fn poll_echo(machine: &mut Machine<Self>) -> Option<Stamps> {
+        let _ = machine;
+        None
+    }
 
     /// Hands a deadline that was `at` to the half that armed it.
     fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: Self::TimerKey);
@@ -162,6 +178,20 @@ impl<P: TwoSided> Endpoint for Machine<P> {
     #[inline]
     fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
         P::anticipate(self, packet, ahead);
+    }
+
+    #[inline]
+    fn reads_stamps(&self) -> bool {
+        P::STAMPED
+    }
+
+    fn receive_stamped(&mut self, now: Time, packet: &Packet, stamps: &Stamps) {
+        P::route_stamped(self, now, packet, stamps);
+    }
+
+    #[inline]
+    fn poll_echo(&mut self) -> Option<Stamps> {
+        P::poll_echo(self)
     }
 
     fn live_messages(&self) -> usize {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from headway.building.parts import Bytes, Duration, Transport, given
+from headway.building.parts import Bytes, Duration, Rate, Transport, given
 
 __all__ = [
     "amrt",
@@ -15,12 +15,14 @@ __all__ = [
     "cubic",
     "d2tcp",
     "dcpim",
+    "dcqcn",
     "dctcp",
     "eqds",
     "expresspass",
     "expresspass_aeolus",
     "homa",
     "homa_aeolus",
+    "hpcc",
     "l2dct",
     "mptcp_balia",
     "mptcp_cubic",
@@ -30,6 +32,8 @@ __all__ = [
     "mptcp_wvegas",
     "ndp",
     "phost",
+    "powertcp",
+    "powertcp_theta",
     "proactmp",
     "rcp",
     "rpo",
@@ -37,6 +41,7 @@ __all__ = [
     "swift",
     "tcp",
     "template",
+    "timely",
     "uet_nscc",
     "uet_rccc",
     "vegas",
@@ -2309,6 +2314,363 @@ def uet_rccc(
         window=window,
     )
     return Transport("transports.uet_rccc", {"name": "uet-rccc", **keys})
+
+
+def dcqcn(
+    *,
+    preset: Literal["hpcc-sim", "paper"] | None = None,
+    recovery: Literal["go-back-n", "selective-repeat"] | None = None,
+    base_rtt: Duration | None = None,
+    rto: Duration | None = None,
+    rto_low: Duration | None = None,
+    few: int | None = None,
+    cap: Bytes | None = None,
+    nack_interval: Duration | None = None,
+    cnp_interval: Duration | None = None,
+    g: float | None = None,
+    alpha_period: Duration | None = None,
+    decrease_period: Duration | None = None,
+    increase_period: Duration | None = None,
+    byte_counter: Bytes | None = None,
+    fast_recovery: int | None = None,
+    rate_ai: float | None = None,
+    rate_hai: float | None = None,
+    clamp_target: bool | None = None,
+    min_rate: Rate | None = None,
+    window: bool | None = None,
+) -> Transport:
+    """RoCE: marks come back as congestion notifications that cut the rate, timers raise it (DCQCN, SIGCOMM 2015).
+
+    preset: Values of all parameters that are not given: those of HPCC's simulator, or of the controller's paper
+        (hpcc-sim, paper; default: `"hpcc-sim"`)
+    recovery: How losses are repaired (go-back-n, selective-repeat; default: `"go-back-n"`)
+    base_rtt: Round trip of an empty path, that of the longest one; windows and utilisation are computed with it. 0 =
+        the network's, as far as it is known. HPCC §3.2 (a duration with a unit, such as "40 us", from 0 s to 86400 s;
+        default: `"0 s"`)
+    rto: Time without any answer after which what is under way is taken for lost; 0 = three base round trips of the
+        path, or its largest one if that is longer. IRN §3.1 (a duration with a unit, such as "40 us", from 0 s to 86400
+        s; default: `"0 s"`)
+    rto_low: The same with selective repeat while no more than `few` packets are under way, `rto` at most; 0 = four base
+        round trips of the path. IRN §3.1 (a duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0
+        s"`)
+    few: Packets under way up to which `rto_low` stands. IRN §3.1 (a whole number from 0 to 1000000; default: `3`)
+    cap: Bytes of payload between the first packet that is missing and the last one sent, with selective repeat; 0 = a
+        bandwidth-delay product. IRN §3.2 (bytes, such as 1500 or "1 MB", from 0 to 1099511627776; default: `0`)
+    nack_interval: Time between two negative acknowledgements of the same packet, with go-back-N (a duration with a
+        unit, such as "40 us", from 0 s to 86400 s; default: `"500 us"`)
+    cnp_interval: Time between two congestion notifications of a message; with 0 the answer to every marked packet is
+        one. paper: 50 us. DCQCN §3.2 (a duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
+    g: Weight of a notification in alpha. DCQCN §3.2 (a number from 0.000001 to 1; default: `0.00390625`)
+    alpha_period: Time after which alpha falls if no notification came. paper: 55 us. DCQCN §3.2 (a duration with a
+        unit, such as "40 us", from 100 ns to 86400 s; default: `"1 us"`)
+    decrease_period: Time between two looks at whether to cut the rate; with 0 every notification cuts it. paper: 0 s.
+        DCQCN §3.2 (a duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"4 us"`)
+    increase_period: Time between two increases of the rate. paper: 55 us. DCQCN §3.2 (a duration with a unit, such as
+        "40 us", from 1 us to 86400 s; default: `"300 us"`)
+    byte_counter: Bytes on the wire after which the rate is increased as well; 0 = never. paper: 10 MB. DCQCN §3.2
+        (bytes, such as 1500 or "1 MB", from 0 to 1099511627776; default: `0`)
+    fast_recovery: Increases that only return to the rate before the cut. paper: 5. DCQCN §3.2 (a whole number from 1 to
+        1000; default: `1`)
+    rate_ai: What an increase beyond these adds to the target, as a share of the link's rate. paper: 0.001. DCQCN §3.2
+        (a number from 0.0000001 to 1; default: `0.0002`)
+    rate_hai: The same when the rate has been increased for longer. paper: 0.01. DCQCN §3.2 (a number from 0.0000001 to
+        1; default: `0.002`)
+    clamp_target: Whether a cut sets the target to the rate before it, although nothing was increased since the last
+        cut. paper: true. DCQCN §3.2 (true or false; default: `false`)
+    min_rate: Lowest rate. paper: 1 Mbps (a rate with a unit, such as "10 Gbps", from 1 bps to 1000 Gbps; default: `"1
+        Gbps"`)
+    window: Whether no more than a bandwidth-delay product at the present rate may be under way. HPCC §5.1 (true or
+        false; default: `false`)
+    """
+    keys = given(
+        preset=preset,
+        recovery=recovery,
+        base_rtt=base_rtt,
+        rto=rto,
+        rto_low=rto_low,
+        few=few,
+        cap=cap,
+        nack_interval=nack_interval,
+        cnp_interval=cnp_interval,
+        g=g,
+        alpha_period=alpha_period,
+        decrease_period=decrease_period,
+        increase_period=increase_period,
+        byte_counter=byte_counter,
+        fast_recovery=fast_recovery,
+        rate_ai=rate_ai,
+        rate_hai=rate_hai,
+        clamp_target=clamp_target,
+        min_rate=min_rate,
+        window=window,
+    )
+    return Transport("transports.dcqcn", {"name": "dcqcn", **keys})
+
+
+def timely(
+    *,
+    preset: Literal["hpcc-sim", "paper"] | None = None,
+    recovery: Literal["go-back-n", "selective-repeat"] | None = None,
+    base_rtt: Duration | None = None,
+    rto: Duration | None = None,
+    rto_low: Duration | None = None,
+    few: int | None = None,
+    cap: Bytes | None = None,
+    nack_interval: Duration | None = None,
+    rule: Literal["original", "patched"] | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+    t_low: Duration | None = None,
+    t_high: Duration | None = None,
+    min_rtt: Duration | None = None,
+    delta: float | None = None,
+    hai_after: int | None = None,
+    segment: Bytes | None = None,
+    min_rate: Rate | None = None,
+    window: bool | None = None,
+) -> Transport:
+    """RoCE: the rate follows the gradient of the round trip (TIMELY, SIGCOMM 2015).
+
+    preset: Values of all parameters that are not given: those of HPCC's simulator, or of the controller's paper
+        (hpcc-sim, paper; default: `"hpcc-sim"`)
+    recovery: How losses are repaired (go-back-n, selective-repeat; default: `"go-back-n"`)
+    base_rtt: Round trip of an empty path, that of the longest one; windows and utilisation are computed with it. 0 =
+        the network's, as far as it is known. HPCC §3.2 (a duration with a unit, such as "40 us", from 0 s to 86400 s;
+        default: `"0 s"`)
+    rto: Time without any answer after which what is under way is taken for lost; 0 = three base round trips of the
+        path, or its largest one if that is longer. IRN §3.1 (a duration with a unit, such as "40 us", from 0 s to 86400
+        s; default: `"0 s"`)
+    rto_low: The same with selective repeat while no more than `few` packets are under way, `rto` at most; 0 = four base
+        round trips of the path. IRN §3.1 (a duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0
+        s"`)
+    few: Packets under way up to which `rto_low` stands. IRN §3.1 (a whole number from 0 to 1000000; default: `3`)
+    cap: Bytes of payload between the first packet that is missing and the last one sent, with selective repeat; 0 = a
+        bandwidth-delay product. IRN §3.2 (bytes, such as 1500 or "1 MB", from 0 to 1099511627776; default: `0`)
+    nack_interval: Time between two negative acknowledgements of the same packet, with go-back-N (a duration with a
+        unit, such as "40 us", from 0 s to 86400 s; default: `"500 us"`)
+    rule: What happens between the two thresholds (original, patched; default: `"original"`)
+    alpha: Weight of the new sample in the average of differences. TIMELY §4.3 (a number from 0.001 to 1; default:
+        `0.875`)
+    beta: How much a decrease takes. With the patched rule, its authors use 0.008. TIMELY §4.3 (a number from 0.0001 to
+        1; default: `0.8`)
+    t_low: Round trip below which the rate always rises. TIMELY §4.4 (a duration with a unit, such as "40 us", from 0 s
+        to 86400 s; default: `"50 us"`)
+    t_high: Round trip above which the rate always falls. TIMELY §4.4 (a duration with a unit, such as "40 us", from 1
+        ns to 86400 s; default: `"500 us"`)
+    min_rtt: Round trip that gradients are measured by; it is a constant, whatever the path is. TIMELY §4.3 (a duration
+        with a unit, such as "40 us", from 1 ns to 86400 s; default: `"20 us"`)
+    delta: What an increase adds, as a share of the link's rate. TIMELY §4.4 (a number from 0.0000001 to 1; default:
+        `0.001`)
+    hai_after: Increases in a row after which each adds five times as much. TIMELY §4.3 (a whole number from 1 to
+        1000000; default: `5`)
+    segment: Bytes of payload for which one decision is made; 0 = those of a round trip. paper: 16 kB. TIMELY §3.1
+        (bytes, such as 1500 or "1 MB", from 0 to 1073741824; default: `0`)
+    min_rate: Lowest rate (a rate with a unit, such as "10 Gbps", from 1 bps to 1000 Gbps; default: `"1 Gbps"`)
+    window: Whether no more than a bandwidth-delay product at the present rate may be under way. HPCC §5.1 (true or
+        false; default: `false`)
+    """
+    keys = given(
+        preset=preset,
+        recovery=recovery,
+        base_rtt=base_rtt,
+        rto=rto,
+        rto_low=rto_low,
+        few=few,
+        cap=cap,
+        nack_interval=nack_interval,
+        rule=rule,
+        alpha=alpha,
+        beta=beta,
+        t_low=t_low,
+        t_high=t_high,
+        min_rtt=min_rtt,
+        delta=delta,
+        hai_after=hai_after,
+        segment=segment,
+        min_rate=min_rate,
+        window=window,
+    )
+    return Transport("transports.timely", {"name": "timely", **keys})
+
+
+def hpcc(
+    *,
+    preset: Literal["hpcc-sim", "paper"] | None = None,
+    recovery: Literal["go-back-n", "selective-repeat"] | None = None,
+    base_rtt: Duration | None = None,
+    rto: Duration | None = None,
+    rto_low: Duration | None = None,
+    few: int | None = None,
+    cap: Bytes | None = None,
+    nack_interval: Duration | None = None,
+    eta: float | None = None,
+    max_stage: int | None = None,
+    rate_ai: float | None = None,
+    min_rate: Rate | None = None,
+    coarse: bool | None = None,
+) -> Transport:
+    """RoCE: ports write what they carry into packets, and the rate follows the busiest of them (HPCC, SIGCOMM 2019).
+
+    preset: Values of all parameters that are not given: those of HPCC's simulator, or of the controller's paper
+        (hpcc-sim, paper; default: `"hpcc-sim"`)
+    recovery: How losses are repaired (go-back-n, selective-repeat; default: `"go-back-n"`)
+    base_rtt: Round trip of an empty path, that of the longest one; windows and utilisation are computed with it. 0 =
+        the network's, as far as it is known. HPCC §3.2 (a duration with a unit, such as "40 us", from 0 s to 86400 s;
+        default: `"0 s"`)
+    rto: Time without any answer after which what is under way is taken for lost; 0 = three base round trips of the
+        path, or its largest one if that is longer. IRN §3.1 (a duration with a unit, such as "40 us", from 0 s to 86400
+        s; default: `"0 s"`)
+    rto_low: The same with selective repeat while no more than `few` packets are under way, `rto` at most; 0 = four base
+        round trips of the path. IRN §3.1 (a duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0
+        s"`)
+    few: Packets under way up to which `rto_low` stands. IRN §3.1 (a whole number from 0 to 1000000; default: `3`)
+    cap: Bytes of payload between the first packet that is missing and the last one sent, with selective repeat; 0 = a
+        bandwidth-delay product. IRN §3.2 (bytes, such as 1500 or "1 MB", from 0 to 1099511627776; default: `0`)
+    nack_interval: Time between two negative acknowledgements of the same packet, with go-back-N (a duration with a
+        unit, such as "40 us", from 0 s to 86400 s; default: `"500 us"`)
+    eta: Share of the busiest link that is aimed at. HPCC §3.2 (a number from 0.01 to 1; default: `0.95`)
+    max_stage: Round trips of additive increase in a row, after which the rate is set by the utilisation although that
+        is low. paper: 5. HPCC §3.2 (a whole number from 0 to 1000000; default: `0`)
+    rate_ai: What each decision adds, as a share of the link's rate. paper: 0.0005, which is (1 - eta) of 100 messages.
+        HPCC §3.3 (a number from 0.0000001 to 1; default: `0.0004`)
+    min_rate: Lowest rate. paper: 1 Mbps (a rate with a unit, such as "10 Gbps", from 1 bps to 1000 Gbps; default: `"1
+        Gbps"`)
+    coarse: Whether stamps are read as coarse as HPCC's header of 64 bits a hop has them, but without its overflow. HPCC
+        §4.1 (true or false; default: `false`)
+    """
+    keys = given(
+        preset=preset,
+        recovery=recovery,
+        base_rtt=base_rtt,
+        rto=rto,
+        rto_low=rto_low,
+        few=few,
+        cap=cap,
+        nack_interval=nack_interval,
+        eta=eta,
+        max_stage=max_stage,
+        rate_ai=rate_ai,
+        min_rate=min_rate,
+        coarse=coarse,
+    )
+    return Transport("transports.hpcc", {"name": "hpcc", **keys})
+
+
+def powertcp(
+    *,
+    preset: Literal["hpcc-sim", "paper"] | None = None,
+    recovery: Literal["go-back-n", "selective-repeat"] | None = None,
+    base_rtt: Duration | None = None,
+    rto: Duration | None = None,
+    rto_low: Duration | None = None,
+    few: int | None = None,
+    cap: Bytes | None = None,
+    nack_interval: Duration | None = None,
+    gamma: float | None = None,
+    beta: float | None = None,
+    target: float | None = None,
+    min_rate: Rate | None = None,
+) -> Transport:
+    """RoCE: ports write what they carry into packets, and the window follows the power of the busiest (PowerTCP, NSDI
+    2022).
+
+    preset: Values of all parameters that are not given: those of HPCC's simulator, or of the controller's paper
+        (hpcc-sim, paper; default: `"hpcc-sim"`)
+    recovery: How losses are repaired (go-back-n, selective-repeat; default: `"go-back-n"`)
+    base_rtt: Round trip of an empty path, that of the longest one; windows and utilisation are computed with it. 0 =
+        the network's, as far as it is known. HPCC §3.2 (a duration with a unit, such as "40 us", from 0 s to 86400 s;
+        default: `"0 s"`)
+    rto: Time without any answer after which what is under way is taken for lost; 0 = three base round trips of the
+        path, or its largest one if that is longer. IRN §3.1 (a duration with a unit, such as "40 us", from 0 s to 86400
+        s; default: `"0 s"`)
+    rto_low: The same with selective repeat while no more than `few` packets are under way, `rto` at most; 0 = four base
+        round trips of the path. IRN §3.1 (a duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0
+        s"`)
+    few: Packets under way up to which `rto_low` stands. IRN §3.1 (a whole number from 0 to 1000000; default: `3`)
+    cap: Bytes of payload between the first packet that is missing and the last one sent, with selective repeat; 0 = a
+        bandwidth-delay product. IRN §3.2 (bytes, such as 1500 or "1 MB", from 0 to 1099511627776; default: `0`)
+    nack_interval: Time between two negative acknowledgements of the same packet, with go-back-N (a duration with a
+        unit, such as "40 us", from 0 s to 86400 s; default: `"500 us"`)
+    gamma: Weight of the new window. PowerTCP §3.3 (a number from 0.001 to 1; default: `0.9`)
+    beta: What the window grows by, as a share of a bandwidth-delay product. paper: 0.01, that of 100 messages. PowerTCP
+        §3.3 (a number from 0.0000001 to 1; default: `0.006`)
+    target: Power that is taken for 1. paper: 1. PowerTCP §3.3 (a number from 0.01 to 2; default: `0.95`)
+    min_rate: Lowest rate. paper: 1 Mbps (a rate with a unit, such as "10 Gbps", from 1 bps to 1000 Gbps; default: `"100
+        Mbps"`)
+    """
+    keys = given(
+        preset=preset,
+        recovery=recovery,
+        base_rtt=base_rtt,
+        rto=rto,
+        rto_low=rto_low,
+        few=few,
+        cap=cap,
+        nack_interval=nack_interval,
+        gamma=gamma,
+        beta=beta,
+        target=target,
+        min_rate=min_rate,
+    )
+    return Transport("transports.powertcp", {"name": "powertcp", **keys})
+
+
+def powertcp_theta(
+    *,
+    preset: Literal["hpcc-sim", "paper"] | None = None,
+    recovery: Literal["go-back-n", "selective-repeat"] | None = None,
+    base_rtt: Duration | None = None,
+    rto: Duration | None = None,
+    rto_low: Duration | None = None,
+    few: int | None = None,
+    cap: Bytes | None = None,
+    nack_interval: Duration | None = None,
+    gamma: float | None = None,
+    beta: float | None = None,
+    target: float | None = None,
+    min_rate: Rate | None = None,
+) -> Transport:
+    """RoCE: the window follows power, which is computed from round trips (PowerTCP, NSDI 2022).
+
+    preset: Values of all parameters that are not given: those of HPCC's simulator, or of the controller's paper
+        (hpcc-sim, paper; default: `"hpcc-sim"`)
+    recovery: How losses are repaired (go-back-n, selective-repeat; default: `"go-back-n"`)
+    base_rtt: Round trip of an empty path, that of the longest one; windows and utilisation are computed with it. 0 =
+        the network's, as far as it is known. HPCC §3.2 (a duration with a unit, such as "40 us", from 0 s to 86400 s;
+        default: `"0 s"`)
+    rto: Time without any answer after which what is under way is taken for lost; 0 = three base round trips of the
+        path, or its largest one if that is longer. IRN §3.1 (a duration with a unit, such as "40 us", from 0 s to 86400
+        s; default: `"0 s"`)
+    rto_low: The same with selective repeat while no more than `few` packets are under way, `rto` at most; 0 = four base
+        round trips of the path. IRN §3.1 (a duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0
+        s"`)
+    few: Packets under way up to which `rto_low` stands. IRN §3.1 (a whole number from 0 to 1000000; default: `3`)
+    cap: Bytes of payload between the first packet that is missing and the last one sent, with selective repeat; 0 = a
+        bandwidth-delay product. IRN §3.2 (bytes, such as 1500 or "1 MB", from 0 to 1099511627776; default: `0`)
+    nack_interval: Time between two negative acknowledgements of the same packet, with go-back-N (a duration with a
+        unit, such as "40 us", from 0 s to 86400 s; default: `"500 us"`)
+    gamma: Weight of the new window. paper: 0.9. PowerTCP §3.4 (a number from 0.001 to 1; default: `0.7`)
+    beta: What the window grows by, as a share of a bandwidth-delay product. paper: 0.01, that of 100 messages. PowerTCP
+        §3.3 (a number from 0.0000001 to 1; default: `0.006`)
+    target: Power that is taken for 1. paper: 1. PowerTCP §3.4 (a number from 0.01 to 2; default: `1.05`)
+    min_rate: Lowest rate. paper: 1 Mbps (a rate with a unit, such as "10 Gbps", from 1 bps to 1000 Gbps; default: `"100
+        Mbps"`)
+    """
+    keys = given(
+        preset=preset,
+        recovery=recovery,
+        base_rtt=base_rtt,
+        rto=rto,
+        rto_low=rto_low,
+        few=few,
+        cap=cap,
+        nack_interval=nack_interval,
+        gamma=gamma,
+        beta=beta,
+        target=target,
+        min_rate=min_rate,
+    )
+    return Transport("transports.powertcp_theta", {"name": "powertcp-theta", **keys})
 
 
 def template(

@@ -16,7 +16,7 @@ use crate::links::{
 };
 use crate::rank;
 use headway_network::{BuildError, HostCosts, Processor, RunSpec, merged};
-use headway_packet::{Packet, PacketFlags};
+use headway_packet::{Packet, PacketFlags, Stamps};
 use headway_transport::Endpoint;
 use headway_units::Time;
 use rustc_hash::FxHashSet;
@@ -43,6 +43,8 @@ struct OneHost {
     is_prepared: bool,
     /// Pulled, and the first of the burst after that.
     first: Option<Packet>,
+    /// Where ports write into packets: what each packet takes along that was pulled and has not left.
+    echoes: VecDeque<Option<Stamps>>,
     /// Handles of packets that wait at the interface, and until when.
     waiting: Vec<u32>,
     until: Option<Time>,
@@ -152,8 +154,12 @@ impl<E: Endpoint> Engine<'_, E> {
         let endpoint = &mut self.hosts[host as usize].endpoint;
         let (flows, now) = (&self.flows, self.now);
         let attribution = &mut self.ports.links.attribution;
+        let echoes = &mut one.echoes;
         let mut pull = || {
             let packet = endpoint.poll_transmit(now)?;
+            if endpoint.reads_stamps() {
+                echoes.push_back(endpoint.poll_echo());
+            }
             if let Some(attribution) = attribution {
                 attribution.pulled(host, now);
             }
@@ -211,6 +217,10 @@ impl<E: Endpoint> Engine<'_, E> {
 
     /// Sends a packet over a wire that is free, or loses it to a link that is down. Answers until when that takes.
     fn send_now(&mut self, host: u32, packet: Packet) -> Time {
+        let echo = self.work.as_mut().and_then(|work| work.hosts[host as usize].echoes.pop_front());
+        if let (Some(echo), Some(stamping)) = (echo, &mut self.ports.links.stamping) {
+            stamping.take_along(echo);
+        }
         if !self.ports.egress[host as usize].port.is_down() {
             self.ports.send(host, packet, self.now, false);
             return self.ports.egress[host as usize].port.free_at();

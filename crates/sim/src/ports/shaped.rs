@@ -23,7 +23,7 @@ impl Ports<'_> {
     fn send_at(&mut self, number: u32, start: Time) {
         let (egress, links) = (&mut self.egress[number as usize], &mut self.links);
         if let Some(departure) = egress.port.next(start, &mut links.pool) {
-            links.launch(egress.link(number), departure.handle, departure.ends);
+            links.launch(egress.link(number), &egress.port, departure.handle, departure.ends);
         }
     }
 

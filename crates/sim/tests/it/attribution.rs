@@ -164,6 +164,12 @@ fn parts_add_up_where_several_transports_share_hosts() {
 
 const FULL: u64 = 1_538;
 
+/// A full packet on the wire, with what ports write into it.
+fn full(name: &str) -> u64 {
+    let telemetry = registry::find(name).map(|entry| entry.capabilities.telemetry);
+    FULL + u64::from(telemetry.expect("registered"))
+}
+
 fn star(hosts: u32) -> TopologySpec {
     TopologySpec::SingleSwitch(SingleSwitch { hosts, link: link(10, Time::us(5)) })
 }
@@ -177,7 +183,7 @@ fn a_packet_alone_is_serialised_and_propagates() {
     for name in registry::NAMES {
         let out = outcome(&asked(spec(star(3), name, vec![flow(0, 1, 1_460, Time::us(3))], Time::s(1))));
         let by_cause = told(&out, 0);
-        let (two_links, delays) = (wire(FULL) * 2, Time::us(10));
+        let (two_links, delays) = (wire(full(name)) * 2, Time::us(10));
         assert_eq!((by_cause.serialise, by_cause.propagate), (two_links, delays), "{name}");
         // Transports that ask first wait for the answer.
         let rest = out.flows[0].fct().expect("done") - two_links - delays;
@@ -219,7 +225,7 @@ fn what_a_lost_packet_costs_is_retransmission() {
         let again = by_cause.retransmit + (by_cause.wait - unharmed.wait);
         assert_eq!(
             (by_cause.serialise, again),
-            (unharmed.serialise + wire(FULL), more - wire(FULL)),
+            (unharmed.serialise + wire(full(name)), more - wire(full(name))),
             "{name}"
         );
         // Where a sender asks for permission again, that packet of its ends a part of the idle time.

@@ -22,6 +22,7 @@ mod proactmp;
 mod processors;
 mod rcp;
 mod retransmissions;
+mod roce;
 mod round_trips;
 mod routing;
 mod rpo;

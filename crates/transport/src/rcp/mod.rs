@@ -55,7 +55,7 @@ impl Transport for Rcp {
     type Endpoint = RcpEndpoint;
     type Params = RcpParams;
     const PACKETS: Family = packets::PACKETS;
-    const PROBES: &'static [GaugeInfo] = &[probes::IN_FLIGHT, probes::RATE, sender::LAST_ROUND_TRIP];
+    const PROBES: &'static [GaugeInfo] = &[probes::IN_FLIGHT, probes::RATE, probes::LAST_ROUND_TRIP];
     const INFO: TransportInfo = TransportInfo {
         name: "rcp",
         summary: "routers compute one rate for all flows through a port, packets bring the lowest back, senders pace at it",

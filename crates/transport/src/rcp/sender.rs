@@ -10,7 +10,7 @@ use crate::messages::Messages;
 use crate::probes::{self, Sink};
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
-use headway_gauges::{GaugeInfo, RoundTrips};
+use headway_gauges::RoundTrips;
 use headway_packet::{HostId, Packet, PacketFlags, TypedView};
 use headway_units::{Rate, Time};
 use slotmap::DefaultKey;
@@ -34,10 +34,6 @@ const ANY_RATE: u32 = u32::MAX;
 
 /// Reference packets take one part of this many of the host's link, however many messages ask.
 const REFERENCE_PARTS: u64 = 20;
-
-/// The round trip that routers are told.
-pub(super) const LAST_ROUND_TRIP: GaugeInfo =
-    GaugeInfo::seconds("last_rtt_s", "last round trip", "the round trip that the sender measured last");
 
 /// A message being sent.
 struct Outgoing {
@@ -300,7 +296,7 @@ impl SendingHalf<TimerKey> for Sender {
             found(&probes::RATE, f64::from(out.rate) * 1000.0);
         }
         if out.rtt > Time::ZERO {
-            found(&LAST_ROUND_TRIP, out.rtt.as_secs_f64());
+            found(&probes::LAST_ROUND_TRIP, out.rtt.as_secs_f64());
         }
     }
 

@@ -27,6 +27,8 @@ mod proactmp_script;
 mod properties;
 #[path = "../../src/rcp/script.rs"]
 mod rcp_script;
+#[path = "../../src/roce/script.rs"]
+mod roce_script;
 #[path = "../../src/rpo/script.rs"]
 mod rpo_script;
 mod script;

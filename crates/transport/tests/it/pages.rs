@@ -82,10 +82,16 @@ fn citations(name: &str) -> Vec<(String, Vec<String>)> {
     found.into_iter().collect()
 }
 
-/// The sources of a machine, sorted: a folder of its own, or a file or folder among TCP's controllers, or the
+/// The sources of a machine, sorted: a folder of its own, or a file or folder among TCP's controllers, or RoCE's folder with a
+/// file among its controllers, or the
 /// folder and the file of a machine and its add-on, or its controller's, if that is its own.
 fn files(source: &Path, name: &str) -> Vec<PathBuf> {
     let whole = name.replace('-', "_");
+    // A variant may share the file of the controller that it is named after.
+    let roce = source.join(format!("roce/control/{}.rs", name.split('-').next().unwrap_or(name)));
+    if roce.is_file() {
+        return [sources(source, "roce"), vec![roce]].concat();
+    }
     if whole != name && source.join(&whole).is_dir()
         || source.join(format!("tcp/control/{whole}.rs")).is_file()
     {

@@ -1,0 +1,178 @@
+//! Rate control: what decides how fast a message is sent, and how much of it may be under way. One file a controller.
+
+pub mod dcqcn;
+pub mod hpcc;
+pub mod powertcp;
+pub mod timely;
+
+use super::params::ByPreset;
+use crate::endpoint::TransportInfo;
+use crate::probes::Sink;
+use headway_gauges::GaugeInfo;
+use headway_packet::Stamps;
+use headway_units::Time;
+
+/// What a controller is told when its message begins. Rates are in bits a second.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow {
+    /// Time of opening.
+    pub start: Time,
+    /// Rate of the host's link.
+    pub line: f64,
+    /// Rate at which the message begins: that of the link, or its share of it.
+    pub first: f64,
+    /// Round trip of an empty path.
+    pub base_rtt: Time,
+    /// Bytes that fill the link for a base round trip.
+    pub bdp: f64,
+    /// Application bytes of a full packet.
+    pub payload: f64,
+}
+
+/// An answer of the receiver, after the message has taken it in.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// When it came.
+    pub now: Time,
+    /// First packet that has not arrived.
+    pub arrived: u32,
+    /// Packets that it says have arrived in order, and were not known to.
+    pub newly: u32,
+    /// First packet never sent, or to be sent again.
+    pub next: u32,
+    /// Whether it is a congestion notification.
+    pub marked: bool,
+    /// From the departure of the packet that it answers until now.
+    pub rtt: Time,
+    /// What ports wrote into that packet.
+    pub stamps: Option<&'a Stamps>,
+}
+
+/// The decisions that make one RoCE transport differ from another.
+pub trait RateControl: Send + Sized + 'static {
+    /// Its parameters.
+    type Params: ByPreset + Send + Sync + 'static;
+    /// What the transport declares.
+    const INFO: TransportInfo;
+    /// What a message under its control can be asked: what every one can, and what is its own.
+    const PROBES: &'static [GaugeInfo];
+    /// Whether packets are sent ECN-capable.
+    const ECN: bool = false;
+    /// Whether it has a window whatever its parameters are; otherwise its rate may be all that bounds a message.
+    const WINDOWED: bool = true;
+    /// Bytes that data packets and answers have for what ports write into them, 0 where they write nothing.
+    const TELEMETRY: u16 = 0;
+
+    /// Time between two congestion notifications of a message; each marked packet is one with 0.
+    fn notification_gap(params: &Self::Params) -> Time {
+        let _ = params;
+        Time::ZERO
+    }
+
+    /// For one message.
+    fn new(params: &Self::Params, flow: &Flow) -> Self;
+
+    /// Time passes: what it does by itself until `now`, it has done.
+    fn pass(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// The receiver answers.
+    fn answered(&mut self, answer: &Answer<'_>);
+
+    /// A packet of so many bytes on the wire leaves.
+    fn departed(&mut self, now: Time, wire: u16) {
+        let _ = (now, wire);
+    }
+
+    /// The rate to send at, in bits a second.
+    fn rate(&self) -> f64;
+
+    /// Bytes of payload that may be under way; `None` without such a bound.
+    fn window(&self) -> Option<f64>;
+
+    /// When its rate will rise by itself.
+    fn rises(&self) -> Option<Time> {
+        None
+    }
+
+    /// Tells what is its own among [`RateControl::PROBES`].
+    fn probe(&self, found: &mut Sink<'_>) {
+        let _ = found;
+    }
+}
+
+/// Answers that come a round trip apart: the first, and then each that is about a packet which left after the one before
+/// was taken in.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rounds {
+    /// First packet that had not left at the last one.
+    next: Option<u32>,
+}
+
+/// Where in its rounds an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Round {
+    /// It is the first of all.
+    First,
+    /// It ends a round.
+    Ends,
+    /// It is within one.
+    Within,
+}
+
+impl Rounds {
+    /// Takes an answer in.
+    pub(super) fn take(&mut self, answer: &Answer<'_>) -> Round {
+        let round = match self.next {
+            None => Round::First,
+            Some(next) if answer.arrived > next => Round::Ends,
+            Some(_) => return Round::Within,
+        };
+        // A sender that has gone back does not take a round for over that it began before.
+        self.next = Some(self.next.unwrap_or(0).max(answer.next));
+        round
+    }
+}
+
+/// A window of a bandwidth-delay product that shrinks with the rate.
+pub(super) fn window_at(flow: &Flow, rate: f64) -> f64 {
+    (flow.bdp * rate / flow.line).max(1.0)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// 100 Gb/s, a base round trip of 4.16 us, packets of 1000 bytes.
+    pub(crate) fn flow() -> Flow {
+        let line = 100e9;
+        Flow {
+            start: Time::ZERO,
+            line,
+            first: line,
+            base_rtt: Time::ns(4160),
+            bdp: 52_000.0,
+            payload: 1000.0,
+        }
+    }
+
+    /// An answer with nothing special: one packet more has arrived.
+    pub(crate) fn answer(now: Time) -> Answer<'static> {
+        Answer { now, arrived: 1, newly: 1, next: 2, marked: false, rtt: Time::us(4), stamps: None }
+    }
+
+    #[test]
+    fn a_round_is_over_when_what_left_after_it_began_is_answered() {
+        let mut rounds = Rounds::default();
+        let take =
+            |rounds: &mut Rounds, arrived, next| rounds.take(&Answer { arrived, next, ..answer(Time(1)) });
+        assert_eq!(take(&mut rounds, 1, 50), Round::First);
+        assert_eq!(take(&mut rounds, 50, 99), Round::Within);
+        assert_eq!(take(&mut rounds, 51, 100), Round::Ends);
+        assert_eq!(take(&mut rounds, 100, 100), Round::Within);
+        assert_eq!(take(&mut rounds, 101, 60), Round::Ends, "it has gone back");
+        assert_eq!(take(&mut rounds, 102, 103), Round::Ends, "and what left before does not count");
+        assert_eq!(take(&mut rounds, 103, 104), Round::Within);
+    }
+}

@@ -1,0 +1,338 @@
+//! PowerTCP: the window follows the power of the busiest hop, the product of what waits and of how fast that changes; theta-PowerTCP
+//! does the same with round trips, and asks nothing of ports.
+//!
+//! Source: V. Addanki et al., NSDI 2022. Preset `hpcc-sim` has the numbers of its authors' simulator, which descends from HPCC's.
+
+use super::super::params::{ByPreset, Preset};
+use super::super::{STATES, deviations};
+use super::dcqcn::{PAPER_MIN_RATE, SLOWEST};
+use super::hpcc::Memory;
+use super::{Answer, Flow, RateControl, Round, Rounds};
+use crate::endpoint::TransportInfo;
+use crate::probes::{self, Sink};
+use headway_gauges::GaugeInfo;
+use headway_packet::Stamps;
+use headway_params::ParamKind;
+use headway_units::{Rate, Time};
+
+headway_params::params! {
+    /// Parameters of PowerTCP, with the values of the authors' simulator.
+    pub struct PowerTcpParams {
+        /// Weight of the new window. PowerTCP §3.3
+        gamma: f64 = 0.9, ParamKind::Float { min: 0.001, max: 1.0 };
+        /// What the window grows by, as a share of a bandwidth-delay product. paper: 0.01, that of 100 messages. PowerTCP §3.3
+        beta: f64 = 0.006, ParamKind::Float { min: 0.000_000_1, max: 1.0 };
+        /// Power that is taken for 1. paper: 1. PowerTCP §3.3
+        target: f64 = 0.95, ParamKind::Float { min: 0.01, max: 2.0 };
+        /// Lowest rate. paper: 1 Mbps
+        min_rate: Rate = HUNDRED_MBPS, ParamKind::Rate { min: SLOWEST, max: Rate::gbps(1000) };
+    }
+}
+
+headway_params::params! {
+    /// Parameters of theta-PowerTCP, with the values of the authors' simulator.
+    pub struct ThetaParams {
+        /// Weight of the new window. paper: 0.9. PowerTCP §3.4
+        gamma: f64 = 0.7, ParamKind::Float { min: 0.001, max: 1.0 };
+        /// What the window grows by, as a share of a bandwidth-delay product. paper: 0.01, that of 100 messages. PowerTCP §3.3
+        beta: f64 = 0.006, ParamKind::Float { min: 0.000_000_1, max: 1.0 };
+        /// Power that is taken for 1. paper: 1. PowerTCP §3.4
+        target: f64 = 1.05, ParamKind::Float { min: 0.01, max: 2.0 };
+        /// Lowest rate. paper: 1 Mbps
+        min_rate: Rate = HUNDRED_MBPS, ParamKind::Rate { min: SLOWEST, max: Rate::gbps(1000) };
+    }
+}
+
+const HUNDRED_MBPS: Rate = match Rate::new(100_000_000) {
+    Some(rate) => rate,
+    None => unreachable!(),
+};
+
+/// The share of a bandwidth-delay product that one of a hundred messages adds. PowerTCP §3.3
+const PAPER_BETA: f64 = 0.01;
+
+impl ByPreset for PowerTcpParams {
+    fn of(preset: Preset) -> Self {
+        let usual = PowerTcpParams::default();
+        match preset {
+            Preset::HpccSim => usual,
+            Preset::Paper => {
+                PowerTcpParams { beta: PAPER_BETA, target: 1.0, min_rate: PAPER_MIN_RATE, ..usual }
+            }
+        }
+    }
+}
+
+impl ByPreset for ThetaParams {
+    fn of(preset: Preset) -> Self {
+        let usual = ThetaParams::default();
+        match preset {
+            Preset::HpccSim => usual,
+            Preset::Paper => {
+                ThetaParams { gamma: 0.9, beta: PAPER_BETA, target: 1.0, min_rate: PAPER_MIN_RATE }
+            }
+        }
+    }
+}
+
+/// At a sender: the power that it goes by.
+const POWER: GaugeInfo = GaugeInfo::share(
+    "power",
+    "power",
+    "the smoothed power of the path, 1 where its busiest link is full and nothing waits",
+);
+
+/// The window, whatever power is measured by.
+struct Law {
+    flow: Flow,
+    gamma: f64,
+    /// Bytes.
+    beta: f64,
+    least: f64,
+    window: f64,
+    /// The window a round trip ago.
+    old: f64,
+    /// Smoothed power.
+    power: f64,
+    rounds: Rounds,
+}
+
+impl Law {
+    fn new(flow: &Flow, (gamma, beta, min_rate): (f64, f64, Rate)) -> Law {
+        let period = flow.base_rtt.as_secs_f64();
+        let least = min_rate.bps() as f64 / 8.0 * period;
+        let window = flow.bdp * flow.first / flow.line;
+        Law {
+            flow: *flow,
+            gamma,
+            beta: beta * flow.bdp,
+            least: least.clamp(1.0, flow.bdp.max(1.0)),
+            window,
+            old: window,
+            power: 1.0,
+            rounds: Rounds::default(),
+        }
+    }
+
+    /// Takes in a measurement of power over so many seconds. PowerTCP §3.3
+    fn smooth(&mut self, power: f64, seconds: f64) {
+        let period = self.flow.base_rtt.as_secs_f64();
+        let weight = (seconds / period).min(1.0);
+        self.power = (1.0 - weight) * self.power + weight * power;
+    }
+
+    /// Sets the window. PowerTCP §3.3
+    fn update(&mut self) {
+        // What nothing is known of is a link that is nearly idle.
+        let power = self.power.max(0.001);
+        let aims = self.old / power + self.beta;
+        let window = self.gamma * aims + (1.0 - self.gamma) * self.window;
+        self.window = window.clamp(self.least, self.flow.bdp.max(self.least));
+    }
+
+    fn rate(&self) -> f64 {
+        (self.window * 8.0 / self.flow.base_rtt.as_secs_f64()).clamp(1.0, self.flow.line)
+    }
+}
+
+/// PowerTCP. See the module.
+pub struct PowerTcp {
+    target: f64,
+    law: Law,
+    memory: Memory,
+}
+
+impl RateControl for PowerTcp {
+    type Params = PowerTcpParams;
+    const INFO: TransportInfo = TransportInfo {
+        name: "powertcp",
+        summary: "RoCE: ports write what they carry into packets, and the window follows the power of the busiest",
+        paper: "PowerTCP, NSDI 2022",
+        discipline: "drop-tail",
+        states: STATES,
+        deviations: deviations!(
+            "PowerTCP §3.3: stamps are those of HPCC and take the same 42 bytes. A path of more than five switches is too long for them, and its answers are not looked at.",
+            "PowerTCP §3.3: what a message adds is a share of a bandwidth-delay product; the paper divides one by the number of messages, which a sender does not know, and the authors' simulator adds 150 Mb/s.",
+            "PowerTCP §3.3: power has no bound from above, nor has the rate at which a port is fed one from below; the simulators have the one or the other.",
+            "PowerTCP §3.3: the first answer is remembered alone, and an answer whose stamps do not follow those before is no sample.",
+        ),
+    };
+    const PROBES: &'static [GaugeInfo] = &[probes::WINDOW, probes::RATE, probes::IN_FLIGHT, POWER];
+    const TELEMETRY: u16 = Stamps::WIRE;
+
+    fn new(params: &PowerTcpParams, flow: &Flow) -> Self {
+        let law = Law::new(flow, (params.gamma, params.beta, params.min_rate));
+        PowerTcp { target: params.target, law, memory: Memory::exact() }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>) {
+        let intervals = self.memory.take(answer.stamps);
+        let round = self.law.rounds.take(answer);
+        if let (Some((intervals, hops)), true) = (intervals, round != Round::First) {
+            let period = self.law.flow.base_rtt.as_secs_f64();
+            let mut busiest = (0.0, 0.0);
+            for hop in intervals[..hops].iter().flatten() {
+                // PowerTCP §3.3: what arrives at the port in a second, times what is under way there.
+                let current = (hop.queues.1 - hop.queues.0 + hop.sent) / hop.seconds;
+                let voltage = hop.queues.1 + hop.rate / 8.0 * period;
+                let base = (hop.rate / 8.0) * (hop.rate / 8.0) * period;
+                let power = current * voltage / base / self.target;
+                if power > busiest.0 {
+                    busiest = (power, hop.seconds);
+                }
+            }
+            self.law.smooth(busiest.0, busiest.1);
+            self.law.update();
+        }
+        if round != Round::Within {
+            self.law.old = self.law.window;
+        }
+    }
+
+    fn rate(&self) -> f64 {
+        self.law.rate()
+    }
+
+    fn window(&self) -> Option<f64> {
+        Some(self.law.window)
+    }
+
+    fn probe(&self, found: &mut Sink<'_>) {
+        found(&POWER, self.law.power);
+    }
+}
+
+/// theta-PowerTCP. See the module.
+pub struct Theta {
+    target: f64,
+    law: Law,
+    /// The answer before: when it came, and its round trip.
+    before: Option<(Time, Time)>,
+}
+
+impl RateControl for Theta {
+    type Params = ThetaParams;
+    const INFO: TransportInfo = TransportInfo {
+        name: "powertcp-theta",
+        summary: "RoCE: the window follows power, which is computed from round trips",
+        paper: "PowerTCP, NSDI 2022",
+        discipline: "drop-tail",
+        states: STATES,
+        deviations: deviations!(
+            "PowerTCP §3.4: the base round trip is that of the network; the authors' simulator takes the smallest one that was measured.",
+            "PowerTCP §3.3: what a message adds is a share of a bandwidth-delay product; the paper divides one by the number of messages, which a sender does not know, and the authors' simulator adds 150 Mb/s.",
+            "PowerTCP §3.4: two answers of one instant are one sample, and the first answer is remembered alone.",
+        ),
+    };
+    const PROBES: &'static [GaugeInfo] = &[probes::WINDOW, probes::RATE, probes::IN_FLIGHT, POWER];
+
+    fn new(params: &ThetaParams, flow: &Flow) -> Self {
+        let law = Law::new(flow, (params.gamma, params.beta, params.min_rate));
+        Theta { target: params.target, law, before: None }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>) {
+        let round = self.law.rounds.take(answer);
+        if let Some((then, rtt)) = self.before
+            && answer.now > then
+        {
+            // PowerTCP §3.4: the gradient of the round trip stands for that of the queue.
+            let seconds = (answer.now - then).as_secs_f64();
+            let gradient = (answer.rtt.as_secs_f64() - rtt.as_secs_f64()) / seconds;
+            let empty = self.law.flow.base_rtt.as_secs_f64();
+            let power = (gradient + 1.0) * answer.rtt.as_secs_f64() / empty / self.target;
+            self.law.smooth(power.max(0.0), seconds);
+        }
+        if self.before.is_none_or(|(then, _)| answer.now > then) {
+            self.before = Some((answer.now, answer.rtt));
+        }
+        // The window moves once a round trip.
+        if round == Round::Ends {
+            self.law.update();
+            self.law.old = self.law.window;
+        }
+    }
+
+    fn rate(&self) -> f64 {
+        self.law.rate()
+    }
+
+    fn window(&self) -> Option<f64> {
+        Some(self.law.window)
+    }
+
+    fn probe(&self, found: &mut Sink<'_>) {
+        found(&POWER, self.law.power);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hpcc::tests::stamp;
+    use super::super::tests::{answer, flow};
+    use super::*;
+
+    /// What a window of 26,000 bytes becomes in these after two answers with these stamps, over an own share of 520 bytes.
+    fn after(first: Stamps, second: Stamps) -> f64 {
+        let params = PowerTcpParams::of(Preset::Paper);
+        let mut power = PowerTcp::new(&params, &Flow { first: 50e9, ..flow() });
+        power.answered(&Answer { stamps: Some(&first), next: 26, ..answer(Time::us(5)) });
+        assert_eq!(power.window(), Some(26_000.0), "the first answer is remembered alone");
+        power.answered(&Answer { stamps: Some(&second), arrived: 27, next: 52, ..answer(Time::us(9)) });
+        power.window().expect("it has one")
+    }
+
+    fn near(window: f64, expected: f64) {
+        assert!((window - expected).abs() < 1e-6, "{window}, not {expected}");
+    }
+
+    #[test]
+    fn a_full_link_without_a_queue_has_a_power_of_one() {
+        near(after(stamp(0, 0, 0), stamp(4160, 52_000, 0)), 26_000.0 + 0.9 * 520.0);
+    }
+
+    #[test]
+    fn a_queue_or_twice_the_rate_is_a_power_of_two() {
+        let halved = 26_000.0 * 0.55 + 0.9 * 520.0;
+        // A bandwidth-delay product waits, and stays.
+        near(after(stamp(0, 0, 52_000), stamp(4160, 52_000, 52_000)), halved);
+        // The port is fed twice of what it sends, for half of a round trip: of that, the window remembers half.
+        let fed = (1.0 + 2.0 * (26_000.0 + 52_000.0) / 52_000.0) / 2.0;
+        near(after(stamp(0, 0, 0), stamp(2080, 26_000, 26_000)), 0.9 * (26_000.0 / fed + 520.0) + 2600.0);
+        // It drains, fed with half of what it sends, and a bandwidth-delay product is left.
+        near(after(stamp(0, 0, 78_000), stamp(4160, 52_000, 52_000)), 26_000.0 + 0.9 * 520.0);
+    }
+
+    #[test]
+    fn within_a_round_trip_windows_start_from_the_same_one() {
+        let params = PowerTcpParams { gamma: 1.0, ..PowerTcpParams::of(Preset::Paper) };
+        let mut power = PowerTcp::new(&params, &flow());
+        let mut windows = Vec::new();
+        for (n, arrived) in [(0, 1), (1, 2), (2, 3), (3, 54), (4, 55)] {
+            let stamps = stamp(4160 * n, 52_000 * n, 52_000);
+            let next = arrived + 52;
+            power.answered(&Answer { stamps: Some(&stamps), arrived, next, ..answer(Time::us(5)) });
+            windows.push(power.window().expect("it has one").round());
+        }
+        assert_eq!(windows, [52_000.0, 26_520.0, 26_520.0, 26_520.0, 26_520.0 / 2.0 + 520.0]);
+    }
+
+    #[test]
+    fn theta_moves_once_a_round_trip_by_what_round_trips_say() {
+        let base = Time::ns(4160);
+        let window = |rtts: [Time; 2]| {
+            let mut theta = Theta::new(&ThetaParams::of(Preset::Paper), &Flow { first: 50e9, ..flow() });
+            theta.answered(&Answer { rtt: rtts[0], next: 26, ..answer(Time::us(10)) });
+            let (now, rtt) = (Time::us(10) + base, rtts[1]);
+            theta.answered(&Answer { rtt, now, arrived: 20, next: 40, ..answer(Time::ZERO) });
+            assert_eq!(theta.window(), Some(26_000.0), "within the round");
+            theta.answered(&Answer { rtt, now, arrived: 27, next: 52, ..answer(Time::ZERO) });
+            theta.window().expect("it has one")
+        };
+        near(window([base, base]), 26_000.0 + 0.9 * 520.0);
+        // Twice the base round trip, steadily.
+        near(window([base * 2, base * 2]), 26_000.0 * 0.55 + 0.9 * 520.0);
+        // The base round trip, falling by half of the time that passes: a power of a half, and 1.9 times the window.
+        near(window([base + base / 2, base]), 26_000.0 * 1.9 + 0.9 * 520.0);
+    }
+}

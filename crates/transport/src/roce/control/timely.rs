@@ -1,0 +1,267 @@
+//! TIMELY: the rate follows the gradient of the round trip.
+//!
+//! Source: R. Mittal et al., SIGCOMM 2015, with one decision for each segment (preset `paper`) or for each round trip, as HPCC's
+//! simulator has it (`hpcc-sim`); the patched rule is that of Y. Zhu et al., CoNEXT 2016.
+
+use super::super::params::{ByPreset, Preset};
+use super::super::{STATES, deviations};
+use super::dcqcn::SLOWEST;
+use super::{Answer, Flow, RateControl, Round, Rounds, window_at};
+use crate::endpoint::TransportInfo;
+use crate::probes::{self, Sink};
+use headway_gauges::GaugeInfo;
+use headway_params::ParamKind;
+use headway_units::{Rate, Time};
+
+headway_params::choice! {
+    /// What happens between the two thresholds of the round trip.
+    pub enum Rule {
+        /// Its gradient alone decides. TIMELY §4.3
+        Original = "original",
+        /// The gradient decides how much its distance from the lower threshold counts: there is one fixed point. Zhu §4.3
+        Patched = "patched",
+    }
+}
+
+headway_params::params! {
+    /// Parameters of TIMELY, with the values of `hpcc-sim`.
+    pub struct TimelyParams {
+        /// What happens between the two thresholds.
+        rule: Rule = Rule::Original, ParamKind::Choice(Rule::WORDS);
+        /// Weight of the new sample in the average of differences. TIMELY §4.3
+        alpha: f64 = 0.875, ParamKind::Float { min: 0.001, max: 1.0 };
+        /// How much a decrease takes. With the patched rule, its authors use 0.008. TIMELY §4.3
+        beta: f64 = 0.8, ParamKind::Float { min: 0.0001, max: 1.0 };
+        /// Round trip below which the rate always rises. TIMELY §4.4
+        t_low: Time = Time::us(50), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
+        /// Round trip above which the rate always falls. TIMELY §4.4
+        t_high: Time = Time::us(500), ParamKind::Time { min: Time::ns(1), max: Time::DAY };
+        /// Round trip that gradients are measured by; it is a constant, whatever the path is. TIMELY §4.3
+        min_rtt: Time = Time::us(20), ParamKind::Time { min: Time::ns(1), max: Time::DAY };
+        /// What an increase adds, as a share of the link's rate. TIMELY §4.4
+        delta: f64 = 0.001, ParamKind::Float { min: 0.000_000_1, max: 1.0 };
+        /// Increases in a row after which each adds five times as much. TIMELY §4.3
+        hai_after: u64 = 5, ParamKind::Int { min: 1, max: 1_000_000 };
+        /// Bytes of payload for which one decision is made; 0 = those of a round trip. paper: 16 kB. TIMELY §3.1
+        segment: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 30 };
+        /// Lowest rate.
+        min_rate: Rate = Rate::gbps(1), ParamKind::Rate { min: SLOWEST, max: Rate::gbps(1000) };
+        /// Whether no more than a bandwidth-delay product at the present rate may be under way. HPCC §5.1
+        window: bool = false, ParamKind::Bool;
+    }
+}
+
+impl ByPreset for TimelyParams {
+    fn of(preset: Preset) -> Self {
+        let usual = TimelyParams::default();
+        match preset {
+            Preset::HpccSim => usual,
+            Preset::Paper => TimelyParams { segment: 16_000, ..usual },
+        }
+    }
+}
+
+/// What an increase adds after many of them, in usual ones. TIMELY §4.3
+const HYPER: f64 = 5.0;
+
+/// See the module.
+pub struct Timely {
+    params: TimelyParams,
+    flow: Flow,
+    rate: f64,
+    rounds: Rounds,
+    /// Bytes of payload that have arrived since the last decision.
+    arrived: u64,
+    last: Time,
+    /// The round trip at the last decision, in picoseconds.
+    previous: Option<f64>,
+    /// Average of differences, in picoseconds.
+    difference: f64,
+    /// Increases in a row.
+    increases: u64,
+}
+
+impl Timely {
+    /// Whether a decision is due.
+    fn decides(&mut self, answer: &Answer<'_>) -> bool {
+        if self.params.segment == 0 {
+            return self.rounds.take(answer) != Round::Within;
+        }
+        self.arrived += u64::from(answer.newly) * self.flow.payload as u64;
+        let due = self.arrived >= self.params.segment;
+        if due {
+            self.arrived = 0;
+        }
+        due
+    }
+
+    /// The factor of the patched rule for a gradient. Zhu §4.3
+    fn weight(gradient: f64) -> f64 {
+        (2.0 * gradient + 0.5).clamp(0.0, 1.0)
+    }
+
+    /// A decision. TIMELY §4.3
+    fn decide(&mut self, rtt: f64, before: f64) {
+        let Timely { params, flow, .. } = self;
+        self.difference = (1.0 - params.alpha) * self.difference + params.alpha * (rtt - before);
+        let gradient = self.difference / params.min_rtt.0 as f64;
+        let (low, high) = (params.t_low.0 as f64, params.t_high.0 as f64);
+        let least = (params.min_rate.bps() as f64).min(flow.line);
+        let delta = params.delta * flow.line;
+        let falls = if rtt < low {
+            None
+        } else if rtt > high {
+            Some(1.0 - params.beta * (1.0 - high / rtt))
+        } else if params.rule == Rule::Patched {
+            let (weight, error) = (Timely::weight(gradient), (rtt - low) / low.max(1.0));
+            let rate = delta * (1.0 - weight) + self.rate * (1.0 - params.beta * weight * error);
+            self.increases = 0;
+            self.rate = rate.clamp(least, flow.line);
+            return;
+        } else {
+            (gradient > 0.0).then_some((1.0 - params.beta * gradient).max(0.0))
+        };
+        match falls {
+            Some(factor) => {
+                self.increases = 0;
+                self.rate = (self.rate * factor).max(least);
+            }
+            None => {
+                let adds = if self.increases < params.hai_after { delta } else { HYPER * delta };
+                self.increases += 1;
+                self.rate = (self.rate + adds).min(flow.line);
+            }
+        }
+    }
+}
+
+impl RateControl for Timely {
+    type Params = TimelyParams;
+    const INFO: TransportInfo = TransportInfo {
+        name: "timely",
+        summary: "RoCE: the rate follows the gradient of the round trip",
+        paper: "TIMELY, SIGCOMM 2015",
+        discipline: "drop-tail",
+        states: STATES,
+        deviations: deviations!(
+            "TIMELY §3.1: every packet is answered, and a decision is made once a round trip, or for each segment of payload that was acknowledged; the paper has one completion for each segment, which leaves as a burst.",
+            "TIMELY §5: packets are paced one by one and not in bursts of a segment.",
+            "TIMELY §4.3: the first round trip is no decision, as in HPCC's simulator, and the factor of a gradient does not fall below 0.",
+        ),
+    };
+    const PROBES: &'static [GaugeInfo] = &[probes::RATE, probes::IN_FLIGHT, probes::LAST_ROUND_TRIP];
+    const WINDOWED: bool = false;
+
+    fn new(params: &TimelyParams, flow: &Flow) -> Self {
+        Timely {
+            params: params.clone(),
+            flow: *flow,
+            rate: flow.first,
+            rounds: Rounds::default(),
+            arrived: 0,
+            last: Time::ZERO,
+            previous: None,
+            difference: 0.0,
+            increases: 0,
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>) {
+        self.last = answer.rtt;
+        if !self.decides(answer) {
+            return;
+        }
+        let rtt = answer.rtt.0 as f64;
+        if let Some(before) = self.previous.replace(rtt) {
+            self.decide(rtt, before);
+        }
+    }
+
+    fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    fn window(&self) -> Option<f64> {
+        self.params.window.then(|| window_at(&self.flow, self.rate))
+    }
+
+    fn probe(&self, found: &mut Sink<'_>) {
+        if self.last > Time::ZERO {
+            found(&probes::LAST_ROUND_TRIP, self.last.as_secs_f64());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{answer, flow};
+    use super::*;
+
+    /// What a rate of 50 Gb/s becomes after two round trips in nanoseconds, in Gb/s.
+    fn after(params: TimelyParams, before: u64, rtt: u64) -> f64 {
+        let mut timely = Timely::new(&params, &Flow { first: 50e9, ..flow() });
+        timely.answered(&Answer { rtt: Time::ns(before), ..answer(Time::us(1)) });
+        assert_eq!(timely.rate(), 50e9, "the first round trip is not judged");
+        timely.answered(&Answer { rtt: Time::ns(rtt), arrived: 3, next: 9, ..answer(Time::us(2)) });
+        timely.rate() / 1e9
+    }
+
+    fn usual() -> TimelyParams {
+        TimelyParams::default()
+    }
+
+    fn near(rate: f64, expected: f64) {
+        assert!((rate - expected).abs() < 1e-9, "{rate}, not {expected}");
+    }
+
+    #[test]
+    fn between_the_thresholds_the_gradient_decides() {
+        // 0.875 x 4 us / 20 us is 0.175, and 0.8 of it is taken.
+        near(after(usual(), 60_000, 64_000), 50.0 * 0.86);
+        near(after(usual(), 64_000, 60_000), 50.1);
+        near(after(usual(), 60_000, 60_000), 50.1);
+        // A gradient of 2 and more takes everything.
+        near(after(usual(), 60_000, 120_000), 1.0);
+    }
+
+    #[test]
+    fn beyond_the_thresholds_the_round_trip_decides() {
+        near(after(usual(), 10_000, 49_000), 50.1);
+        near(after(usual(), 1_100_000, 1_000_000), 50.0 * 0.6);
+    }
+
+    #[test]
+    fn increases_in_a_row_become_larger() {
+        let mut timely = Timely::new(&usual(), &Flow { first: 50e9, ..flow() });
+        let mut rates = Vec::new();
+        for round in 0..8u32 {
+            timely.answered(&Answer {
+                rtt: Time::us(10),
+                arrived: round * 10 + 1,
+                next: round * 10 + 5,
+                ..answer(Time::us(1))
+            });
+            rates.push((timely.rate() / 1e8).round() as u64);
+        }
+        assert_eq!(rates, [500, 501, 502, 503, 504, 505, 510, 515]);
+    }
+
+    #[test]
+    fn the_patched_rule_weighs_the_distance_from_the_lower_threshold() {
+        let params = TimelyParams { rule: Rule::Patched, t_low: Time::us(35), ..usual() };
+        near(after(params, 70_000, 70_000), 50.0 * 0.6 + 0.05);
+        assert_eq!([-1.0, -0.25, 0.0, 0.25, 1.0].map(Timely::weight), [0.0, 0.0, 0.5, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn the_paper_decides_for_each_segment() {
+        let mut timely = Timely::new(&TimelyParams::of(Preset::Paper), &Flow { first: 50e9, ..flow() });
+        let mut decisions = 0;
+        for n in 0..48u32 {
+            let before = timely.rate();
+            timely.answered(&Answer { rtt: Time::us(10), arrived: n + 1, next: 100, ..answer(Time::us(1)) });
+            decisions += u32::from(timely.rate() > before);
+        }
+        assert_eq!(decisions, 2, "48 kB are three segments, of which the first is no decision");
+    }
+}

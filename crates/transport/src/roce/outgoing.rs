@@ -1,0 +1,328 @@
+//! A message being sent: which packet is next, and when it may leave.
+
+use super::control::{Answer, Flow, RateControl};
+use super::packets::{Ack, Data};
+use super::params::{Recovery, RoceParams};
+use super::{Shared, TimerKey};
+use crate::endpoint::HostContext;
+use crate::first_window::FirstWindowSchedule;
+use crate::index_window::IndexWindow;
+use crate::message::{InitialWindow, Message};
+use headway_packet::{Ecn, Packet, PacketFlags, PacketKind, Stamps, TypedView};
+use headway_units::{Rate, Time};
+
+crate::state_machine! {
+    /// A message at its sender.
+    "sender message" pub(super) enum SenderState on SenderEvent {
+        Sending { Nack => Recovering, Timeout => Recovering, AllAcked => Done }
+        Recovering { Repaired => Sending, AllAcked => Done }
+        Done {}
+    }
+    events { Nack, Timeout, Repaired, AllAcked }
+}
+
+/// Doublings of the time-out at most, while nothing is heard.
+const MAX_BACKOFF: u32 = 5;
+
+/// What is being repaired, with selective repeat. IRN §3.1
+#[derive(Clone, Copy, Debug)]
+struct Repair {
+    /// Packets below were not looked at since the repair began, or were repeated in it.
+    next: u32,
+    /// Those below this that were not acknowledged are lost.
+    lost: u32,
+}
+
+/// See the module.
+pub(super) struct Outgoing<C> {
+    pub(super) message: Message,
+    packets: u32,
+    payload: u64,
+    pub(super) control: C,
+    state: SenderState,
+    /// Packets that may leave before anything is heard, those of them whose time has come, and whether something was heard.
+    first: u32,
+    schedule: FirstWindowSchedule,
+    released: u32,
+    heard: bool,
+    /// First packet that has not arrived, first one to be sent, and first one that was never sent.
+    una: u32,
+    pub(super) next: u32,
+    high: u32,
+    selective: bool,
+    /// What has arrived, with selective repeat.
+    sacked: IndexWindow,
+    repair: Repair,
+    /// First packet that had not left when the repair began: it is over when all before are there.
+    recovers: u32,
+    cap: u64,
+    /// When the last packet left, and its bytes.
+    last: Option<(Time, u16)>,
+    /// When something was heard or sent last, and time-outs since something was heard.
+    active: Time,
+    backoff: u32,
+    timeouts: (Time, Time),
+    few: u32,
+    /// The earliest deadlines that are armed.
+    timeout_armed: Time,
+    pace_armed: Time,
+    rise_armed: Time,
+    /// Whether it waits for the wire.
+    pub(super) queued: bool,
+}
+
+impl<C: RateControl> Outgoing<C> {
+    pub(super) fn new(
+        params: &RoceParams<C::Params>,
+        context: &HostContext,
+        now: Time,
+        message: &Message,
+    ) -> Self {
+        let path = (context.path)(message.dst);
+        let (sizes, machine) = (&context.sizes, &params.machine);
+        let base_rtt = machine.base_rtt(&path);
+        let packets = sizes.packets(message.bytes) as u32;
+        let (line, payload) = (context.nic.bps() as f64, u64::from(sizes.payload).max(1));
+        let bdp = line / 8.0 * base_rtt.as_secs_f64();
+        let first = line * 1000.0 / message.initial_window.sharers() as f64;
+        let flow = Flow { start: now, line, first, base_rtt, bdp, payload: payload as f64 };
+        let control = C::new(&params.control, &flow);
+        let cap = machine.cap(context, base_rtt);
+        // Where nothing bounds what is under way, nothing does before the first answer either, unless the message says so.
+        let alone = InitialWindow { connected: message.initial_window.connected, ..InitialWindow::default() };
+        let asked = !message.responsive || message.initial_window != alone;
+        let bound = if control.window().is_some() || asked { bdp as u64 } else { u64::MAX };
+        let bytes = bound.min(cap);
+        let window = u32::try_from(bytes.div_ceil(payload).max(1)).unwrap_or(u32::MAX);
+        let slot = sizes.slot(path.bottleneck);
+        let schedule = FirstWindowSchedule::new(message.initial_window, window, packets, slot, now);
+        Outgoing {
+            message: *message,
+            packets,
+            payload,
+            control,
+            state: SenderState::Sending,
+            first: schedule.window(),
+            schedule,
+            released: 0,
+            heard: false,
+            una: 0,
+            next: 0,
+            high: 0,
+            selective: machine.recovery == Recovery::Selective,
+            sacked: IndexWindow::default(),
+            repair: Repair { next: 0, lost: 0 },
+            recovers: 0,
+            cap,
+            last: None,
+            active: now,
+            backoff: 0,
+            timeouts: machine.timeouts(&path),
+            few: machine.few as u32,
+            timeout_armed: Time::MAX,
+            pace_armed: Time::MAX,
+            rise_armed: Time::MAX,
+            queued: false,
+        }
+    }
+
+    /// Releases the packets of the first window whose time has come.
+    pub(super) fn release(&mut self, shared: &mut Shared, now: Time) {
+        let key = TimerKey::InitialWindow(self.message.dst, self.message.id);
+        let (first, count) = self.schedule.release(&mut shared.timers, now, key);
+        self.released = first + count;
+    }
+
+    /// Packets that have left and are not known to have arrived.
+    pub(super) fn in_flight(&self) -> u32 {
+        let beyond = if self.selective { self.sacked.len().saturating_sub(self.una) } else { 0 };
+        (self.next - self.una).saturating_sub(beyond)
+    }
+
+    /// Bytes that may be under way, if there is a bound.
+    pub(super) fn window(&self) -> Option<f64> {
+        let cap = (self.cap < u64::MAX).then_some(self.cap as f64);
+        self.control.window().into_iter().chain(cap).reduce(f64::min)
+    }
+
+    /// Whether the window has room for a packet. HPCC's simulator asks so before each packet: one may be begun. HPCC §3.1
+    fn has_room(&self) -> bool {
+        let under_way = u64::from(self.next - self.una) * self.payload;
+        self.window().is_none_or(|window| (under_way as f64) < window)
+    }
+
+    /// The packet to be sent next, as far as windows permit it.
+    #[inline]
+    pub(super) fn pick(&self) -> Option<u32> {
+        if self.selective && self.state == SenderState::Recovering {
+            let missing = self.sacked.next_missing(self.repair.next.max(self.una));
+            if missing < self.repair.lost {
+                return Some(missing);
+            }
+        }
+        let end = if self.message.responsive { self.packets } else { self.first };
+        let end = if self.heard { end } else { end.min(self.released) };
+        (self.next < end && self.has_room()).then_some(self.next)
+    }
+
+    /// The rate to send at.
+    fn rate(&self, nic: Rate) -> Rate {
+        let rate = self.control.rate();
+        if rate >= nic.bps() as f64 { nic } else { Rate::new(rate as u64).unwrap_or(nic) }
+    }
+
+    /// When the next packet may leave: a change of the rate counts from the last one.
+    pub(super) fn due(&self, context: &HostContext) -> Time {
+        let Some((at, wire)) = self.last else { return Time::ZERO };
+        at.saturating_add(self.rate(context.nic).time_of(wire.into()))
+    }
+
+    /// A packet leaves.
+    pub(super) fn depart(&mut self, context: &HostContext, now: Time, index: u32) -> Packet {
+        let again = index < self.high;
+        if index == self.next {
+            self.next += 1;
+            self.high = self.high.max(self.next);
+        } else {
+            self.repair.next = index + 1;
+        }
+        let packet = context.data_packet(&self.message, index, self.first);
+        let mut packet = Data { left: now, ..Data::read(&packet) }.on(packet);
+        packet.wire = packet.wire.saturating_add(C::TELEMETRY);
+        packet.ecn = if C::ECN { Ecn::Ect } else { Ecn::NotEct };
+        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
+        self.last = Some((now, packet.wire));
+        self.active = now;
+        self.control.departed(now, packet.wire);
+        packet
+    }
+
+    /// Takes an answer in. Answers whether everything has arrived.
+    pub(super) fn answered(&mut self, now: Time, packet: &Packet, stamps: Option<&Stamps>) -> bool {
+        // Both kinds say the same in the same fields.
+        let Ack { index, arrived, echo } = Ack::read(packet);
+        let nack = packet.kind == PacketKind::Nack;
+        if arrived > self.high || index >= self.high {
+            return false;
+        }
+        (self.heard, self.backoff, self.active) = (true, 0, now);
+        let newly = arrived.saturating_sub(self.una);
+        self.una = self.una.max(arrived);
+        self.next = self.next.max(self.una);
+        if self.selective {
+            self.sacked.skip_to(self.una);
+            if nack && index > arrived {
+                self.sacked.insert(index);
+            }
+        }
+        if self.una == self.packets {
+            self.state.step(SenderEvent::AllAcked);
+            return true;
+        }
+        if self.state == SenderState::Recovering && self.una >= self.recovers {
+            self.state.step(SenderEvent::Repaired);
+        }
+        if nack && arrived == self.una {
+            self.complained(index);
+        }
+        let rtt = now.saturating_sub(echo);
+        let marked = packet.flags.has(PacketFlags::ECE);
+        let (arrived, next) = (self.una, self.next);
+        self.control.answered(&Answer { now, arrived, newly, next, marked, rtt, stamps });
+        false
+    }
+
+    /// The first packet that has not arrived is missing, and packet `index` behind it is there.
+    fn complained(&mut self, index: u32) {
+        if !self.selective {
+            self.go_back(SenderEvent::Nack);
+            return;
+        }
+        if self.state != SenderState::Recovering {
+            (self.recovers, self.repair) = (self.next, Repair { next: self.una, lost: 0 });
+            self.state.step(SenderEvent::Nack);
+        }
+        self.repair.lost = self.repair.lost.max(index);
+    }
+
+    /// Everything from the first missing packet on is to be sent again.
+    fn go_back(&mut self, event: SenderEvent) {
+        self.recovers = self.high;
+        self.next = self.una;
+        self.state.step(event);
+    }
+
+    fn timeout(&self) -> Time {
+        let (high, low) = self.timeouts;
+        let few = self.selective && self.in_flight() <= self.few;
+        if few { low } else { high }.saturating_mul(1 << self.backoff)
+    }
+
+    /// A deadline that was `at` has come: whether nothing was heard for a time-out, and what was under way is taken for lost.
+    pub(super) fn timed_out(&mut self, at: Time, now: Time) -> bool {
+        if self.timeout_armed != at {
+            return false;
+        }
+        self.timeout_armed = Time::MAX;
+        if self.una == self.next || self.active.saturating_add(self.timeout()) > now {
+            return false;
+        }
+        self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
+        self.active = now;
+        if self.selective {
+            (self.recovers, self.repair) = (self.next, Repair { next: self.una, lost: self.next });
+            self.state.step(SenderEvent::Timeout);
+        } else {
+            self.go_back(SenderEvent::Timeout);
+        }
+        true
+    }
+
+    /// Arms the deadline of the time-out, unless one that is as early is armed.
+    pub(super) fn watch(&mut self, shared: &mut Shared) {
+        if self.una == self.next {
+            return;
+        }
+        let due = self.active.saturating_add(self.timeout());
+        if due < self.timeout_armed {
+            self.timeout_armed = due;
+            shared.timers.arm(due, TimerKey::Timeout(self.message.dst, self.message.id));
+        }
+    }
+
+    /// Arms the deadline of the next packet, unless one that is as early is armed; for a packet that may not leave yet.
+    pub(super) fn wait_for_pace(&mut self, shared: &mut Shared, due: Time) {
+        if due < self.pace_armed {
+            self.pace_armed = due;
+            shared.timers.arm(due, TimerKey::Pace(self.message.dst, self.message.id));
+        }
+    }
+
+    /// A deadline for the next packet has come: whether it is the one in force.
+    pub(super) fn paced(&mut self, at: Time) -> bool {
+        let stands = self.pace_armed == at;
+        if stands {
+            self.pace_armed = Time::MAX;
+        }
+        stands
+    }
+
+    /// Arms the deadline at which the rate rises, if it does.
+    pub(super) fn wait_for_rise(&mut self, shared: &mut Shared) {
+        let Some(at) = self.control.rises() else { return };
+        if at < self.rise_armed {
+            self.rise_armed = at;
+            shared.timers.arm(at, TimerKey::Rise(self.message.dst, self.message.id));
+        }
+    }
+
+    /// The rate may have risen: whether the deadline is the one in force.
+    pub(super) fn rises(&mut self, at: Time, now: Time) -> bool {
+        if self.rise_armed != at {
+            return false;
+        }
+        self.rise_armed = Time::MAX;
+        self.control.pass(now);
+        true
+    }
+}

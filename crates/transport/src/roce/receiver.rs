@@ -1,0 +1,211 @@
+//! The receiving half: what is kept, and what is answered.
+
+use super::packets::{Ack, Data, Nack};
+use super::{Shared, TimerKey};
+use crate::endpoint::Gone;
+use crate::finished::FinishedMessages;
+use crate::index_window::IndexWindow;
+use crate::messages::{MessageId, Messages};
+use crate::two_sided::ReceivingHalf;
+use headway_packet::{Ecn, Packet, PacketFlags, Stamps, TypedView};
+use headway_units::Time;
+use std::collections::VecDeque;
+
+crate::state_machine! {
+    /// A message at its receiver.
+    "receiver message" pub(super) enum ReceiverState on ReceiverEvent {
+        InOrder { Gap => Waiting, Last => Done }
+        Waiting { Filled => InOrder, Last => Done }
+        Done {}
+    }
+    events { Gap, Filled, Last }
+}
+
+/// What a receiver goes by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    /// Whether what arrives behind a gap is kept.
+    pub(super) keeps: bool,
+    /// Time between two negative acknowledgements of one gap, where it is not.
+    pub(super) nack_gap: Time,
+    /// Time between two congestion notifications of a message.
+    pub(super) notification_gap: Time,
+    /// Bytes that answers have for what ports wrote into the packets that they answer.
+    pub(super) telemetry: u16,
+}
+
+/// A message being received.
+struct Incoming {
+    packets: u32,
+    arrived: IndexWindow,
+    /// The first missing packet that was complained of last, and from when on that is done again.
+    complained: Option<(u32, Time)>,
+    /// When the last notification left.
+    notified: Option<Time>,
+    state: ReceiverState,
+}
+
+/// All messages that this host receives.
+pub struct Receiver {
+    rules: Rules,
+    messages: Messages<Incoming>,
+    finished: FinishedMessages,
+    /// Answers that wait for the wire, and where they have telemetry, what each brings back.
+    answers: VecDeque<Packet>,
+    echoes: VecDeque<Option<Stamps>>,
+    /// What the answer that left last brings back.
+    echo: Option<Stamps>,
+}
+
+impl Receiver {
+    pub(super) fn new(rules: Rules) -> Receiver {
+        Receiver {
+            rules,
+            messages: Messages::default(),
+            finished: FinishedMessages::default(),
+            answers: VecDeque::new(),
+            echoes: VecDeque::new(),
+            echo: None,
+        }
+    }
+
+    /// The next answer.
+    #[inline]
+    pub(super) fn poll_answer(&mut self) -> Option<Packet> {
+        let answer = self.answers.pop_front();
+        if self.rules.telemetry > 0 {
+            self.echo = answer.and_then(|_| self.echoes.pop_front()).flatten();
+        }
+        answer
+    }
+
+    /// Whether any answer waits.
+    #[inline]
+    pub(super) fn has_answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
+    /// What the answer that left last brings back.
+    #[inline]
+    pub(super) fn poll_echo(&mut self) -> Option<Stamps> {
+        self.echo.take()
+    }
+
+    /// A data packet: what is to be answered, if anything is.
+    fn take(&mut self, shared: &mut Shared, now: Time, packet: &Packet) -> Option<Packet> {
+        let key = (packet.src, packet.message);
+        let Data { index, message_bytes, left, .. } = Data::read(packet);
+        let packets = u32::try_from(shared.context.sizes.packets(message_bytes)).ok()?;
+        if index >= packets {
+            return None;
+        }
+        if self.finished.contains(key.0, key.1) {
+            return Some(ack(shared, key, packet, Ack { index, arrived: packets, echo: left }));
+        }
+        let place = match self.messages.find(key) {
+            Some(place) => place,
+            None => self.messages.insert(key, Incoming::new(packets)),
+        };
+        let incoming = &mut self.messages[place];
+        if index >= incoming.packets {
+            return None;
+        }
+        let answer = incoming.data(shared, now, packet, &self.rules);
+        if incoming.state == ReceiverState::Done {
+            self.messages.remove(key);
+            self.finished.insert(key.0, key.1);
+            shared.completed(packet);
+        }
+        answer
+    }
+
+    /// A data packet.
+    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet, stamps: Option<&Stamps>) {
+        let Some(mut answer) = self.take(shared, now, packet) else { return };
+        if self.rules.telemetry > 0 {
+            answer.wire = answer.wire.saturating_add(self.rules.telemetry);
+            self.echoes.push_back(stamps.copied());
+        }
+        self.answers.push_back(answer);
+    }
+}
+
+/// An acknowledgement.
+fn ack(shared: &Shared, (peer, id): MessageId, packet: &Packet, ack: Ack) -> Packet {
+    shared.control_view(ack, peer, id, packet.tag, packet.entropy)
+}
+
+impl Incoming {
+    fn new(packets: u32) -> Incoming {
+        Incoming {
+            packets,
+            arrived: IndexWindow::default(),
+            complained: None,
+            notified: None,
+            state: ReceiverState::InOrder,
+        }
+    }
+
+    fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet, rules: &Rules) -> Option<Packet> {
+        let key = (packet.src, packet.message);
+        let Data { index, left: echo, .. } = Data::read(packet);
+        let first_missing = self.arrived.next_missing(0);
+        let gap = index > first_missing;
+        if (!gap || rules.keeps) && self.arrived.insert(index) {
+            shared.delivered(packet);
+        }
+        let arrived = self.arrived.next_missing(0);
+        self.state.step(if arrived == self.packets {
+            ReceiverEvent::Last
+        } else if gap {
+            ReceiverEvent::Gap
+        } else if self.arrived.len() == arrived {
+            ReceiverEvent::Filled
+        } else {
+            ReceiverEvent::Gap
+        });
+        let mut answer = if !gap {
+            ack(shared, key, packet, Ack { index, arrived, echo })
+        } else if rules.keeps || self.complains(now, arrived, rules.nack_gap) {
+            let nack = Nack { index, arrived, echo };
+            shared.control_view(nack, key.0, key.1, packet.tag, packet.entropy)
+        } else {
+            return None;
+        };
+        // DCQCN §3.2: the first marked packet is told of at once, and none for a while after that.
+        let notifies = packet.ecn == Ecn::Ce
+            && self.notified.is_none_or(|last| now >= last.saturating_add(rules.notification_gap));
+        if notifies {
+            self.notified = Some(now);
+            answer.flags = answer.flags.with(PacketFlags::ECE);
+        }
+        Some(answer)
+    }
+
+    /// Whether to complain of a missing packet: once, and again after a while.
+    fn complains(&mut self, now: Time, missing: u32, gap: Time) -> bool {
+        let due = self.complained.is_none_or(|(last, again)| last != missing || now >= again);
+        if due {
+            self.complained = Some((missing, now.saturating_add(gap)));
+        }
+        due
+    }
+}
+
+impl ReceivingHalf<TimerKey> for Receiver {
+    /// The sender is gone.
+    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        let gone_with = |answer: &Packet| gone.covers((answer.dst, answer.message));
+        if self.rules.telemetry > 0 {
+            let mut stay = self.answers.iter().map(|answer| !gone_with(answer));
+            self.echoes.retain(|_| stay.next().unwrap_or(false));
+        }
+        self.answers.retain(|answer| !gone_with(answer));
+        self.messages.forget(gone);
+        self.finished.forget(gone);
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
+}

@@ -1,0 +1,168 @@
+//! All messages that a host sends, and their turns at its wire.
+
+use super::control::RateControl;
+use super::outgoing::Outgoing;
+use super::packets::Ack;
+use super::params::RoceParams;
+use super::{Shared, TimerKey};
+use crate::endpoint::Gone;
+use crate::message::Message;
+use crate::messages::{MessageId, Messages};
+use crate::probes::{self, Sink};
+use crate::two_sided::SendingHalf;
+use headway_gauges::RoundTrips;
+use headway_packet::{Packet, Stamps, TypedView};
+use headway_units::Time;
+use slotmap::DefaultKey;
+use std::collections::VecDeque;
+
+/// See the module.
+pub struct Sender<C: RateControl> {
+    params: RoceParams<C::Params>,
+    messages: Messages<Outgoing<C>>,
+    /// Messages whose next packet is due: each sends one, and goes to the end.
+    turns: VecDeque<DefaultKey>,
+    round_trips: RoundTrips,
+}
+
+impl<C: RateControl> Sender<C> {
+    pub(super) fn new(params: RoceParams<C::Params>) -> Self {
+        Sender {
+            params,
+            messages: Messages::default(),
+            turns: VecDeque::new(),
+            round_trips: RoundTrips::default(),
+        }
+    }
+
+    /// More packets of a first window may leave.
+    pub(super) fn release(&mut self, shared: &mut Shared, now: Time, id: MessageId) {
+        let Some(key) = self.messages.find(id) else { return };
+        self.messages[key].release(shared, now);
+        self.queue(shared, now, key);
+    }
+
+    /// A receiver answers.
+    pub(super) fn answered(
+        &mut self,
+        shared: &mut Shared,
+        now: Time,
+        packet: &Packet,
+        stamps: Option<&Stamps>,
+    ) {
+        let id = (packet.src, packet.message);
+        let Some(key) = self.messages.find(id) else { return };
+        self.round_trips.answered(now, Ack::read(packet).echo);
+        let out = &mut self.messages[key];
+        if out.answered(now, packet, stamps) {
+            if let Some(out) = self.messages.remove(id) {
+                shared.acknowledged(&out.message);
+            }
+            return;
+        }
+        out.watch(shared);
+        self.queue(shared, now, key);
+    }
+
+    /// Nothing may have been heard for a time-out.
+    pub(super) fn timed_out(&mut self, shared: &mut Shared, at: Time, now: Time, id: MessageId) {
+        let Some(key) = self.messages.find(id) else { return };
+        let out = &mut self.messages[key];
+        let lost = out.timed_out(at, now);
+        out.watch(shared);
+        if lost {
+            self.queue(shared, now, key);
+        }
+    }
+
+    /// A message may send its next packet.
+    pub(super) fn paced(&mut self, shared: &mut Shared, at: Time, now: Time, id: MessageId) {
+        let Some(key) = self.messages.find(id) else { return };
+        if self.messages[key].paced(at) {
+            self.queue(shared, now, key);
+        }
+    }
+
+    /// The rate of a message rises.
+    pub(super) fn rises(&mut self, shared: &mut Shared, at: Time, now: Time, id: MessageId) {
+        let Some(key) = self.messages.find(id) else { return };
+        if self.messages[key].rises(at, now) {
+            self.queue(shared, now, key);
+        }
+    }
+
+    /// Puts a message in the line for the wire if it has a packet that is due, or arms the time it is due at.
+    fn queue(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
+        let out = &mut self.messages[key];
+        if out.queued || out.pick().is_none() {
+            return;
+        }
+        let due = out.due(&shared.context);
+        if due <= now {
+            out.queued = true;
+            self.turns.push_back(key);
+        } else {
+            out.wait_for_pace(shared, due);
+            out.wait_for_rise(shared);
+        }
+    }
+}
+
+impl<C: RateControl> SendingHalf<TimerKey> for Sender<C> {
+    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let out = Outgoing::new(&self.params, &shared.context, now, message);
+        let id = (message.dst, message.id);
+        self.messages.insert(id, out);
+        self.release(shared, now, id);
+    }
+
+    /// The next data packet, for a wire that is free now.
+    fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
+        loop {
+            let key = self.turns.pop_front()?;
+            let Some(out) = self.messages.get_mut(key) else { continue };
+            out.queued = false;
+            // The window may have closed since, or the rate fallen.
+            out.control.pass(now);
+            let due = out.due(&shared.context) <= now;
+            let Some(index) = out.pick().filter(|_| due) else {
+                self.queue(shared, now, key);
+                continue;
+            };
+            let packet = out.depart(&shared.context, now, index);
+            out.watch(shared);
+            // What is due as soon as the wire is free again waits for it in the line.
+            let free = now.saturating_add(shared.context.nic.time_of(packet.wire.into()));
+            self.queue(shared, free, key);
+            return Some(packet);
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
+    /// The receiver is gone.
+    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
+        self.turns.retain(|&key| self.messages.contains_key(key));
+    }
+
+    fn probe(&self, shared: &Shared, id: MessageId, found: &mut Sink<'_>) {
+        let Some(out) = self.messages.named_now(id) else { return };
+        found(&probes::RATE, out.control.rate());
+        found(&probes::IN_FLIGHT, out.in_flight().into());
+        if let Some(bytes) = out.window() {
+            found(&probes::WINDOW, bytes / f64::from(shared.context.sizes.payload.max(1)));
+        }
+        out.control.probe(found);
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        Some(&self.round_trips)
+    }
+}
