@@ -287,7 +287,8 @@ fn a_cut_counts_from_the_last_packet_that_left() {
     let sent = script.over_wire(SLOT * 17, us(60));
     let gap = |n: usize| sent[n + 1].0 - sent[n].0;
     assert_eq!([gap(0), gap(1), gap(2)], [SLOT; 3]);
-    let rate = 1e10 * (1.0 - (255.0f64 / 256.0).powi(4) / 2.0);
+    let twice = 255.0 / 256.0 * (255.0 / 256.0);
+    let rate = 1e10 * (1.0 - twice * twice / 2.0);
     let slow = Rate::new(rate as u64).expect("it is not zero").time_of(1538);
     assert_eq!([gap(3), gap(4), gap(10)], [slow; 3], "from 4 us and 1 ns after the notification on");
 }

@@ -338,7 +338,7 @@ mod tests {
         notify(&mut dcqcn, start);
         assert_eq!(gbps(&mut dcqcn, start + Time::us(4)), 100.0);
         let cut = start + Time::us(4) + Time::ns(1);
-        let alpha = (255.0f64 / 256.0).powi(4);
+        let alpha = power(255.0 / 256.0, 4);
         assert_eq!(gbps(&mut dcqcn, cut), 50.78);
         assert_eq!(dcqcn.rate(), 100e9 * (1.0 - alpha / 2.0));
         assert_eq!(dcqcn.rises(), Some(cut + Time::us(300)));
@@ -379,7 +379,7 @@ mod tests {
         notify(&mut dcqcn, Time::us(310));
         // The looks come every 4 us from the first notification on.
         assert_eq!(gbps(&mut dcqcn, Time::us(312)), before);
-        let alpha = (255.0f64 / 256.0).powi(311) + 1.0 / 256.0 * 255.0 / 256.0;
+        let alpha = power(255.0 / 256.0, 311) + 1.0 / 256.0 * 255.0 / 256.0;
         let rate = gbps(&mut dcqcn, Time::us(312) + Time::ns(1));
         assert!((rate - before * (1.0 - alpha / 2.0)).abs() < 0.15, "{rate}");
         assert_eq!(
