@@ -57,6 +57,7 @@ TYPES = {
     "`all`, `none`, list of names": "str | Sequence[str]",
     "true or false, list of names": "bool | Sequence[str]",
     "`all`, `none`, `bottlenecks`, list of names": "str | Sequence[str]",
+    "table": "Mapping[str, Value]",
     "list of tables": "Sequence[Mapping[str, Value] | Part]",
 }
 

@@ -16,16 +16,20 @@ pub enum DropReason {
     LinkDown = 3,
     /// The same of control.
     ControlLinkDown = 4,
+    /// Data found no room in the memory of a lossless switch, neither shared nor in the headroom of the link that it came
+    /// over: that is too small.
+    HeadroomFull = 5,
 }
 
 impl DropReason {
     /// Every reason, in the order of [`PortCounters::dropped`].
-    pub const ALL: [DropReason; 5] = [
+    pub const ALL: [DropReason; 6] = [
         DropReason::BufferFull,
         DropReason::ControlFull,
         DropReason::Unscheduled,
         DropReason::LinkDown,
         DropReason::ControlLinkDown,
+        DropReason::HeadroomFull,
     ];
 
     /// Whether only control packets are dropped for it; otherwise only data.
@@ -41,6 +45,7 @@ impl DropReason {
             DropReason::Unscheduled => "unscheduled",
             DropReason::LinkDown => "link_down",
             DropReason::ControlLinkDown => "control_link_down",
+            DropReason::HeadroomFull => "headroom_full",
         }
     }
 }

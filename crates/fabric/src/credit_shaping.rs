@@ -256,7 +256,7 @@ mod tests {
         }
         assert!(port.offer(Time(1), 208, &mut pool).is_err());
         assert!(port.offer(Time(1), 1, &mut pool).is_ok());
-        assert_eq!(port.counters().dropped, [0, 1, 0, 0, 0]);
+        assert_eq!(port.counters().dropped, [0, 1, 0, 0, 0, 0]);
         let left = departures(&mut port, &mut pool);
         assert_eq!(left.len(), 49);
         // Nine credits of 76 bytes are 684, more than eight of 84; eight of 76 leave no room for one of 84.

@@ -435,7 +435,7 @@ mod tests {
         let (mut guarded, mut pool) = port(&[], 50);
         let full = offer(&mut guarded, &mut pool, &[100, 200, 201, 1, 202]);
         assert_eq!(full, [dropped(201, unscheduled), dropped(202, unscheduled)]);
-        assert_eq!(guarded.counters().dropped, [0, 0, 2, 0, 0]);
+        assert_eq!(guarded.counters().dropped, [0, 0, 2, 0, 0, 0]);
         let (mut strict, mut pool) = port(&[word("drop", "all")], 50);
         assert_eq!(
             offer(&mut strict, &mut pool, &[1, 2, 200]),
@@ -458,7 +458,7 @@ mod tests {
             [102, 103, 101, 100, 5],
             "the last one each time, then nobody is left to give way"
         );
-        assert_eq!(shared.counters().dropped, [5, 0, 0, 0, 0]);
+        assert_eq!(shared.counters().dropped, [5, 0, 0, 0, 0, 0]);
         assert_eq!(gauge(&shared, "normal_queue_packets").1, 4);
         let order: Vec<u32> = std::iter::from_fn(|| leaves(&mut shared, &mut pool)).map(|l| l.0).collect();
         assert_eq!(order, [1, 2, 3, 4]);

@@ -108,6 +108,10 @@ pub trait Discipline: Sized {
     /// Whether it does nothing but queue and drop: what is meant to run over it runs over any other as well.
     const PLAIN: bool = false;
 
+    /// Whether some of its queues can be left out although they hold something: those that the far end of the link holds
+    /// back. Rules whose turns go on with each question cannot do that.
+    const HOLDABLE: bool = true;
+
     /// What [`Discipline::gauges`] has, in its order.
     const GAUGES: &'static [GaugeInfo] = &[];
 

@@ -1,5 +1,7 @@
 //! One egress.
 
+mod pause;
+
 use crate::DropReason;
 use crate::counters::{BrokenIdentity, PortCounters};
 use crate::discipline::{Arrival, Departing, Overflow, PortContext};
@@ -11,8 +13,10 @@ use headway_packet::{Ecn, Packet};
 use headway_units::{Rate, Time};
 use std::sync::Arc;
 
-/// Reasons to drop that any port has; those that come from a link that is down follow them.
+/// Reasons to drop that any port has; those that come from a link that is down follow them, and after these that of a
+/// lossless switch.
 const FULL: usize = DropReason::LinkDown as usize;
+const DOWN: std::ops::Range<usize> = FULL..DropReason::HeadroomFull as usize;
 
 /// Where the packets behind a port's handles are.
 pub trait Packets<H> {
@@ -88,8 +92,16 @@ pub struct Port<H> {
     dropped: [u64; FULL],
     returned: u64,
     trimmed: u64,
+    rare: Option<Box<Rare>>,
+}
+
+/// What few ports need, apart: a port has no byte left in its lines of memory.
+#[derive(Clone, Debug, Default)]
+struct Rare {
     /// Of a link that is down, or ever was.
-    outage: Option<Box<Outage>>,
+    outage: Option<Outage>,
+    /// Of a port that the far end of its link may stop.
+    gate: Option<pause::Gate>,
 }
 
 /// What a link that goes down costs, and what its port is when it is up again.
@@ -129,7 +141,7 @@ impl<H: Copy> Port<H> {
             dropped: [0; FULL],
             returned: 0,
             trimmed: 0,
-            outage: None,
+            rare: None,
         }
     }
 
@@ -165,7 +177,10 @@ impl<H: Copy> Port<H> {
         let classes = self.queues.classes();
         match classes {
             0 => None,
-            _ if self.is_shaped() => Some(self.free_at.max(self.rules.eligible_at(classes))),
+            _ if self.is_shaped() => match classes & !self.held() {
+                0 => None,
+                open => Some(self.free_at.max(self.rules.eligible_at(open))),
+            },
             _ => Some(self.free_at),
         }
     }
@@ -220,8 +235,11 @@ impl<H: Copy> Port<H> {
         let passed = &self.passed;
         let mut dropped = [0; DropReason::ALL.len()];
         dropped[..FULL].copy_from_slice(&self.dropped);
-        if let Some(outage) = &self.outage {
-            dropped[FULL..].copy_from_slice(&outage.dropped);
+        if let Some(outage) = self.outage() {
+            dropped[DOWN].copy_from_slice(&outage.dropped);
+        }
+        if let Some(gate) = self.gate() {
+            dropped[DropReason::HeadroomFull as usize] = gate.refused;
         }
         PortCounters {
             received: passed.received,
@@ -430,7 +448,10 @@ impl<H: Copy> Port<H> {
         let class = if self.queues.strict {
             self.queues.occupied().trailing_zeros() as usize
         } else {
-            self.rules.choose(now, self.queues.classes())
+            let classes = self.queues.classes();
+            // Queues are held back at ports that shape alone.
+            let open = if self.is_shaped() { classes & !self.held() } else { classes };
+            self.rules.choose(now, open)
         };
         let handle = self.queues.pop(class);
         let packet = packets.packet(handle);
@@ -483,6 +504,10 @@ impl<H: Copy> Port<H> {
 
 /// Links that go down, come up, and change their rate. Drivers bring a port up to date before each of these.
 impl<H: Copy> Port<H> {
+    fn outage(&self) -> Option<&Outage> {
+        self.rare.as_ref()?.outage.as_ref()
+    }
+
     /// Whether the link is down: then the wire is never free, and nothing is admitted.
     #[inline]
     pub fn is_down(&self) -> bool {
@@ -500,8 +525,8 @@ impl<H: Copy> Port<H> {
         let none = Limit::Packets(0);
         let shut = PortContext { buffer: Buffer { data: none, control: none }, ..*self.context };
         let context = std::mem::replace(&mut self.context, Arc::new(shut));
-        let dropped = self.outage.take().map_or([0; 2], |before| before.dropped);
-        self.outage = Some(Box::new(Outage { context, dropped }));
+        let dropped = self.outage().map_or([0; 2], |before| before.dropped);
+        self.rare.get_or_insert_default().outage = Some(Outage { context, dropped });
         while let Some(class) = self.queues.lowest() {
             let handle = self.queues.pop(class);
             let packet = packets.packet(handle);
@@ -515,7 +540,7 @@ impl<H: Copy> Port<H> {
 
     /// The link is up again at `now`, with its wire free.
     pub fn bring_up(&mut self, now: Time) {
-        if let (true, Some(outage)) = (self.is_down(), &self.outage) {
+        if let (true, Some(outage)) = (self.is_down(), self.outage()) {
             self.context = Arc::clone(&outage.context);
             self.free_at = now;
         }
@@ -533,7 +558,7 @@ impl<H: Copy> Port<H> {
     /// Counts a packet that a link which is down cost.
     fn refused(&mut self, packet: &Packet) -> DropReason {
         let reason = if packet.is_data() { DropReason::LinkDown } else { DropReason::ControlLinkDown };
-        if let Some(outage) = &mut self.outage {
+        if let Some(outage) = self.rare.as_mut().and_then(|rare| rare.outage.as_mut()) {
             outage.dropped[reason as usize - FULL] += 1;
         }
         reason
@@ -543,7 +568,8 @@ impl<H: Copy> Port<H> {
     /// port's rules as they would be made for the new rate.
     pub fn retune(&mut self, now: Time, fresh: AnyDiscipline, rate: Rate) {
         self.rate = rate;
-        let kept = self.outage.as_mut().map(|outage| &mut outage.context);
+        let outage = self.rare.as_mut().and_then(|rare| rare.outage.as_mut());
+        let kept = outage.map(|outage| &mut outage.context);
         for context in kept.into_iter().chain([&mut self.context]) {
             *context = Arc::new(PortContext { rate, ..**context });
         }
@@ -599,7 +625,7 @@ mod tests {
             let outcome = port.offer(Time(1), i, &mut pool);
             assert_eq!(outcome.is_ok(), i < 4, "packet {i}");
         }
-        assert_eq!(port.counters().dropped, [2, 0, 0, 0, 0]);
+        assert_eq!(port.counters().dropped, [2, 0, 0, 0, 0, 0]);
         assert_eq!(port.counters().queue_max_packets, 3);
         port.check().expect("identities");
         let mut order = Vec::new();
@@ -641,7 +667,7 @@ mod tests {
         for i in [1, 8, 2, 9, 10] {
             let _ = port.offer(Time(5), i, &mut pool);
         }
-        assert_eq!(port.counters().dropped, [0, 1, 0, 0, 0]);
+        assert_eq!(port.counters().dropped, [0, 1, 0, 0, 0, 0]);
         let order: Vec<_> =
             std::iter::from_fn(|| port.next(port.free_at(), &mut pool)).map(|d| d.handle).collect();
         assert_eq!(order, [8, 9, 1, 2]);
@@ -695,7 +721,7 @@ mod tests {
                 }
                 port.refuse(pool.packet(31));
                 let after = port.counters();
-                let lost = |c: &PortCounters| c.dropped[FULL..].iter().sum::<u64>();
+                let lost = |c: &PortCounters| c.dropped[DOWN].iter().sum::<u64>();
                 assert_eq!(lost(&after) - lost(&before), u64::from(waiting) + 11, "{name}");
                 assert_eq!(after.dropped[..FULL], before.dropped[..FULL], "{name}: for no other reason");
                 assert_eq!((port.next_start(), port.is_down()), (None, true), "{name}");

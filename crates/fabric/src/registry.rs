@@ -108,6 +108,14 @@ macro_rules! disciplines {
             }
         }
 
+        /// Whether ports of the discipline called `name` can be held back class by class: [`Discipline::HOLDABLE`].
+        pub fn is_holdable(name: &str) -> bool {
+            match name {
+                $($name => <crate::$module::$variant as Discipline>::HOLDABLE,)+
+                _ => false,
+            }
+        }
+
         /// Whether data may starve under the discipline called `name` with `params` set:
         /// [`Discipline::headers_starve_data`].
         pub fn headers_starve_data(name: &str, params: &[(String, ParamValue)]) -> bool {

@@ -357,7 +357,7 @@ mod tests {
         let dropped = Fate::Dropped(DropReason::ControlFull);
         assert_eq!(offer(&mut port, &mut pool, 9..10), [Full { handle: 9, trimmed: false, fate: dropped }]);
         assert_eq!(offer(&mut port, &mut pool, 2133..2134)[0].fate, dropped);
-        assert_eq!((port.counters().returned, port.counters().dropped), (1, [0, 2, 0, 0, 0]));
+        assert_eq!((port.counters().returned, port.counters().dropped), (1, [0, 2, 0, 0, 0, 0]));
     }
 
     #[test]

@@ -182,6 +182,12 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
         Some(packet)
     }
 
+    fn poll_control(&mut self, now: Time) -> Option<Packet> {
+        let mut packet = self.inner.poll_control(now)?;
+        self.tamper(&mut packet);
+        Some(packet)
+    }
+
     fn wants_transmit(&self) -> bool {
         match self.fault {
             Fault::HidesPackets => false,

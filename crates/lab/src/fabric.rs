@@ -5,9 +5,12 @@ use crate::text::key::{Key, key};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
 use crate::topology::{Topology, link_choice};
 use headway_fabric::{Buffer, Limit, Space};
-use headway_network::{FabricSpec, Forwarding, Network, PortChoice, PortsAt, Routing, TransportSpec};
+use headway_network::{
+    BuildError, FabricSpec, Forwarding, Lossless, Network, PfcParams, PortChoice, PortsAt, Routing,
+    TransportSpec,
+};
 use headway_packet::Sizes;
-use headway_params::{ParamSpec, ParamValue};
+use headway_params::{ParamSpec, ParamValue, Params};
 use headway_units::Time;
 use serde_json::{Map, Value as Json, json};
 
@@ -61,6 +64,7 @@ pub const KEYS: &[Key] = &[
         "when a switch passes a packet on: when all of it has arrived, or its header; see below",
     ),
     key("at", "list of tables", "none", "`[[fabric.at]]`: ports that do something else; see below"),
+    key("pfc", "table", "none", "`[fabric.pfc]`: switches that stop links and drop no data; see below"),
 ];
 
 /// Keys of `[[fabric.at]]` that do not belong to a discipline.
@@ -214,6 +218,7 @@ pub fn read(
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        pfc: None,
     };
     let Some(table) = table else {
         spec.discipline = own_discipline(transports, foreign, at)?;
@@ -230,6 +235,16 @@ pub fn read(
     let found = headway_fabric::registry::find(&spec.discipline);
     spec.params = read_params(table, &found.map(|(_, specs)| specs).unwrap_or_default())?;
     spec.buffer = buffer(&spec, space, at)?;
+    if let Some(item) = table.get("pfc") {
+        no_own_buffer(table)?;
+        spec.pfc = Some(pfc(&item)?);
+        let network = Network::build(&topology.spec, &spec).map_err(|error| no_pfc(&item, &error))?;
+        let lossless = Lossless::new(&network, Time::ZERO).map_err(|error| no_pfc(&item, &error))?;
+        let memory = lossless.map_or(0, |lossless| lossless.buffer());
+        // What may wait at a port, its switch says; control waits as long as it has to.
+        spec.buffer.data = Limit::Bytes(memory);
+        spec.buffer.control = space.control.unwrap_or(Limit::Packets(u32::MAX));
+    }
     if let Some(item) = table.get("forwarding") {
         spec.forwarding = FORWARDINGS[item.choice(&FORWARDINGS.map(|(_, name)| name))?].0;
     }
@@ -240,6 +255,36 @@ pub fn read(
         spec.at = list.iter().map(|item| ports(item, &spec, space, topology)).collect::<Result<_, _>>()?;
     }
     Ok(spec)
+}
+
+/// Reads `[fabric.pfc]`.
+fn pfc(item: &Item<'_>) -> Result<PfcParams, ScenarioError> {
+    let table = item.table()?;
+    let mut params = PfcParams::default();
+    for (name, value) in read_params(&table, &PfcParams::specs())? {
+        params.set(&name, value).map_err(|e| item.fail(Problem::Contradiction(e.to_string())))?;
+    }
+    table.finish(&[], None)?;
+    Ok(params)
+}
+
+/// Why switches cannot be lossless.
+pub(crate) fn no_pfc(item: &Item<'_>, error: &BuildError) -> ScenarioError {
+    let failed = item.fail(Problem::Contradiction(error.to_string()));
+    match error {
+        BuildError::Memory { needed, .. } => failed.help(format!(
+            "say more than that: [fabric.pfc] buffer = \"{} B\", or less headroom by shorter links, or fewer classes",
+            needed.saturating_add(1 << 20)
+        )),
+        _ => failed,
+    }
+}
+
+/// Ports of lossless switches share the memory of the switch.
+fn no_own_buffer(table: &Reader<'_>) -> Result<(), ScenarioError> {
+    let Some(item) = table.get("buffer") else { return Ok(()) };
+    let text = "ports of lossless switches have no `buffer` of their own".into();
+    Err(item.fail(Problem::Contradiction(text)).help("the memory of a switch is `buffer` of [fabric.pfc]"))
 }
 
 /// Refuses what is left of a table with the keys of a discipline.
@@ -306,6 +351,9 @@ fn ports(
         Some(other) => (other, Vec::new()),
         None => (fabric.discipline.clone(), fabric.params.clone()),
     };
+    if fabric.pfc.is_some() {
+        no_own_buffer(&table)?;
+    }
     let own = space(&table)?;
     let space = Space { data: own.data.or(written.data), control: own.control.or(written.control) };
     let found = headway_fabric::registry::find(&name);
@@ -320,7 +368,18 @@ fn ports(
     }
     let spec =
         FabricSpec { discipline: name.clone(), params: params.clone(), at: Vec::new(), ..fabric.clone() };
-    Ok(PortsAt { ports, buffer: buffer(&spec, space, table.at())?, discipline: name, params })
+    let mut buffer = buffer(&spec, space, table.at())?;
+    if fabric.pfc.is_some() {
+        let control = space.control.unwrap_or(fabric.buffer.control);
+        buffer = Buffer { data: fabric.buffer.data, control };
+        if !headway_fabric::registry::is_holdable(&name) {
+            let text = format!(
+                "ports of lossless switches cannot have the discipline `{name}`: it cannot be stopped class by class"
+            );
+            return Err(at.fail(Problem::Contradiction(text)));
+        }
+    }
+    Ok(PortsAt { ports, buffer, discipline: name, params })
 }
 
 /// Buffer space: what the scenario asks for, and the discipline's own for the rest.
@@ -410,6 +469,13 @@ pub fn fabric_json(spec: &FabricSpec) -> Json {
     if spec.forwarding != Forwarding::StoreAndForward {
         let name = FORWARDINGS.iter().find(|(way, _)| *way == spec.forwarding).map_or("", |(_, name)| name);
         map.insert("forwarding".into(), name.into());
+    }
+    if let Some(pfc) = &spec.pfc {
+        let mut own = Map::new();
+        for (spec, value) in PfcParams::specs().iter().zip(pfc.values()) {
+            own.insert(spec.name.into(), param_json(&value));
+        }
+        map.insert("pfc".into(), Json::Object(own));
     }
     if !spec.at.is_empty() {
         map.insert("at".into(), spec.at.iter().map(ports_json).collect());

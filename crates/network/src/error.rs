@@ -66,6 +66,23 @@ pub enum BuildError {
         /// What drives the ports.
         driver: &'static str,
     },
+    /// A lossless switch whose memory is smaller than what is set apart in it.
+    #[error(
+        "switch {switch} has {buffer} B, and reserves and headroom of the {links} links that end there take {needed} B of it"
+    )]
+    Memory {
+        /// Name of the switch.
+        switch: String,
+        /// Links that end there.
+        links: u32,
+        /// Bytes of all reserves and headrooms.
+        needed: u64,
+        /// Bytes that it has.
+        buffer: u64,
+    },
+    /// Something that a lossless fabric does not go with.
+    #[error("lossless switches (`[fabric.pfc]`): {0}")]
+    Lossless(String),
     /// Faults that cannot be injected.
     #[error("faults: {0}")]
     Fault(String),

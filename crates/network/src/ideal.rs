@@ -204,6 +204,7 @@ mod tests {
             at: Vec::new(),
             forwarding: crate::Forwarding::StoreAndForward,
             host_queue: None,
+            pfc: None,
         };
         let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 4, links, back: Vec::new() });
         Network::build(&topology, &fabric).expect("a network")

@@ -289,6 +289,7 @@ mod tests {
             at: Vec::new(),
             forwarding: crate::Forwarding::StoreAndForward,
             host_queue: None,
+            pfc: None,
         };
         Network::build(&TopologySpec::SingleSwitch(SingleSwitch { hosts: 2, link }), &fabric)
             .expect("a network")

@@ -4,6 +4,7 @@
 mod by_cause;
 mod changes;
 mod credits;
+mod deadlock;
 mod detours;
 mod error;
 mod estimate;
@@ -16,6 +17,7 @@ mod link;
 mod link_stats;
 mod network;
 pub mod outcome;
+pub mod pfc;
 mod processor;
 pub mod rng;
 mod router;
@@ -30,6 +32,7 @@ mod witness;
 pub use by_cause::TimeByCause;
 pub use changes::{Changes, Flight, Instant, Step, conflict};
 pub use credits::{counts_credits, credits_in_flight};
+pub use deadlock::{Deadlock, Lane, Stopped};
 pub use error::{BuildError, Miscounted, RunError};
 pub use estimate::{
     BASE, Estimate, Flows, PER_FLOW, PER_PACKET, PER_SAMPLE, estimate, estimate_for, per_packet,
@@ -46,6 +49,7 @@ pub use outcome::{
     Arrivals, Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, StepRecord,
     TransportRecord,
 };
+pub use pfc::{Ledger, Lossless, PauseCounts, PfcParams};
 pub use processor::{HostCosts, Processor, merged};
 pub use routes::PathSelector;
 pub use source::{Ask, Happening, Source};

@@ -6,6 +6,7 @@ use crate::injector::FaultCounts;
 use crate::link::LinkChoice;
 use crate::network::Network;
 use crate::outcome::{Entity, LinkRecord, Metric, Sample};
+use crate::pfc::PauseCounts;
 use headway_fabric::Port;
 use headway_gauges::Gauge;
 use headway_units::Time;
@@ -135,6 +136,7 @@ impl LinkStats {
                 queue_mean_bytes: if length == 0 { 0.0 } else { integral / length as f64 },
                 faults: faults(number),
                 gauges: gauges.collect(),
+                pauses: PauseCounts::default(),
             })
         };
         network.link_names().into_iter().zip(ports).enumerate().map(record).collect()

@@ -6,12 +6,13 @@
 use crate::error::BuildError;
 use crate::flow::FlowSpec;
 use crate::link::Link;
+use crate::pfc::Lossless;
 use crate::rng::{Purpose, derive};
 use crate::router::Router;
 use crate::spec::{FabricSpec, Forwarding, PortChoice, PortsAt, Routing};
 use crate::topology::{TopologySpec, Wiring};
 use headway_fabric::registry::AnyDiscipline;
-use headway_fabric::{Buffer, Need, Offers, PortContext};
+use headway_fabric::{Buffer, Limit, Need, Offers, PortContext};
 use headway_packet::{HostId, Sizes};
 use headway_transport::Path;
 use headway_transport::endpoint::HostContext;
@@ -64,7 +65,24 @@ impl Network {
             Network { hosts, links, router, fabric, rules, rules_of, switches, topology, round_trip: None };
         network.rules_of = network.rules_of_links()?;
         network.round_trip = network.longest_round_trip();
+        network.check_lossless()?;
         Ok(network)
+    }
+
+    /// Gives ports of lossless switches all of the switch's memory: what may wait there, the switch decides.
+    fn check_lossless(&mut self) -> Result<(), BuildError> {
+        let Some(params) = &self.fabric.pfc else { return Ok(()) };
+        let buffer = Limit::Bytes(crate::pfc::buffer_of(params, crate::pfc::fastest_host(self)));
+        for rules in self.rules.iter_mut().filter(|rules| rules.ports != PortChoice::Hosts) {
+            rules.buffer.data = buffer;
+        }
+        let stiff = |rules: &&PortsAt| !headway_fabric::registry::is_holdable(&rules.discipline);
+        if let Some(rules) = self.rules.iter().find(stiff) {
+            let text =
+                format!("ports with the discipline `{}` cannot be stopped class by class", rules.discipline);
+            return Err(BuildError::Lossless(text));
+        }
+        Lossless::new(self, Time::ZERO).map(drop)
     }
 
     /// By link, the place of its port's rules in [`Network::rules`].

@@ -1,8 +1,10 @@
 //! What a run leaves behind.
 
 use crate::by_cause::TimeByCause;
+use crate::deadlock::Deadlock;
 use crate::error::Miscounted;
 use crate::injector::FaultCounts;
+use crate::pfc::PauseCounts;
 use headway_fabric::PortCounters;
 use headway_gauges::{Gauge, RoundTrips};
 use headway_units::{Rate, Time};
@@ -76,6 +78,8 @@ pub struct LinkRecord {
     pub faults: FaultCounts,
     /// What the port's rules measured of themselves.
     pub gauges: Vec<Gauge>,
+    /// What pauses did, where switches are lossless.
+    pub pauses: PauseCounts,
 }
 
 impl FlowRecord {
@@ -213,6 +217,8 @@ pub struct Outcome {
     pub digest: u64,
     /// Stopped from outside before its end.
     pub interrupted: bool,
+    /// Pauses that wait for each other, where switches are lossless.
+    pub deadlock: Option<Deadlock>,
     /// Sentences about what looks odd.
     pub warnings: Vec<String>,
 }

@@ -5,6 +5,7 @@ use crate::faults::FaultSpec;
 use crate::flow::{FlowSpec, Until};
 use crate::graph::Graph;
 use crate::link::LinkChoice;
+use crate::pfc::PfcParams;
 use crate::processor::HostCosts;
 use crate::topology::TopologySpec;
 use headway_fabric::{Buffer, Limit};
@@ -115,6 +116,8 @@ pub struct FabricSpec {
     /// Room of the first-in first-out queue between a host's machines and its link, where there is one: for data, and
     /// as much for control. Without one, packets are pulled from the machines when the wire is free.
     pub host_queue: Option<Limit>,
+    /// Where switches stop links before they run out of memory, what they have for it: they drop no data then.
+    pub pfc: Option<PfcParams>,
 }
 
 /// Which transport, with the parameters that differ from its defaults.

@@ -21,6 +21,8 @@ pub enum EventKind {
     PortFree,
     /// A port that held packets back may send one.
     PortRelease,
+    /// A pause frame arrives that stops the port or lets it go on.
+    Pause,
     /// A host's deadline.
     Timer,
     /// Flows begin.
@@ -45,6 +47,7 @@ impl fmt::Display for EventKind {
             EventKind::HostWork => "a host's processor or interface is done",
             EventKind::PortFree => "the port is free",
             EventKind::PortRelease => "the port may send again",
+            EventKind::Pause => "a pause frame stops the port or lets it go on",
             EventKind::Timer => "a timer runs out",
             EventKind::FlowStart => "a flow begins",
             EventKind::Released => "a flow that waited begins, or a step is over",

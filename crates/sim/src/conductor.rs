@@ -24,7 +24,9 @@ use crate::shared::Shared;
 use crate::waiting::Waiting;
 use headway_gauges::{Gauge, RoundTrips};
 use headway_network::PER_SAMPLE;
-use headway_network::{Arrivals, FlowRecord, FlowState, Ideals, LinkRecord, LinkStats, Outcome, Progress};
+use headway_network::{
+    Arrivals, Deadlock, FlowRecord, FlowState, Ideals, LinkRecord, LinkStats, Outcome, Progress,
+};
 use headway_network::{
     BuildError, FaultCounts, Network, RunSpec, Tap, TimeByCause, TransportRecord, Witness,
 };
@@ -126,6 +128,9 @@ pub(crate) struct Conductor<'a, E> {
     busy: u64,
     /// Packets that a tap has not been shown yet.
     unseen: Vec<Sighting>,
+    /// When pauses of lossless switches are looked at next; never where there are none.
+    next_check: Time,
+    deadlock: Option<Deadlock>,
 }
 
 type Guards<'g, 'a, E> = Vec<MutexGuard<'g, Engine<'a, E>>>;
@@ -219,6 +224,8 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             events: 0,
             busy: 0,
             unseen: Vec::new(),
+            next_check: spec.fabric.pfc.as_ref().map_or(Time::MAX, |pfc| pfc.deadlock_check),
+            deadlock: None,
         })
     }
 
@@ -296,7 +303,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             let mut together = true;
             let mut all: Guards<'_, 'a, E> = shards.iter().map(lock).collect();
             let next = exchange(&mut all);
-            let control = self.next_control();
+            let control = self.next_control(next);
             if self.is_over(&all) {
                 self.stop_here(&mut all, watch);
                 return Rest::Over;
@@ -309,6 +316,9 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
                 }
                 self.now = control;
                 self.look_around(&mut all);
+                if control == self.next_check(next) {
+                    self.check_pauses(&all, next);
+                }
                 if control >= self.stop {
                     self.show(&mut all, watch, true);
                     return Rest::Stop;
@@ -380,9 +390,9 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     }
 
     /// The next instant at which the network is looked at as a whole, or the run ends.
-    fn next_control(&self) -> Time {
+    fn next_control(&self, next: u64) -> Time {
         let looks = [self.middle, self.last].into_iter().flatten().fold(self.next_sample, Time::min);
-        looks.min(self.stop).min(self.until)
+        looks.min(self.stop).min(self.until).min(self.next_check(next))
     }
 
     /// Whether shards may go on side by side until a time: see the module.
@@ -622,8 +632,10 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let by_cause =
             (0..).zip(flows.iter().filter(|_| asked)).map(|(flow, record)| by_cause(&all, flow, record));
         let by_cause = by_cause.collect();
+        self.find_deadlock(&all);
         let warnings = self.warnings(&all, &flows, interrupted);
-        let links = self.records(&mut all);
+        let mut links = self.records(&mut all);
+        self.note_pauses(&all, &mut links);
         let packet_hops = links.iter().map(|link| link.counters.dequeued).sum();
         let dropped = dropped(&all);
         let (events, digest) = all.iter().fold((0u64, 0u64), |(events, digest), shard| {
@@ -648,6 +660,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             packet_hops,
             digest,
             interrupted,
+            deadlock: self.deadlock,
         }
     }
 
@@ -676,6 +689,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             warnings
                 .push(format!("the run ended at {}: its {what} took all the memory that they may", self.now));
         }
+        warnings.extend(self.deadlock_warning());
         let unfinished =
             flows.iter().filter(|f| !matches!(f.state, FlowState::Done | FlowState::Stopped)).count();
         if unfinished > 0 {
@@ -877,5 +891,6 @@ fn gauges<'m>(machines: impl Iterator<Item = &'m dyn Endpoint>, now: Time) -> Ve
     machines.flat_map(|machine| machine.gauges(now)).collect()
 }
 
+mod lossless;
 #[cfg(test)]
 mod tests;

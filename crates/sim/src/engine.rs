@@ -5,8 +5,8 @@
 //! such as its end and its samples, is the [conductor](crate::conductor)'s.
 
 use crate::links::{
-    ARRIVED, AT_SWITCH, CHANGE, CHOOSE, DELIVER, FLOW_START, FORWARD, GIVEN_UP, HOST, Letter, NUMBER,
-    OF_HOST, PORT_SERVICE, RELEASE, STEPS, STOPPED, TIMER,
+    ARRIVED, AT_PORT, AT_SWITCH, CHANGE, CHOOSE, DELIVER, FLOW_START, FORWARD, GIVEN_UP, HOST, Letter,
+    NUMBER, OF_HOST, PORT_SERVICE, RELEASE, STEPS, STOPPED, TIMER,
 };
 use crate::packet_pool::PacketPool;
 use crate::ports::Ports;
@@ -69,6 +69,7 @@ pub(crate) fn seen(event: &Event, packet: impl Fn(u32) -> Packet) -> Seen {
         CHANGE if event.what & STEPS == GIVEN_UP => (EventKind::GivenUp, Place::Host(number & HOST)),
         CHANGE if number & OF_HOST != 0 => (EventKind::HostWork, Place::Host(number & HOST)),
         CHANGE if number & AT_SWITCH != 0 => (EventKind::Choice, Place::Port(number & !AT_SWITCH)),
+        CHANGE if number & AT_PORT != 0 => (EventKind::Pause, Place::Port(number & !AT_PORT)),
         CHANGE => (EventKind::NetworkChange, Place::Network),
         kind => unreachable!("{kind:#x} is no kind of event"),
     };
@@ -317,9 +318,10 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 None => self.start_flows(),
                 Some(node) => self.node(node),
             },
-            RELEASE => self.ports.release(number, self.now),
+            RELEASE => self.port_release(number),
             CHANGE if number & OF_HOST != 0 => self.host_step(event.what, event.packet),
             CHANGE if number & AT_SWITCH != 0 => self.choose(event.what & !CHOOSE, event.packet),
+            CHANGE if number & AT_PORT != 0 => self.pause_frame(number & !AT_PORT, event.packet),
             CHANGE => {
                 if !self.counts_changes {
                     self.events -= 1;
@@ -344,6 +346,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     #[inline(never)]
     fn choose(&mut self, link: u32, handle: u32) {
         match self.ports.choose(link, handle, self.now) {
+            Some(next) if self.ports.lossless.is_some() => self.forward_lossless(link, next, handle),
             Some(next) => self.forward(next, handle),
             None => self.ports.links.lose_without_route(link, handle),
         }
@@ -593,6 +596,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     #[cold]
     #[inline(never)]
     fn fill(&mut self, host: u32) {
+        if self.ports.lossless.is_some() && self.spec.fabric.host_queue.is_none() {
+            return self.pull_unless_stopped(host);
+        }
         while let Some(packet) = self.hosts[host as usize].endpoint.poll_transmit(self.now) {
             self.note_repeated(&packet);
             let handle = self.ports.links.pool.insert(packet);
@@ -780,6 +786,7 @@ impl headway_fabric::Packets<u32> for PacketPool {
 
 mod given;
 mod graph;
+mod lossless;
 mod work;
 
 pub(crate) use given::Given;

@@ -59,6 +59,12 @@ pub(crate) const AT_SWITCH: u32 = 1 << (KIND_SHIFT - 2);
 /// A packet has come over its link, and its next port is still to be chosen.
 pub(crate) const CHOOSE: u32 = CHANGE | AT_SWITCH;
 
+/// Set in the number of a [`CHANGE`] that is a pause frame, which only lossless fabrics have; the rest is the number of the
+/// port that it stops, or lets go on.
+pub(crate) const AT_PORT: u32 = 1 << (KIND_SHIFT - 3);
+/// A pause frame has come over its link.
+pub(crate) const PAUSE: u32 = CHANGE | AT_PORT;
+
 /// What is behind a port: the far end, and the time to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Link {
@@ -163,6 +169,8 @@ pub(crate) struct Links<'a> {
     pub(crate) network: Arc<Network>,
     hosts: u32,
     choice: PathSelector,
+    /// Whether the next port of a packet is chosen as it arrives at its switch.
+    late: bool,
     /// What a tap is to be shown, if there is one.
     pub(crate) seen: Option<Vec<Sighting>>,
     /// Where the time of flows goes, if that is asked.
@@ -207,7 +215,9 @@ impl<'a> Links<'a> {
                 || timing.is_some()
                 || held
                 || cut_through.is_some()
-                || choice.is_late(),
+                || choice.is_late()
+                || spec.fabric.pfc.is_some(),
+            late: choice.is_late() || spec.fabric.pfc.is_some(),
             faults,
             timing,
             cut_through,
@@ -353,7 +363,7 @@ impl<'a> Links<'a> {
         let Some(switch) = link.to.checked_sub(self.hosts) else {
             return self.bring_one(link, self.at_host | link.to, handle, (arrives, arrives));
         };
-        if self.choice.is_late() {
+        if self.late {
             return self.bring_to_choose(link, handle, arrives);
         }
         match self.route_around(switch, handle, (link.number, arrives)) {
@@ -384,7 +394,12 @@ impl<'a> Links<'a> {
         let at = if self.cut_through.is_some() {
             // It is there when its header is, if it could go on by any of the ports.
             let mut ports = Vec::new();
-            self.choices(link.to - self.hosts, handle, arrives, &mut ports);
+            let switch = link.to - self.hosts;
+            if self.choice.is_late() {
+                self.choices(switch, handle, arrives, &mut ports);
+            } else {
+                ports.extend(self.route_around(switch, handle, (link.number, arrives)));
+            }
             let heads = ports.iter().map(|port| self.head_of(link, *port, handle, arrives));
             heads.max().unwrap_or(arrives)
         } else {
@@ -408,7 +423,7 @@ impl<'a> Links<'a> {
     }
 
     /// The port by which a switch forwards a packet that comes over a link at a time.
-    fn route_around(&mut self, switch: u32, handle: u32, arrival: (u32, Time)) -> Option<u32> {
+    pub(crate) fn route_around(&mut self, switch: u32, handle: u32, arrival: (u32, Time)) -> Option<u32> {
         let packet = self.pool.get(handle);
         match self.faults.as_mut().and_then(|faults| faults.changes.as_mut()) {
             Some(changes) => changes.route(&self.choice, &self.network, switch, packet, arrival),
@@ -438,7 +453,7 @@ impl<'a> Links<'a> {
         let arrives = ends + link.delay;
         let what = if link.to < self.hosts {
             at_host | link.to
-        } else if special && self.choice.is_late() {
+        } else if special && self.late {
             return self.bring_to_choose(link, handle, arrives);
         } else {
             let switch = link.to - self.hosts;
@@ -493,6 +508,21 @@ impl<'a> Links<'a> {
         self.queue.push(arrives.0, rank, what, handle);
     }
 
+    /// A pause frame that stops the port of a number, or lets it go on, arrives at its node. `frame` is what it says, in the
+    /// form of a packet.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn bring_frame(
+        &mut self,
+        link: Link,
+        port: u32,
+        frame: Packet,
+        (arrives, place): (Time, u32),
+    ) {
+        let handle = self.pool.insert(frame);
+        self.bring(link, (PAUSE | port, handle), arrives, rank::of_frame(link.number, place));
+    }
+
     #[inline(never)]
     fn mail(&mut self, to: u32, (what, handle): (u32, u32), arrives: Time, rank: u64) {
         let shard = self.post.of_node[to as usize];
@@ -529,15 +559,22 @@ impl<'a> Links<'a> {
     fn receive_with_trips(&mut self, from: usize, letters: &mut Vec<Letter>) {
         let Some(attribution) = &mut self.attribution else { return };
         let trips = std::mem::take(&mut attribution.inbox[from]);
-        debug_assert_eq!(trips.len(), letters.len());
-        for (Letter { at, rank, what, packet, stamps }, trip) in letters.drain(..).zip(trips) {
+        let mut trips = trips.into_iter();
+        for Letter { at, rank, what, packet, stamps } in letters.drain(..) {
             let handle = self.pool.insert(packet);
-            if let Some(attribution) = &mut self.attribution {
-                attribution.receive(handle, trip);
+            // A pause frame is no packet of a flow.
+            let frame = what & !NUMBER == CHANGE && what & (OF_HOST | AT_SWITCH | AT_PORT) == AT_PORT;
+            if !frame {
+                let trip = trips.next();
+                debug_assert!(trip.is_some(), "each packet has its trip");
+                if let (Some(attribution), Some(trip)) = (&mut self.attribution, trip) {
+                    attribution.receive(handle, trip);
+                }
             }
             self.unpack(handle, stamps);
             self.queue.push(at, rank, what, handle);
         }
+        debug_assert!(trips.next().is_none(), "each trip has its packet");
     }
 
     /// The port by which a packet that came back from port `number` goes on; `None` when there is no way.

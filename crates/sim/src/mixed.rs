@@ -170,6 +170,22 @@ impl Endpoint for Mixed {
         None
     }
 
+    /// Of the machine whose turn it is, as far as it has any.
+    fn poll_control(&mut self, now: Time) -> Option<Packet> {
+        let mut order: Vec<(u64, usize)> =
+            self.parts.iter().map(|part| part.turn.max(self.wire)).zip(0..).collect();
+        order.sort_unstable();
+        for (turn, place) in order {
+            let part = &mut self.parts[place];
+            if let Some(packet) = part.machine.poll_control(now) {
+                self.wire = turn;
+                part.turn = turn + u64::from(packet.wire);
+                return Some(packet);
+            }
+        }
+        None
+    }
+
     fn wants_transmit(&self) -> bool {
         self.parts.iter().any(|part| part.machine.wants_transmit())
     }

@@ -1,6 +1,7 @@
 //! The ports of a network, and when each is looked at.
 
 mod choosing;
+pub(crate) mod lossless;
 mod shaped;
 
 use crate::division::Division;
@@ -75,6 +76,8 @@ pub(crate) struct Ports<'a> {
     pub(crate) releases: Vec<Time>,
     /// Where switches choose among next hops when packets arrive.
     choosing: Option<Box<choosing::Choosing>>,
+    /// Where switches are lossless.
+    pub(crate) lossless: Option<Box<lossless::Guard>>,
     pub(crate) hosts: u32,
     /// Hosts whose machines are asked for a packet when their wire is free: all, or none where packets wait in a queue in
     /// front of it, which is then a port like those of switches.
@@ -108,7 +111,10 @@ pub(crate) fn egress_of(
         };
         let delay = network.hop_delay(link);
         reach = reach.max(delay + link.spec.rate.time_of(u64::from(network.sizes().full_wire())));
-        let port = Port::new(rules, context);
+        let mut port = Port::new(rules, context);
+        if lossless::has_gate(network, number as u32) {
+            port.make_pausable(network.fabric().pfc.as_ref().map_or(1, |pfc| pfc.all_classes()));
+        }
         let cut = division.cuts(link);
         egress.push(Egress { port, to: link.to, delay, armed: false, cut, watched: false });
     }
@@ -131,17 +137,32 @@ impl<'a> Ports<'a> {
             queue.look_ahead(3 * STEP);
         }
         let hosts = network.hosts();
-        let shaped = own.iter().any(|number| egress[*number as usize].port.is_shaped());
+        let shaped =
+            spec.fabric.pfc.is_some() || own.iter().any(|number| egress[*number as usize].port.is_shaped());
         let releases = if shaped { vec![Time::MAX; egress.len()] } else { Vec::new() };
         let letters = (0..division.shards()).map(|_| Vec::new()).collect();
         let post = Post { of_node: Arc::clone(division.of_node()), letters, first: u64::MAX };
         let links = Links::new(network, spec, tapped, queue, post)?;
         let of_link = if division.shards() > 1 { Arc::clone(division.of_link()) } else { Arc::new([]) };
         let watched = Vec::new();
-        let pulled = if spec.fabric.host_queue.is_some() { 0 } else { hosts };
+        let lossless = lossless::Guard::new(&links.network, spec)?.map(Box::new);
+        // Machines of a lossless fabric are asked in a way of their own.
+        let pulled = if spec.fabric.host_queue.is_some() || lossless.is_some() { 0 } else { hosts };
         let choosing = choosing::Choosing::new(spec.fabric.routing).map(Box::new);
-        let mut ports =
-            Ports { egress, own, of_link, shard, watched, links, ahead, releases, choosing, hosts, pulled };
+        let mut ports = Ports {
+            egress,
+            own,
+            of_link,
+            shard,
+            watched,
+            links,
+            ahead,
+            releases,
+            choosing,
+            lossless,
+            hosts,
+            pulled,
+        };
         ports.expect_changes();
         Ok(ports)
     }

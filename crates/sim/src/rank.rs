@@ -38,6 +38,11 @@ pub(crate) fn of_one_arrival(link: u32, packet: &Packet) -> u64 {
     of_arrival(link) | mix(what) >> (64 - WHICH)
 }
 
+/// A pause frame at the end of a link, one of several of an instant in this order, if they do not take the wire.
+pub(crate) fn of_frame(link: u32, place: u32) -> u64 {
+    of_arrival(link) | 1 << (WHICH - 1) | u64::from(place.min((1 << (WHICH - 1)) - 1))
+}
+
 /// A packet that the processor of a host is done with, one of several in this order.
 pub(crate) fn of_delivery(host: u32, place: usize) -> u64 {
     of_arrival(host) | (place as u64).min((1 << WHICH) - 1)

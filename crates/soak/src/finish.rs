@@ -12,7 +12,8 @@ fn may_stay(run: &Run<'_>, flow: &FlowSpec) -> bool {
     let fabric = &run.spec.fabric;
     let headers_first = registry::headers_starve_data(&fabric.discipline, &fabric.params)
         || fabric.at.iter().any(|at| registry::headers_starve_data(&at.discipline, &at.params));
-    stopped || is_starved(run, flow) || cut_off(run, flow) || headers_first
+    // Pauses that wait for each other are no fault of a transport.
+    stopped || run.outcome.deadlock.is_some() || is_starved(run, flow) || cut_off(run, flow) || headers_first
 }
 
 /// Whether a hundred seconds are few for it: rates may be of a megabit a second and round trips of seconds, all that

@@ -2,8 +2,9 @@
 
 use crate::run::Run;
 use crate::{finish, identities, links};
+use headway_fabric::DropReason;
 use headway_network::Ideals;
-use headway_network::{Entity, FlowSpec, FlowState, Forwarding, Metric};
+use headway_network::{Entity, Fault, FaultSpec, FlowSpec, FlowState, Forwarding, Metric};
 use headway_units::Time;
 
 /// One thing that must hold.
@@ -24,6 +25,7 @@ pub const ALL: &[Invariant] = &[
     Invariant { name: "no link is above its rate", holds: rate },
     Invariant { name: "what docs/results.md adds up does", holds: identities::hold },
     Invariant { name: "no packet comes from nowhere", holds: switches },
+    Invariant { name: "lossless switches lose nothing, and pauses take turns", holds: lossless },
     Invariant { name: "samples add up", holds: samples },
     Invariant { name: "times by cause add up", holds: causes },
     Invariant { name: "memory is within the estimate", holds: memory },
@@ -153,6 +155,23 @@ fn switches(run: &Run<'_>) -> Result<(), String> {
                 "{name} was sent {sent} packets, {lost} of them lost; its ports received {offered}, {again} again"
             )
         })?;
+    }
+    Ok(())
+}
+
+/// With the headroom that follows from links and packets, no switch is without room. Packets that a fault doubles or
+/// delays come on top.
+fn lossless(run: &Run<'_>) -> Result<(), String> {
+    let Some(pfc) = &run.spec.fabric.pfc else { return Ok(()) };
+    let late = |fault: &FaultSpec| matches!(fault.what, Fault::Random { duplicate, reorder, .. } if duplicate > 0.0 || reorder > 0.0);
+    let right = pfc.headroom == 0 && pfc.headroom_less == 0 && !run.spec.faults.iter().any(late);
+    for link in &run.outcome.links {
+        let (name, pauses) = (&link.name, &link.pauses);
+        let dropped = link.counters.dropped[DropReason::HeadroomFull as usize];
+        check(dropped == 0 || !right, || format!("{name} dropped {dropped} packets for want of headroom"))?;
+        let open = pauses.received.checked_sub(pauses.resumes_received);
+        check(open.is_some_and(|open| open <= pfc.classes), || format!("{name}: {pauses:?}"))?;
+        check(pauses.stopped <= run.outcome.end, || format!("{name} was stopped for {}", pauses.stopped))?;
     }
     Ok(())
 }

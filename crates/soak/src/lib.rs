@@ -19,5 +19,6 @@ pub mod shrink;
 mod simulate;
 
 pub use case::Case;
-pub use generate::{Size, generate};
+pub use generate::{Size, generate, generate_lossless};
 pub use judge::{Failure, Verdict, judge, judge_within};
+pub use simulate::simulate;

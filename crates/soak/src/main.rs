@@ -7,7 +7,7 @@
 )]
 
 use headway_soak::memory::Counting;
-use headway_soak::{Case, Failure, Size, Verdict, generate, invariants, judge, shrink};
+use headway_soak::{Case, Failure, Size, Verdict, generate, generate_lossless, invariants, judge, shrink};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -18,8 +18,11 @@ use std::time::{Duration, Instant};
 static HEAP: Counting = Counting;
 
 const USAGE: &str = "usage: headway-soak [FIRST LAST]\n\
+       headway-soak lossless PACKETS [SEED]\n\
     judges the random scenarios of the seeds FIRST to LAST (1 to 20000), and goes on where it stopped when FIRST is\n\
-    the seed after the last one that it printed";
+    the seed after the last one that it printed\n\
+    lossless: random traffic over random lossless fabrics until so many packets of data have been sent; any that a\n\
+    switch has no room for is a failure";
 
 /// What all threads share.
 struct Shared {
@@ -40,6 +43,19 @@ struct Shared {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [mode, rest @ ..] = &arguments[..]
+        && mode == "lossless"
+    {
+        let numbers: Option<Vec<u64>> = rest.iter().map(|a| a.parse().ok()).collect();
+        return match numbers.as_deref() {
+            Some([packets]) => lossless(*packets, 1),
+            Some([packets, seed]) => lossless(*packets, *seed),
+            _ => {
+                eprintln!("{USAGE}");
+                ExitCode::from(2)
+            }
+        };
+    }
     let numbers: Option<Vec<u64>> = arguments.iter().map(|a| a.parse().ok()).collect();
     let (first, last) = match numbers.as_deref() {
         Some([]) => (1, 20_000),
@@ -88,6 +104,79 @@ fn main() -> ExitCode {
     );
     println!("{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What has been sent over lossless fabrics.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sent {
+    packets: u64,
+    pauses: u64,
+    deadlocks: u64,
+    lost: u64,
+}
+
+/// Packets between two lines of progress.
+const PROGRESS_PACKETS: u64 = 10_000_000;
+
+fn lossless(packets: u64, first: u64) -> ExitCode {
+    let (seed, total) = (AtomicU64::new(first), Mutex::new(Sent::default()));
+    let start = Instant::now();
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let size = Size { packets: 2_000_000, ..Size::LARGE };
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                let folder = tempfile::tempdir().expect("a directory for graphs");
+                while total.lock().expect("no thread dies with it").packets < packets {
+                    let seed = seed.fetch_add(1, Ordering::Relaxed);
+                    let case = generate_lossless(seed, size, folder.path());
+                    let sent = match send(&case, folder.path()) {
+                        Ok(sent) => sent,
+                        Err(why) => {
+                            println!("--- seed {seed}: {why}\n{}---", case.text());
+                            Sent { lost: 1, ..Sent::default() }
+                        }
+                    };
+                    if sent.lost > 0 {
+                        println!("--- seed {seed}: {} packets lost\n{}---", sent.lost, case.text());
+                    }
+                    let mut total = total.lock().expect("no thread dies with it");
+                    let before = total.packets / PROGRESS_PACKETS;
+                    *total = Sent {
+                        packets: total.packets + sent.packets,
+                        pauses: total.pauses + sent.pauses,
+                        deadlocks: total.deadlocks + sent.deadlocks,
+                        lost: total.lost + sent.lost,
+                    };
+                    if total.packets / PROGRESS_PACKETS > before {
+                        println!("up to seed {seed}: {total:?}, {:.0} s", start.elapsed().as_secs_f64());
+                        let _ = std::io::stdout().flush();
+                    }
+                }
+            });
+        }
+    });
+    let total = *total.lock().expect("no thread dies with it");
+    println!("{total:?}, {:.0} s", start.elapsed().as_secs_f64());
+    if total.lost == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs a scenario of lossless switches once. Packets are those that hosts sent, control included.
+fn send(case: &Case, folder: &std::path::Path) -> Result<Sent, String> {
+    let scenario = case.load(folder).map_err(|e| e.to_string())?;
+    let setup = scenario.setup().map_err(|e| e.render())?;
+    let resolved = setup.resolve(scenario.seed).map_err(|e| e.render())?;
+    let outcome = headway_soak::simulate(&resolved.spec, 1, None)?;
+    let hosts = outcome.links.iter().filter(|link| !link.from_switch);
+    let full = |link: &headway_network::LinkRecord| {
+        link.counters.dropped[headway_fabric::DropReason::HeadroomFull as usize]
+    };
+    Ok(Sent {
+        packets: hosts.map(|link| link.counters.dequeued).sum(),
+        pauses: outcome.links.iter().map(|link| link.pauses.received).sum(),
+        deadlocks: outcome.deadlock.is_some().into(),
+        lost: outcome.links.iter().map(full).sum(),
+    })
 }
 
 /// Scenarios between two lines of progress.

@@ -174,6 +174,10 @@ impl Core {
         if network.fabric().routing.is_late() {
             return Err(BuildError::LateRouting { driver: OFFERS.driver });
         }
+        if network.fabric().pfc.is_some() {
+            let text = format!("{} does not stop links", OFFERS.driver);
+            return Err(BuildError::Lossless(text));
+        }
         let mut egress = Vec::with_capacity(network.links().len());
         for (number, link) in network.links().iter().enumerate() {
             let (rules, context) = network.discipline(number as u32, seed)?;

@@ -3,6 +3,7 @@
 
 use headway_fabric::PortCounters;
 use headway_gauges::{Gauge, RoundTrips};
+use headway_network::PauseCounts;
 use headway_network::{Entity, FaultCounts, LinkRecord, Metric, Sample};
 use headway_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
@@ -259,6 +260,7 @@ impl LinkMessage {
             busy: Time(self.busy),
             queue_mean_bytes: self.queue_mean_bytes,
             gauges: self.gauges.iter().map(unpack_gauge).collect(),
+            pauses: PauseCounts::default(),
             faults: {
                 let [
                     dropped_by_number,

@@ -95,6 +95,7 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
         packet_hops,
         digest: 0,
         interrupted: heard.interrupted,
+        deadlock: None,
         warnings,
     };
     speed_up(&mut outcome, job.factor);

@@ -133,6 +133,7 @@ impl Job {
                 fabric.forwarding == Forwarding::CutThrough,
                 "`forwarding = \"cut-through\"`: the software switch stores and forwards",
             ),
+            (fabric.pfc.is_some(), "`[fabric.pfc]`: the software switch does not stop links, and drops"),
             (fabric.host_queue.is_some(), "`[hosts] queue`: real hosts have their own"),
             (
                 self.slow.flows.iter().any(|flow| flow.stop.is_some()),

@@ -160,6 +160,12 @@ pub trait Endpoint {
     fn abandon(&mut self, now: Time, end: End);
     /// The next packet for the wire, which is free now; `None` until the next input if there is none.
     fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
+    /// The next packet that is no data, for a wire that is free now while the far end of the link holds data back:
+    /// [`Endpoint::poll_transmit`] follows when it does no longer. A machine that cannot tell the two apart answers `None`.
+    fn poll_control(&mut self, now: Time) -> Option<Packet> {
+        let _ = now;
+        None
+    }
     /// Whether [`Endpoint::poll_transmit`] may have a packet now. A machine that knows answers `false`
     /// and saves its driver the question at the end of every packet; `true` is always right.
     #[inline]
@@ -269,6 +275,10 @@ impl<A: Around> Endpoint for A {
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         self.before_transmit(now);
         self.inner_mut().poll_transmit(now)
+    }
+    fn poll_control(&mut self, now: Time) -> Option<Packet> {
+        self.before_transmit(now);
+        self.inner_mut().poll_control(now)
     }
     #[inline]
     fn wants_transmit(&self) -> bool {
@@ -552,6 +562,9 @@ mod tests {
         fn poll_transmit(&mut self, _: Time) -> Option<Packet> {
             Some(Packet::new(headway_packet::PacketKind::Ack, HostId(0), HostId(1), self.inputs))
         }
+        fn poll_control(&mut self, _: Time) -> Option<Packet> {
+            Some(Packet::new(headway_packet::PacketKind::Ack, HostId(0), HostId(1), self.inputs + 1))
+        }
         fn wants_transmit(&self) -> bool {
             false
         }
@@ -600,6 +613,7 @@ mod tests {
         machine.forget(Time(4), HostId(1));
         assert_eq!(machine.poll_event(), None);
         assert_eq!(machine.poll_transmit(Time(5)).map(|p| p.message), Some(1111));
+        assert_eq!(machine.poll_control(Time(5)).map(|p| p.message), Some(1112));
         machine.anticipate(None, Ahead::Far);
         assert_eq!((machine.wants_transmit(), machine.next_timeout()), (false, Some(Time::us(7))));
         assert_eq!(machine.live_messages(), 9);

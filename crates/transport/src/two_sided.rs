@@ -98,6 +98,13 @@ pub trait TwoSided: Sized + 'static {
         shared.control.pop_front().or_else(|| sender.poll_data(shared, now))
     }
 
+    /// See [`Endpoint::poll_control`].
+    #[inline]
+    fn poll_control(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
+        let _ = now;
+        machine.shared.control.pop_front()
+    }
+
     /// Whether [`TwoSided::poll_transmit`] may have a packet.
     #[inline]
     fn wants_transmit(machine: &Machine<Self>) -> bool {
@@ -159,6 +166,10 @@ impl<P: TwoSided> Endpoint for Machine<P> {
 
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         P::poll_transmit(self, now)
+    }
+
+    fn poll_control(&mut self, now: Time) -> Option<Packet> {
+        P::poll_control(self, now)
     }
 
     #[inline]

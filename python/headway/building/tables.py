@@ -46,6 +46,7 @@ def fabric(
     control: Bytes | None = None,
     forwarding: Literal["store-and-forward", "cut-through"] | None = None,
     at: Sequence[Mapping[str, Value] | Part] | None = None,
+    pfc: Mapping[str, Value] | None = None,
 ) -> Fabric:
     """Ports of switches and hosts, routes, and sizes of packets.
 
@@ -70,6 +71,7 @@ def fabric(
     forwarding: when a switch passes a packet on: when all of it has arrived, or its header (`store-and-forward`,
         `cut-through`; default: `store-and-forward`)
     at: `[[fabric.at]]`: ports that do something else (list of tables; default: none)
+    pfc: `[fabric.pfc]`: switches that stop links and drop no data (table; default: none)
     """
     keys = given(
         discipline=discipline,
@@ -83,6 +85,7 @@ def fabric(
         control=control,
         forwarding=forwarding,
         at=at,
+        pfc=pfc,
     )
     return Fabric("fabric", keys)
 

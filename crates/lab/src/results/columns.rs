@@ -177,6 +177,12 @@ pub const LINKS: &[Field] = &[
         "control dropped because the link was down, as with `drops_link_down`",
     ),
     Field::packets(
+        "drops_headroom_full",
+        "drops, headroom full",
+        "data that a lossless switch had no room for, although it had stopped the link that it came over: its headroom is too \
+         small",
+    ),
+    Field::packets(
         "returned",
         "returned",
         "sent back to where they came from for want of room; they are offered to another port then, and received there",
@@ -199,6 +205,27 @@ pub const LINKS: &[Field] = &[
         "most data packets that ever waited, the packet on the wire not counted",
     ),
     Field::new("queue_mean_bytes", Bytes, "mean queue", "what waited, averaged over time"),
+    Field::pauses(
+        "pauses_sent",
+        "pauses sent",
+        "times that this end of the link told the other to stop, one for each class; 0 without `[fabric.pfc]`, as below. Frames are part of \
+         `busy_fraction`, and of no number of packets or bytes",
+    ),
+    Field::pauses("pauses_received", "pauses received", "times that the other end told this port to stop"),
+    Field::pauses("resumes_received", "resumes received", "times that the other end told this port to go on"),
+    Field::new("paused_s", Time, "paused", "how long a class or several of this port were stopped"),
+    Field::new(
+        "headroom_max_bytes",
+        Bytes,
+        "largest headroom",
+        "most bytes of one class in the headroom that the switch at the end of the link has for it",
+    ),
+    Field::new(
+        "pool_max_bytes",
+        Bytes,
+        "largest pool",
+        "most bytes in the pool that all links share of the switch that the link leaves",
+    ),
 ];
 
 /// Columns of `steps`.

@@ -105,6 +105,11 @@ impl Field {
         Field { unit: "flows", ..Field::new(name, Count, label, doc) }
     }
 
+    /// A number of pauses of links.
+    pub(super) const fn pauses(name: &'static str, label: &'static str, doc: &'static str) -> Field {
+        Field { unit: "pauses", ..Field::new(name, Count, label, doc) }
+    }
+
     pub(super) const fn or_null(self) -> Field {
         Field { nullable: true, ..self }
     }

@@ -9,7 +9,9 @@ use crate::text::quantity::seconds;
 use crate::traffic::Kernel;
 use headway_fabric::PortCounters;
 use headway_gauges::{Gauge, RoundTrips};
-use headway_network::{FlowRecord, FlowSpec, FlowState, LinkRecord, Outcome, RunSpec, TransportRecord};
+use headway_network::{
+    FlowRecord, FlowSpec, FlowState, LinkRecord, Outcome, PauseCounts, RunSpec, TransportRecord,
+};
 use headway_units::Time;
 use serde_json::Value as Json;
 use std::borrow::Cow;
@@ -111,6 +113,29 @@ impl<'a> Run<'a> {
         self.spec.fabric.host_queue?;
         let own = self.part.outcome.links.iter().filter(|link| !link.from_switch);
         own.map(|link| link.counters.queue_max_bytes).max()
+    }
+
+    /// What pauses did on all links.
+    pub(super) fn sum_of_pauses(&self, of: fn(&PauseCounts) -> u64) -> Json {
+        self.part.outcome.links.iter().map(|link| of(&link.pauses)).sum::<u64>().into()
+    }
+
+    /// The largest of what pauses did on any.
+    pub(super) fn most_of_pauses(&self, of: fn(&PauseCounts) -> u64) -> Json {
+        self.part.outcome.links.iter().map(|link| of(&link.pauses)).max().unwrap_or(0).into()
+    }
+
+    /// The longest time that a link was stopped, in seconds.
+    pub(super) fn longest_paused(&self) -> f64 {
+        let longest = self.part.outcome.links.iter().map(|link| link.pauses.stopped).max();
+        seconds(longest.unwrap_or(Time::ZERO))
+    }
+
+    /// Names of the links of a deadlock.
+    pub(super) fn deadlocked(&self) -> Vec<Json> {
+        let outcome = self.part.outcome;
+        let cycle = outcome.deadlock.iter().flat_map(|deadlock| &deadlock.cycle);
+        cycle.map(|(link, _)| outcome.links[*link as usize].name.as_str().into()).collect()
     }
 
     /// Mean busy share of links.

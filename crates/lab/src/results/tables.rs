@@ -128,6 +128,12 @@ pub fn links(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
     put("queue_max_bytes", count(&|l| l.counters.queue_max_bytes));
     put("queue_max_packets", count(&|l| u64::from(l.counters.queue_max_packets)));
     put("queue_mean_bytes", share(&|l| l.queue_mean_bytes));
+    put("pauses_sent", count(&|l| l.pauses.sent));
+    put("pauses_received", count(&|l| l.pauses.received));
+    put("resumes_received", count(&|l| l.pauses.resumes_received));
+    put("paused_s", share(&|l| seconds(l.pauses.stopped)));
+    put("headroom_max_bytes", count(&|l| l.pauses.headroom_max));
+    put("pool_max_bytes", count(&|l| l.pauses.shared_max));
     batch("links", LINKS, columns)
 }
 

@@ -11,7 +11,7 @@ use crate::text::overrides::{self, Override};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, names, parse};
 use crate::topology::{self, Topology};
 use crate::traffic::{self, Start};
-use headway_network::{FabricSpec, Network, Routing, Until};
+use headway_network::{BuildError, FabricSpec, Lossless, Network, Routing, Until};
 use headway_units::Time;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -306,6 +306,9 @@ fn read_setup(
     check_paths(&setup)?;
     check_external(&setup)?;
     read_links(table, &mut setup)?;
+    if let Some(item) = fabric_table.as_ref().and_then(|table| table.get("pfc")) {
+        check_lossless(&setup).map_err(|error| fabric::no_pfc(&item, &error))?;
+    }
     setup.check_memory()?;
     Ok(setup)
 }
@@ -317,6 +320,14 @@ fn check_external(setup: &Setup) -> Result<(), ScenarioError> {
     };
     let text = "two [[traffic]] entries are of kind = \"external\", and messages do not say which they mean";
     Err(ScenarioError::new(Problem::Contradiction(text.into()), &second.at))
+}
+
+/// Whether lossless switches go with the rest of the scenario.
+fn check_lossless(setup: &Setup) -> Result<(), BuildError> {
+    headway_network::pfc::check_around(&setup.hosts.costs, &setup.faults)?;
+    let network = Network::build(&setup.topology.spec, &setup.fabric)?;
+    // What hosts are late by is under way as well.
+    Lossless::new(&network, setup.hosts.jitter).map(drop)
 }
 
 /// Refuses a path number beyond the paths that there are between the two hosts.

@@ -23,6 +23,7 @@ pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), Scena
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        pfc: None,
     };
     let estimate = headway_network::estimate(&RunSpec {
         topology: topology.spec.clone(),

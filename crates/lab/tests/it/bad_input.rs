@@ -58,6 +58,21 @@ snapshot!(
     duration_out_of_range,
     wrong(&edited("name = \"amrt\"", "name = \"l2dct\"\ninitial_rto = \"3 ps\""), &[])
 );
+snapshot!(lossless_with_buffers_of_ports, {
+    wrong(&format!("{SMALL}\n[fabric]\nbuffer = \"9 packets\"\n[fabric.pfc]\n"), &[])
+});
+snapshot!(lossless_without_memory, { wrong(&format!("{SMALL}\n[fabric.pfc]\nbuffer = \"10 kB\"\n"), &[]) });
+snapshot!(lossless_with_outages, {
+    wrong(&format!("{SMALL}\n[fabric.pfc]\n[[fault]]\nlinks = [\"s0->s1\"]\ndown_at = \"5 us\"\n"), &[])
+});
+snapshot!(
+    lossless_with_costs,
+    wrong(&format!("{SMALL}\n[fabric.pfc]\n[hosts]\npacket_cost = \"1 us\"\n"), &[])
+);
+snapshot!(lossless_with_fair_queues, {
+    wrong(&format!("{SMALL}\n[fabric]\ndiscipline = \"fair-queue\"\n[fabric.pfc]\n"), &[])
+});
+snapshot!(lossless_with_an_unknown_key, wrong(&format!("{SMALL}\n[fabric.pfc]\nalhpa = 0.5\n"), &[]));
 snapshot!(unknown_transport, wrong(&edited("\"amrt\"", "\"armt\""), &[]));
 /// [`SMALL`] with a second entry whose transport is `transport`, between hosts that the first has flows of.
 fn beside(transport: &str) -> String {

@@ -60,6 +60,11 @@ fn examples_are_right_and_wrong_as_they_say() {
     assert!(trace.summary["jobs"][0]["bus_bandwidth_bps"].as_f64() > Some(0.0), "{}", trace.summary);
     let flowlets = good(&format!("{whole}\n{}", named("toml flowlets")[0]), &[]).resolved_json();
     assert_eq!(flowlets["fabric"]["flowlet_gap"], "50 us");
+    let lossless = run(&good(&format!("{whole}\n{}", named("toml lossless")[0]), &[]));
+    assert_eq!(
+        (&lossless.summary["drops"], &lossless.summary["deadlock_s"]),
+        (&0.into(), &serde_json::Value::Null)
+    );
     let kernel =
         run(&good(&format!("{whole}\n{}", named("toml kernel")[0]), &["fabric.discipline=anti-ecn"]));
     assert!(kernel.summary["by_transport"]["kernel-cubic"]["flows_done"] == 1, "{}", kernel.summary);

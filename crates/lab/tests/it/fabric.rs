@@ -4,10 +4,11 @@
 
 use crate::common::{self, good};
 use headway_fabric::{Buffer, Limit, Space, registry as disciplines};
+use headway_lab::fabric::param_json;
 use headway_lab::fabric::{AT_KEYS, KEYS, MODES};
-use headway_network::Routing;
+use headway_network::{PfcParams, Routing};
 use headway_packet::Sizes;
-use headway_params::{ParamKind, ParamSpec, ParamValue};
+use headway_params::{ParamKind, ParamSpec, ParamValue, Params};
 use headway_transport::registry as transports;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +16,7 @@ use std::fmt::Write;
 const BEGIN: &str = "<!-- fabric: written from what disciplines and transports declare, do not edit -->\n";
 const END: &str = "<!-- end of fabric -->";
 /// Keys that a resolved scenario has only where they are set.
-const SAID: [&str; 3] = ["flowlet_gap", "forwarding", "at"];
+const SAID: [&str; 4] = ["flowlet_gap", "forwarding", "at", "pfc"];
 
 type Set = Vec<(String, ParamValue)>;
 
@@ -178,6 +179,18 @@ fn the_page_says_what_is_declared() {
     text.push_str("\n| key of `[[fabric.at]]` | takes | default | meaning |\n|---|---|---|---|\n");
     for key in AT_KEYS {
         let _ = writeln!(text, "| `{}` | {} | {} | {} |", key.name, key.takes, key.usual, key.doc);
+    }
+    text.push_str("\n| key of `[fabric.pfc]` | takes | default | meaning |\n|---|---|---|---|\n");
+    for spec in PfcParams::specs() {
+        let usual = param_json(&spec.default).to_string();
+        let doc = spec.doc.trim_end_matches('.');
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {doc} |",
+            spec.name,
+            spec.kind.expected(),
+            usual.replace('"', "")
+        );
     }
     let path = common::repository().join("docs/scenario-format.md");
     let page = std::fs::read_to_string(&path).expect("the page");

@@ -33,6 +33,7 @@ fn network(topology: impl Into<TopologySpec>, routing: Routing) -> Network {
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        pfc: None,
     };
     Network::build(&topology.into(), &fabric).expect("a network")
 }

@@ -25,6 +25,7 @@ fn network(topology: &TopologySpec, routing: Routing) -> Network {
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        pfc: None,
     };
     Network::build(topology, &fabric).expect("a network")
 }

@@ -29,6 +29,7 @@ fn fabric() -> FabricSpec {
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        pfc: None,
     }
 }
 

@@ -146,6 +146,7 @@ fn specification(row: &Row) -> RunSpec {
             at: Vec::new(),
             forwarding: headway_network::Forwarding::StoreAndForward,
             host_queue: None,
+            pfc: None,
         },
         transports: row.transports.iter().map(transport).collect(),
         flows: messages(row.transports.len() as u32),

@@ -227,6 +227,7 @@ fn specification(case: &Case) -> RunSpec {
             at: Vec::new(),
             forwarding: headway_network::Forwarding::StoreAndForward,
             host_queue: None,
+            pfc: None,
         },
         transports: vec![TransportSpec { name: "amrt".into(), params: Vec::new() }],
         flows: flows(case),

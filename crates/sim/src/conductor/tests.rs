@@ -40,6 +40,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
             at: Vec::new(),
             forwarding: headway_network::Forwarding::StoreAndForward,
             host_queue: None,
+            pfc: None,
         },
         transports: vec![TransportSpec { name: transport.into(), params: Vec::new() }],
         flows: (0..48).map(flow).collect(),

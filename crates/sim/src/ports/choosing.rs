@@ -65,6 +65,10 @@ impl Ports<'_> {
     /// The next port of a packet that has come over a link; `None` when there is none.
     pub(crate) fn choose(&mut self, link: u32, handle: u32, now: Time) -> Option<u32> {
         let switch = self.links.network.links()[link as usize].to - self.hosts;
+        if self.choosing.is_none() {
+            // It would have been chosen before, but for a lossless switch, which has to know where a packet comes from.
+            return self.links.route_around(switch, handle, (link, now));
+        }
         self.choose_at(switch, handle, (link, now))
     }
 

@@ -13,6 +13,9 @@ impl Ports<'_> {
     /// Sends what has left a port that shapes by `now`, in order, each at its own time.
     #[inline(never)]
     pub(crate) fn catch_up_shaped(&mut self, number: u32, now: Time) {
+        if self.lossless.is_some() {
+            return self.serve(number, now);
+        }
         let next = |ports: &Self| ports.egress[number as usize].port.next_start();
         while let Some(start) = next(self).filter(|start| *start <= now) {
             self.send_at(number, start);
@@ -30,6 +33,9 @@ impl Ports<'_> {
     /// A packet arrives at a port that shapes, whose wire may be free although others wait.
     #[inline(never)]
     pub(crate) fn offer_shaped(&mut self, number: u32, handle: u32, now: Time) -> Result<(), Full<u32>> {
+        if self.lossless.is_some() {
+            return self.offer_lossless(number, handle, now);
+        }
         self.catch_up_shaped(number, now);
         let offered = self.egress[number as usize].port.offer(now, handle, &mut self.links.pool);
         // What waited has left if it could; only the newcomer can start at this instant.
@@ -42,6 +48,9 @@ impl Ports<'_> {
 
     /// Makes sure that a port that shapes is looked after in time, if something waits there.
     pub(crate) fn watch_shaped(&mut self, number: u32, now: Time) {
+        if self.lossless.is_some() {
+            return self.watch_lossless(number, now);
+        }
         let egress = &mut self.egress[number as usize];
         let Some(start) = egress.port.next_start() else { return };
         if egress.port.free_at() > now {

@@ -11,6 +11,7 @@ mod golden;
 mod homa;
 mod hosts;
 mod initial_window;
+mod lossless;
 mod mixtures;
 mod motivation;
 mod mptcp;

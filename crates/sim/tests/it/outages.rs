@@ -121,7 +121,7 @@ fn what_is_on_the_wire_what_waits_and_what_comes_is_lost() {
     let out = outcome(&run);
     let hurt = on(&out, "s0->s1");
     assert_eq!(hurt.faults.dropped_on_the_wire, 9, "packets 12 to 20");
-    assert_eq!(hurt.counters.dropped, [0, 0, 0, 19, 0], "packets 21 to 39");
+    assert_eq!(hurt.counters.dropped, [0, 0, 0, 19, 0, 0], "packets 21 to 39");
     assert_eq!((hurt.counters.received, hurt.counters.dequeued), (40, 21));
     assert_eq!(hurt.busy, amid(20) - start(0), "it was sending all the time until then");
     assert_eq!((out.flows[0].delivered, out.flows[0].drops.expect("counted")), (12 * 1460, 28));
@@ -133,7 +133,7 @@ fn what_is_on_the_wire_what_waits_and_what_comes_is_lost() {
     let out = outcome(&run);
     let hurt = on(&out, "s0->s1");
     assert_eq!(hurt.faults.dropped_on_the_wire, 9);
-    assert_eq!(hurt.counters.dropped, [0, 0, 0, 21 + 38, 0], "those that waited, and those that came");
+    assert_eq!(hurt.counters.dropped, [0, 0, 0, 21 + 38, 0, 0], "those that waited, and those that came");
     assert_eq!(out.flows.iter().map(|f| f.drops.expect("counted")).sum::<u32>(), 9 + 21 + 38);
     assert_eq!(out.flows.iter().map(|f| f.delivered).sum::<u64>(), 12 * 1460);
 }
@@ -144,7 +144,7 @@ fn a_link_that_comes_up_takes_what_comes_from_then_on() {
     run.faults = vec![down(&["s0->s1"], amid(20), amid(30), Time::MAX)];
     let out = outcome(&run);
     let hurt = on(&out, "s0->s1");
-    assert_eq!((hurt.faults.dropped_on_the_wire, hurt.counters.dropped), (9, [0, 0, 0, 10, 0]));
+    assert_eq!((hurt.faults.dropped_on_the_wire, hurt.counters.dropped), (9, [0, 0, 0, 10, 0, 0]));
     assert_eq!(hurt.counters.dequeued, 21 + 9);
     assert_eq!(hurt.busy, packet() * (21 + 9) - Time(packet().0 / 2), "half a packet was cut off");
 }
@@ -158,7 +158,7 @@ fn a_host_whose_own_link_is_down_loses_what_it_sends_at_the_pace_of_its_link() {
     let hurt = on(&out, "h0->s0");
     // Packet 20 is on the wire with the 8 before it; the next ones would have been sent in the meantime.
     assert_eq!(hurt.faults.dropped_on_the_wire, 9);
-    assert_eq!(hurt.counters.dropped, [0, 0, 0, 10, 0]);
+    assert_eq!(hurt.counters.dropped, [0, 0, 0, 10, 0, 0]);
     assert_eq!((hurt.counters.received, hurt.counters.dequeued), (40, 30));
     assert_eq!(out.flows[0].drops.expect("counted"), 19);
 }
@@ -175,7 +175,7 @@ fn routes_avoid_a_link_once_they_have_converged_and_return_once_they_have_again(
     let out = outcome(&run);
     let hurt = on(&out, "leaf0->spine1");
     assert_eq!(hurt.faults.dropped_on_the_wire, 9, "packets 2 to 10");
-    assert_eq!(hurt.counters.dropped, [0, 0, 0, 5, 0], "packets 11 to 15, before routes know");
+    assert_eq!(hurt.counters.dropped, [0, 0, 0, 5, 0, 0], "packets 11 to 15, before routes know");
     assert_eq!(on(&out, "leaf0->spine0").counters.dequeued, 10, "packets 16 to 25");
     assert_eq!(hurt.counters.dequeued, 11 + 14, "up to packet 10, and from packet 26");
     assert_eq!(out.flows[0].drops.expect("counted"), 14);
@@ -200,7 +200,7 @@ fn packets_without_a_way_are_dropped_where_they_are_and_said_so() {
     run.faults = vec![down(&["s0->s1"], amid(20), Time::MAX, packet() * 5)];
     let out = outcome(&run);
     let hurt = on(&out, "s0->s1");
-    assert_eq!(hurt.counters.dropped, [0, 0, 0, 5, 0], "before routes know");
+    assert_eq!(hurt.counters.dropped, [0, 0, 0, 5, 0, 0], "before routes know");
     assert_eq!(on(&out, "h0->s0").faults.dropped_without_route, 14, "packets 26 to 39");
     assert_eq!(out.flows[0].drops.expect("counted"), 9 + 5 + 14);
     assert!(

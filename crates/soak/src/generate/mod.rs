@@ -6,6 +6,7 @@
 
 mod fabric;
 mod faults;
+mod lossless;
 mod topology;
 mod traffic;
 
@@ -73,6 +74,21 @@ pub fn generate(seed: u64, size: Size, folder: &Path) -> (Case, u64) {
         }
     }
     panic!("{DRAWS} draws of seed {seed} made no scenario");
+}
+
+/// The same with lossless switches, and nothing that goes wrong on links.
+pub fn generate_lossless(seed: u64, size: Size, folder: &Path) -> Case {
+    for draw in 0.. {
+        let (mut case, _) = generate(headway_primitives::mix(seed) ^ draw, size, folder);
+        for key in ["fault", "stop", "sample", "hosts"] {
+            case.scenario.remove(key);
+        }
+        let mut dice = Dice::new(headway_primitives::mix(seed ^ draw << 32));
+        if lossless::draw(&mut dice, &mut case, folder) {
+            return case;
+        }
+    }
+    unreachable!("some draw suits lossless switches")
 }
 
 /// One in this many has long links and tiny packets, and little to send: what flows for a round trip without being
@@ -159,6 +175,9 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
     }
     if let Some(stop) = latest {
         case.scenario.insert("stop".into(), duration(stop));
+    }
+    if own.percent(15) && !wild {
+        lossless::draw(&mut own, &mut case, folder);
     }
     let scenario = case.load(folder).ok()?;
     scenario.setup().ok()?.resolve(scenario.seed).ok()?;

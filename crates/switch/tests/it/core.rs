@@ -45,6 +45,7 @@ fn core_with(discipline: &str, bottleneck: u64, packets: u32, faults: Vec<FaultS
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        pfc: None,
     };
     let network = Arc::new(Network::build(&topology, &fabric).expect("a network"));
     let sample = SampleSpec {
@@ -283,15 +284,15 @@ fn frames_meet_a_link_that_goes_down_as_packets_of_the_simulator_do() {
     let (out, core) = row(down(Time::MAX, Time::MAX));
     let hurt = stats(&core, "s0->s1");
     assert_eq!(hurt.faults.dropped_on_the_wire, 2, "frames 19 and 20");
-    assert_eq!((hurt.counters.dropped, hurt.counters.dequeued), ([0, 0, 0, 19, 0], 21));
+    assert_eq!((hurt.counters.dropped, hurt.counters.dequeued), ([0, 0, 0, 19, 0, 0], 21));
     assert_eq!(out.len(), 19);
 
     let (out, core) = row(down(amid(30), Time::MAX));
-    assert_eq!(stats(&core, "s0->s1").counters.dropped, [0, 0, 0, 10, 0], "frames 21 to 30");
+    assert_eq!(stats(&core, "s0->s1").counters.dropped, [0, 0, 0, 10, 0, 0], "frames 21 to 30");
     assert_eq!(out.len(), 28);
 
     let (out, core) = row(down(Time::MAX, frame_time() * 5));
-    assert_eq!(stats(&core, "s0->s1").counters.dropped, [0, 0, 0, 5, 0], "before routes know");
+    assert_eq!(stats(&core, "s0->s1").counters.dropped, [0, 0, 0, 5, 0, 0], "before routes know");
     assert_eq!(stats(&core, "h0->s0").faults.dropped_without_route, 14);
     assert_eq!((out.len(), core.counters().unroutable), (19, 14));
 }

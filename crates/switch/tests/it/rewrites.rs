@@ -36,6 +36,7 @@ fn core(discipline: &str, params: &[(&str, ParamValue)], data: u32, control: Lim
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        pfc: None,
     };
     let network = Arc::new(Network::build(&topology, &fabric).expect("a network"));
     let addresses = Addresses::new(HOSTS);

@@ -246,6 +246,11 @@ impl TwoSided for ExpressPass {
         shared.control.pop_front().or_else(|| sender.poll_data(shared, now))
     }
 
+    fn poll_control(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
+        let Machine { receiver, shared, .. } = machine;
+        receiver.host_link.take(shared, now).or_else(|| shared.control.pop_front())
+    }
+
     #[inline]
     fn wants_transmit(machine: &Machine<Self>) -> bool {
         let Machine { sender, receiver, shared } = machine;

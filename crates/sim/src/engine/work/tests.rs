@@ -124,6 +124,7 @@ fn spec(flows: Vec<FlowSpec>, costs: HostCosts) -> RunSpec {
             at: Vec::new(),
             forwarding: headway_network::Forwarding::StoreAndForward,
             host_queue: None,
+            pfc: None,
         },
         transports: vec![TransportSpec { name: "homa".into(), params: Vec::new() }],
         flows,

@@ -57,6 +57,7 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
             at: Vec::new(),
             forwarding: headway_network::Forwarding::StoreAndForward,
             host_queue: None,
+            pfc: None,
         },
         transports: vec![TransportSpec { name: transport.into(), params: Vec::new() }],
         flows,

@@ -1,0 +1,558 @@
+//! The memory of lossless switches: priority flow control (IEEE 802.1Qbb).
+//!
+//! A switch counts the bytes of each class by the link that they came over, and has the far end of that link stop a class
+//! before it runs out of room for it. Its memory has three parts: what each link and class has reserved, a pool that all
+//! share, and headroom for what still arrives after a pause was decided. How much of the pool one link and class may take
+//! depends on how much of it is free (dynamic thresholds, Choudhury and Hahne, ToN 1998). The rules are those of HPCC's
+//! simulator (SIGCOMM 2019), but for what [`headroom_of`] and decision 78 say.
+
+use crate::error::BuildError;
+use crate::faults::{Fault, FaultSpec};
+use crate::link::Link;
+use crate::network::Network;
+use crate::processor::HostCosts;
+use headway_packet::Packet;
+use headway_params::ParamKind;
+use headway_units::{Rate, Time};
+
+headway_params::choice! {
+    /// What becomes of a run in which pauses wait for each other.
+    pub enum OnDeadlock {
+        /// It ends.
+        End = "end",
+        /// It goes on, and its results say so.
+        Report = "report",
+    }
+}
+
+headway_params::params! {
+    /// Parameters of lossless switches: `[fabric.pfc]`.
+    pub struct PfcParams {
+        /// Memory of each switch; 0 = 16 MiB for each 50 Gb/s of the fastest link of a host. HPCC's simulator
+        buffer: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 40 };
+        /// Part of it that each link and class has for itself. HPCC's simulator
+        reserve: u64 = 4096, ParamKind::Bytes { min: 0, max: 1 << 30 };
+        /// Part of it for what arrives over a link in one class after the decision to stop it; 0 = what can arrive at the most, from the delay and the rate of the link and the packets that are on their way. 802.1Qbb
+        headroom: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 40 };
+        /// Bytes by which the headroom is less than that: with 1, some traffic loses a packet.
+        headroom_less: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 40 };
+        /// Bytes of the largest packet on the wire, for the headroom; 0 = a full data packet.
+        largest_packet: u64 = 0, ParamKind::Bytes { min: 0, max: 65_535 };
+        /// Part of the free pool that one link and class may take. Twice as much on a link of twice the rate of the fastest link of a host, four times on one of four times. HPCC's simulator
+        alpha: f64 = 0.125, ParamKind::Float { min: 0.001, max: 64.0 };
+        /// How far a link and class has to fall below that before it goes on. HPCC's simulator
+        resume_offset: u64 = 3072, ParamKind::Bytes { min: 1, max: 1 << 30 };
+        /// Classes of data that are stopped one by one: data of priority 1 is the first, and the last takes all that follow.
+        classes: u64 = 1, ParamKind::Int { min: 1, max: 8 };
+        /// Whether control is counted and stopped as data of the first class is, as acknowledgements of HPCC's simulator are without `ACK_HIGH_PRIO`.
+        pause_control: bool = false, ParamKind::Bool;
+        /// Bytes that a pause frame takes on the wire. 802.1Qbb
+        frame: u64 = 84, ParamKind::Bytes { min: 1, max: 16_384 };
+        /// Whether pause frames arrive a link's delay later without taking the wire, nor waiting for it. htsim
+        out_of_band: bool = false, ParamKind::Bool;
+        /// What becomes of a run in which pauses wait for each other.
+        on_deadlock: OnDeadlock = OnDeadlock::End, ParamKind::Choice(OnDeadlock::WORDS);
+        /// How often that is looked at.
+        deadlock_check: Time = Time::us(100), ParamKind::Time { min: Time::ns(1), max: Time::s(1000) };
+    }
+}
+
+/// Classes of packets at the most, control among them.
+pub const MOST_PFC_CLASSES: usize = 9;
+
+/// Parts of a byte in which thresholds are computed: whole numbers are the same everywhere.
+const ALPHA_BITS: u32 = 20;
+
+/// Memory for each 50 Gb/s of a host's link.
+const USUAL_BUFFER: u64 = 16 << 20;
+
+impl PfcParams {
+    /// Classes of packets, control first.
+    pub fn all_classes(&self) -> usize {
+        1 + self.classes as usize
+    }
+
+    /// Every class of data, as bits.
+    pub fn every_class(&self) -> u32 {
+        (1 << self.all_classes()) - 2
+    }
+
+    /// The class of a packet; 0 is neither counted nor stopped.
+    #[inline]
+    pub fn class_of(&self, packet: &Packet) -> usize {
+        if !packet.is_data() && !self.pause_control {
+            return 0;
+        }
+        usize::from(packet.priority).clamp(1, self.classes as usize)
+    }
+}
+
+/// A link that ends at a lossless switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inbound {
+    /// Number of the switch.
+    pub switch: u32,
+    /// Its place among the links that end there.
+    pub place: u32,
+    /// Bytes for what arrives after a class was told to stop.
+    pub headroom: u64,
+    /// Part of the free pool, in 2^-20.
+    alpha: u64,
+}
+
+/// The lossless switches of a network.
+#[derive(Clone, Debug)]
+pub struct Lossless {
+    params: PfcParams,
+    buffer: u64,
+    /// By link, of those that end at a switch.
+    inbound: Vec<Option<Inbound>>,
+    /// By link, the one between the same nodes in the other direction.
+    back: Vec<u32>,
+    /// By switch, the pool.
+    pools: Vec<u64>,
+}
+
+/// Memory of each switch.
+pub(crate) fn buffer_of(params: &PfcParams, fastest: Rate) -> u64 {
+    match params.buffer {
+        0 => (u128::from(USUAL_BUFFER) * u128::from(fastest.bps()) / 50_000_000_000) as u64,
+        bytes => bytes,
+    }
+}
+
+/// The most bytes that can arrive over a link, `there` and back a time, after its switch decided to stop it.
+///
+/// That is what arrives while the pause waits for a packet on the way back that has just begun (`largest` bytes),
+/// is sent itself (`frame` bytes), and is under way; what is under way on the link by then; and the packet that begins just
+/// before the pause is there. And the packet that made the switch decide: where the pool has shrunk, it is the first in the headroom.
+fn headroom_of(params: &PfcParams, largest: u64, (to, back): ((Rate, Time), (Rate, Time))) -> u64 {
+    let waits = match params.out_of_band {
+        true => Time::ZERO,
+        false => back.0.time_of(largest.max(params.frame)).saturating_add(back.0.time_of(params.frame)),
+    };
+    let time = to.1.saturating_add(back.1).saturating_add(waits);
+    to.0.bytes_in(time).saturating_add(2 * largest)
+}
+
+impl Lossless {
+    /// What its switches have; an error where it is not enough. `None` for a network that drops.
+    ///
+    /// Packets of hosts reach their switch later by a random time below `jitter`.
+    pub fn new(network: &Network, jitter: Time) -> Result<Option<Lossless>, BuildError> {
+        let Some(params) = network.fabric().pfc.clone() else { return Ok(None) };
+        let (hosts, links) = (network.hosts(), network.links());
+        let fastest = fastest_host(network);
+        let buffer = buffer_of(&params, fastest);
+        let back = pairs(network)?;
+        let largest = match params.largest_packet {
+            0 => u64::from(network.sizes().full_wire().max(network.sizes().control)),
+            bytes => bytes,
+        };
+        let mut places = vec![0; network.switches() as usize];
+        let mut taken = vec![0u64; network.switches() as usize];
+        let mut inbound = Vec::with_capacity(links.len());
+        for (number, link) in links.iter().enumerate() {
+            let Some(switch) = link.to.checked_sub(hosts) else {
+                inbound.push(None);
+                continue;
+            };
+            let other = &links[back[number] as usize];
+            let way = |link: &Link| {
+                let late = if link.from < hosts { jitter } else { Time::ZERO };
+                (link.spec.rate, network.hop_delay(link).saturating_add(late))
+            };
+            let whole = match params.headroom {
+                0 => headroom_of(&params, largest, (way(link), way(other))),
+                bytes => bytes,
+            };
+            let headroom = whole.saturating_sub(params.headroom_less);
+            let place = places[switch as usize];
+            places[switch as usize] += 1;
+            let own = params.reserve.saturating_add(headroom).saturating_mul(params.classes);
+            let sum = &mut taken[switch as usize];
+            *sum = sum.saturating_add(own);
+            // Doubled with each doubling of the rate.
+            let times = (link.spec.rate.bps() / fastest.bps().max(1)).max(1).ilog2();
+            let alpha = (params.alpha * f64::from(1u32 << ALPHA_BITS)).round() as u64;
+            inbound.push(Some(Inbound { switch, place, headroom, alpha: alpha << times.min(20) }));
+        }
+        let mut pools = Vec::with_capacity(taken.len());
+        for (switch, taken) in taken.into_iter().enumerate() {
+            let Some(pool) = buffer.checked_sub(taken) else {
+                return Err(BuildError::Memory {
+                    switch: network.node_name(hosts + switch as u32),
+                    links: places[switch],
+                    needed: taken,
+                    buffer,
+                });
+            };
+            pools.push(pool);
+        }
+        Ok(Some(Lossless { params, buffer, inbound, back, pools }))
+    }
+
+    /// Its parameters.
+    pub fn params(&self) -> &PfcParams {
+        &self.params
+    }
+
+    /// Memory of each switch.
+    pub fn buffer(&self) -> u64 {
+        self.buffer
+    }
+
+    /// What a switch needs at the least, for reserves and headroom.
+    pub fn set_apart(&self) -> u64 {
+        self.buffer - self.pools.iter().min().copied().unwrap_or(self.buffer)
+    }
+
+    /// What a switch has for a link; `None` of one that ends at a host.
+    #[inline]
+    pub fn inbound(&self, link: u32) -> Option<&Inbound> {
+        self.inbound[link as usize].as_ref()
+    }
+
+    /// The link between the same nodes in the other direction.
+    #[inline]
+    pub fn back(&self, link: u32) -> u32 {
+        self.back[link as usize]
+    }
+
+    /// The memory of a switch, empty.
+    pub fn ledger(&self, switch: u32) -> Ledger {
+        let own = self.inbound.iter().flatten().filter(|inbound| inbound.switch == switch);
+        let account = |inbound: &Inbound| Account {
+            reserve: self.params.reserve,
+            headroom_limit: inbound.headroom,
+            alpha: inbound.alpha,
+            resume_offset: self.params.resume_offset,
+            ..Account::default()
+        };
+        let classes = self.params.classes as usize;
+        let accounts = own.flat_map(|inbound| std::iter::repeat_n(account(inbound), classes)).collect();
+        Ledger { pool: self.pools[switch as usize], classes, accounts, shared: 0, shared_max: 0 }
+    }
+}
+
+/// Whether lossless switches go with what hosts take and what goes wrong on links; an error says what does not.
+pub fn check_around(costs: &HostCosts, faults: &[FaultSpec]) -> Result<(), BuildError> {
+    let refused = |why: &str| Err(BuildError::Lossless(why.into()));
+    if !costs.is_free() {
+        return refused("hosts whose processors take time do not go with them");
+    }
+    if faults.iter().any(|fault| matches!(fault.what, Fault::Down(_) | Fault::Change(_))) {
+        return refused(
+            "links that go down or change do not go with them: headroom is made for links as they are",
+        );
+    }
+    Ok(())
+}
+
+/// The rate of the fastest link of a host.
+pub(crate) fn fastest_host(network: &Network) -> Rate {
+    let own = network.links().iter().take(network.hosts() as usize);
+    own.map(|link| link.spec.rate).max_by_key(|rate| rate.bps()).unwrap_or(Rate::gbps(1))
+}
+
+/// By link, the one in the other direction: of several between the same nodes, the first belongs to the first.
+fn pairs(network: &Network) -> Result<Vec<u32>, BuildError> {
+    let mut of: std::collections::BTreeMap<(u32, u32), Vec<u32>> = std::collections::BTreeMap::new();
+    for (number, link) in network.links().iter().enumerate() {
+        of.entry((link.from, link.to)).or_default().push(number as u32);
+    }
+    let mut back = vec![0; network.links().len()];
+    for ((from, to), there) in &of {
+        let other = of.get(&(*to, *from)).map_or(&[][..], Vec::as_slice);
+        if other.len() != there.len() {
+            let (from, to) = (network.node_name(*from), network.node_name(*to));
+            let text = format!(
+                "lossless switches stop {from} -> {to} over the other direction of that link, which is not there"
+            );
+            return Err(BuildError::Shape(text));
+        }
+        for (one, other) in there.iter().zip(other) {
+            back[*one as usize] = *other;
+        }
+    }
+    Ok(back)
+}
+
+/// What came over one link in one class and has not left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Account {
+    reserve: u64,
+    headroom_limit: u64,
+    alpha: u64,
+    resume_offset: u64,
+    /// Bytes in what is reserved and in the pool.
+    ordinary: u64,
+    /// Bytes in the headroom.
+    headroom: u64,
+    headroom_max: u64,
+    /// Whether the far end is to be stopped.
+    stops: bool,
+}
+
+impl Account {
+    /// Bytes in the pool.
+    #[inline]
+    fn shared(&self) -> u64 {
+        self.ordinary.saturating_sub(self.reserve)
+    }
+
+    /// Whether the far end may go on, with so much of the pool free.
+    #[inline]
+    fn may_resume(&self, free: u64) -> bool {
+        let shared = self.shared();
+        self.headroom == 0
+            && (shared == 0 || shared.saturating_add(self.resume_offset) <= part(free, self.alpha))
+    }
+}
+
+/// A part of what is free, in 2^-20.
+#[inline]
+fn part(free: u64, alpha: u64) -> u64 {
+    ((u128::from(free) * u128::from(alpha)) >> ALPHA_BITS) as u64
+}
+
+/// The memory of one lossless switch.
+///
+/// Accounts are by link and class: an inbound link's [`Inbound::place`], and the class of data from 1. The driver asks
+/// [`Ledger::admit`] of each packet that arrives and tells each that leaves ([`Ledger::release`]); what the far end of
+/// a link is to be told stands in [`Ledger::stopped`].
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    pool: u64,
+    classes: usize,
+    shared: u64,
+    shared_max: u64,
+    accounts: Vec<Account>,
+}
+
+impl Ledger {
+    #[inline]
+    fn place(&self, place: u32, class: usize) -> usize {
+        debug_assert!((1..=self.classes).contains(&class));
+        place as usize * self.classes + class - 1
+    }
+
+    /// Takes in a packet of so many bytes, or answers `false`: there is no room for it.
+    pub fn admit(&mut self, place: u32, class: usize, bytes: u64) -> bool {
+        let free = self.pool - self.shared;
+        let at = self.place(place, class);
+        let account = &mut self.accounts[at];
+        let before = account.shared();
+        let after = (account.ordinary + bytes).saturating_sub(account.reserve);
+        // What fits in the reserve needs nothing of the others; what goes beyond its part of the pool is headroom.
+        if after == 0 || after <= part(free, account.alpha) && after - before <= free {
+            account.ordinary += bytes;
+            self.shared += after - before;
+            self.shared_max = self.shared_max.max(self.shared);
+        } else if account.headroom + bytes <= account.headroom_limit {
+            account.headroom += bytes;
+            account.headroom_max = account.headroom_max.max(account.headroom);
+        } else {
+            return false;
+        }
+        let limit = part(self.pool - self.shared, account.alpha);
+        let shared = account.shared();
+        if account.headroom > 0 || shared > 0 && shared >= limit {
+            account.stops = true;
+        }
+        true
+    }
+
+    /// Lets go of a packet of so many bytes: those in the headroom first, then those in the pool.
+    pub fn release(&mut self, place: u32, class: usize, bytes: u64) {
+        let at = self.place(place, class);
+        let account = &mut self.accounts[at];
+        let of_headroom = account.headroom.min(bytes);
+        account.headroom -= of_headroom;
+        let before = account.shared();
+        account.ordinary -= bytes - of_headroom;
+        self.shared -= before - account.shared();
+        if account.stops && account.may_resume(self.pool - self.shared) {
+            account.stops = false;
+        }
+    }
+
+    /// The classes in which the far end of a link is to be stopped, as bits.
+    #[inline]
+    pub fn stopped(&self, place: u32) -> u32 {
+        let own = &self.accounts[place as usize * self.classes..][..self.classes];
+        own.iter().zip(1..).fold(0, |bits, (account, class)| bits | u32::from(account.stops) << class)
+    }
+
+    /// Bytes that came over a link in a class and have not left.
+    pub fn bytes(&self, place: u32, class: usize) -> u64 {
+        let account = &self.accounts[self.place(place, class)];
+        account.ordinary + account.headroom
+    }
+
+    /// Most bytes in the headroom of a link, of any class.
+    pub fn headroom_max(&self, place: u32) -> u64 {
+        let own = &self.accounts[place as usize * self.classes..][..self.classes];
+        own.iter().map(|account| account.headroom_max).max().unwrap_or(0)
+    }
+
+    /// Most bytes in the pool.
+    pub fn shared_max(&self) -> u64 {
+        self.shared_max
+    }
+
+    /// Whether a link and class that is stopped stays so when no more than `stuck` of its bytes are left, and in the pool
+    /// `shared` of all links and classes. One of which nothing leaves is not looked at again.
+    pub(crate) fn stays_stopped(&self, place: u32, class: usize, (stuck, shared): (u64, u64)) -> bool {
+        let mut account = self.accounts[self.place(place, class)].clone();
+        let leaves = (account.ordinary + account.headroom).saturating_sub(stuck);
+        if leaves == 0 {
+            return stuck > 0;
+        }
+        let of_headroom = account.headroom.min(leaves);
+        account.headroom -= of_headroom;
+        account.ordinary -= leaves - of_headroom;
+        stuck > 0 && !account.may_resume(self.pool.saturating_sub(shared))
+    }
+
+    /// Bytes in the pool if so many are left of a link and class.
+    pub(crate) fn shared_of(&self, place: u32, class: usize, stuck: u64) -> u64 {
+        let account = &self.accounts[self.place(place, class)];
+        stuck.min(account.ordinary).saturating_sub(account.reserve)
+    }
+
+    /// Whether what is counted can be: no headroom above its limit or of a link that goes on, and no more in the pool than it has.
+    pub fn check(&self) -> Result<(), String> {
+        let shared: u64 = self.accounts.iter().map(Account::shared).sum();
+        if shared != self.shared || shared > self.pool {
+            return Err(format!(
+                "{} B of {} B of the pool are taken, by accounts {shared} B",
+                self.shared, self.pool
+            ));
+        }
+        for (at, account) in self.accounts.iter().enumerate() {
+            let (place, class) = (at / self.classes, at % self.classes + 1);
+            if account.headroom > account.headroom_limit || account.headroom > 0 && !account.stops {
+                return Err(format!("link {place}, class {class}: {account:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What pauses did on one link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PauseCounts {
+    /// Pauses that left over it, which stop the link in the other direction: one for each class.
+    pub sent: u64,
+    /// Of the same, what lets that link go on.
+    pub resumes_sent: u64,
+    /// Pauses that stopped the link.
+    pub received: u64,
+    /// What let it go on.
+    pub resumes_received: u64,
+    /// How long a class or several of it were stopped.
+    pub stopped: Time,
+    /// Most bytes in the headroom of its far end.
+    pub headroom_max: u64,
+    /// Most bytes in the pool of the switch that it leaves.
+    pub shared_max: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ledger(pool: u64, links: usize) -> Ledger {
+        let alpha = 1 << (ALPHA_BITS - 3);
+        let account = Account {
+            reserve: 4096,
+            headroom_limit: 10_000,
+            alpha,
+            resume_offset: 3072,
+            ..Account::default()
+        };
+        Ledger { pool, classes: 1, accounts: vec![account; links], ..Ledger::default() }
+    }
+
+    #[test]
+    fn a_link_takes_its_reserve_then_its_part_of_the_pool_then_its_headroom() {
+        let mut ledger = ledger(45_000, 2);
+        let mut counts = [0; 3];
+        for packet in 0..20 {
+            let before = (ledger.shared, ledger.accounts[0].headroom);
+            let admitted = ledger.admit(0, 1, 1000);
+            assert_eq!(admitted, packet < 9 + 10, "packet {packet}");
+            let after = (ledger.shared, ledger.accounts[0].headroom);
+            counts[0] += u64::from(admitted && before == after);
+            counts[1] += u64::from(before.0 < after.0);
+            counts[2] += u64::from(before.1 < after.1);
+            ledger.check().expect("right");
+        }
+        // s = 4904 B of the part (45000 - s) / 8 = 5012 B after nine packets: not yet at it, and the tenth is beyond.
+        assert_eq!((counts, ledger.shared), ([4, 5, 10], 4904));
+        assert_eq!(ledger.stopped(0), 2);
+        assert_eq!(ledger.headroom_max(0), 10_000);
+    }
+
+    #[test]
+    fn it_stops_at_its_part_and_goes_on_an_offset_below_it() {
+        let mut ledger = ledger(36_000, 1);
+        let stops_at = (1..).find(|_| {
+            assert!(ledger.admit(0, 1, 1000));
+            ledger.stopped(0) != 0
+        });
+        // s = 3904 after the eighth, T = (36000 - 3904) / 8 = 4012; the ninth is headroom.
+        assert_eq!(stops_at, Some(9));
+        let goes_on = (1..).find(|_| {
+            ledger.release(0, 1, 1000);
+            ledger.stopped(0) == 0
+        });
+        // One out of the headroom; then s = 2904, 1904 and 904 with T = 4137, 4262 and 4387: 904 + 3072 <= 4387.
+        assert_eq!(goes_on, Some(4));
+        ledger.check().expect("right");
+    }
+
+    #[test]
+    fn what_one_takes_leaves_less_for_the_others() {
+        let mut ledger = ledger(40_000, 8);
+        let mut parts = Vec::new();
+        for link in 0..8 {
+            while ledger.stopped(link) == 0 {
+                assert!(ledger.admit(link, 1, 500));
+            }
+            parts.push(ledger.bytes(link, 1));
+        }
+        assert!(parts.windows(2).all(|pair| pair[0] >= pair[1]) && parts[0] > parts[7], "{parts:?}");
+        ledger.check().expect("right");
+    }
+
+    #[test]
+    fn headroom_is_what_can_still_arrive() {
+        let way = |rate, delay| (Rate::gbps(rate), Time::ns(delay));
+        let params = PfcParams::default();
+        // 2 us at 100 Gb/s are 25000 B; the packet ahead of the pause, the pause, and two packets more.
+        let usual = headroom_of(&params, 1090, (way(100, 1000), way(100, 1000)));
+        assert_eq!(usual, 25_000 + 1090 + 84 + 2 * 1090);
+        let apart = PfcParams { out_of_band: true, ..params };
+        assert_eq!(headroom_of(&apart, 1090, (way(25, 100), way(25, 100))), 625 + 2 * 1090);
+    }
+
+    #[test]
+    fn a_class_is_of_data_alone_unless_control_shares_it() {
+        use headway_packet::{HostId, PacketKind};
+        let packet = |kind, priority| {
+            let mut packet = Packet::new(kind, HostId(0), HostId(1), 0);
+            packet.priority = priority;
+            packet
+        };
+        let params = PfcParams { classes: 3, ..PfcParams::default() };
+        let class = |kind, priority| params.class_of(&packet(kind, priority));
+        assert_eq!(class(PacketKind::Ack, 0), 0);
+        assert_eq!(class(PacketKind::Ack, 4), 0);
+        let data: Vec<_> = (0..6).map(|priority| class(PacketKind::Data, priority)).collect();
+        assert_eq!(data, [1, 1, 2, 3, 3, 3]);
+        let with = PfcParams { pause_control: true, ..params };
+        assert_eq!(with.class_of(&packet(PacketKind::Ack, 0)), 1);
+    }
+}

@@ -1,0 +1,69 @@
+//! What happens at hosts and ports of a lossless fabric.
+
+use super::Engine;
+use crate::ports::lossless::Asks;
+use headway_packet::Packet;
+use headway_transport::Endpoint;
+
+impl<E: Endpoint> Engine<'_, E> {
+    /// A port may send again.
+    #[inline(never)]
+    pub(super) fn port_release(&mut self, number: u32) {
+        self.ports.release(number, self.now);
+        self.ask(number);
+    }
+
+    /// Asks the machine of a host whose wire is free, if the port is one and has no queue.
+    fn ask(&mut self, number: u32) {
+        if number < self.ports.hosts && self.ports.lossless.is_some() {
+            self.pull(number);
+            self.arm(number);
+        }
+    }
+
+    /// A pause frame stops a port, or lets it go on.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn pause_frame(&mut self, number: u32, handle: u32) {
+        self.ports.hear(number, handle, self.now);
+        self.ask(number);
+    }
+
+    /// A packet that came over a link goes on over another, if its switch has room for it.
+    pub(super) fn forward_lossless(&mut self, link: u32, next: u32, handle: u32) {
+        if !self.ports.admit(link, handle, self.now) {
+            let packet = *self.ports.links.pool.get(handle);
+            self.ports.egress[next as usize].port.refuse_for_headroom(&packet);
+            self.ports.links.dropped.note(packet.tag, packet.is_data());
+            if packet.is_data() {
+                self.flows[packet.tag as usize].drop_one();
+            }
+            return self.ports.links.pool.release(handle);
+        }
+        if let Err(full) = self.ports.offer_lossless(next, handle, self.now) {
+            self.overflowed(next, full);
+        }
+    }
+
+    /// Asks a host for packets as long as its wire is free: for control alone while its data is stopped.
+    pub(super) fn pull_unless_stopped(&mut self, host: u32) {
+        while self.ports.is_free(host, self.now) {
+            if self.ports.send_kept(host, self.now) {
+                continue;
+            }
+            let endpoint = &mut self.hosts[host as usize].endpoint;
+            let packet: Option<Packet> = match self.ports.asks(host) {
+                Asks::All => endpoint.poll_transmit(self.now),
+                Asks::Control => endpoint.poll_control(self.now),
+                Asks::Nothing => None,
+            };
+            let Some(packet) = packet else { return };
+            let echo = endpoint.reads_stamps().then(|| endpoint.poll_echo());
+            self.note_repeated(&packet);
+            self.ports.send_or_keep(host, (packet, echo), self.now);
+        }
+        if self.ports.keeps(host) || self.hosts[host as usize].endpoint.wants_transmit() {
+            self.ports.wake(host);
+        }
+    }
+}

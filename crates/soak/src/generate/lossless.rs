@@ -1,0 +1,69 @@
+//! Lossless switches for a random scenario.
+
+use crate::case::{Case, number, table};
+use crate::dice::Dice;
+use headway_network::{Lossless, Network};
+use headway_units::Time;
+use std::path::Path;
+use toml::{Table, Value};
+
+/// More memory than any switch needs.
+const PLENTY: u64 = 1 << 40;
+
+/// Makes the switches of a scenario lossless, with little memory or much; `false` where it has something that does not go
+/// with them, and is left as it was.
+pub(super) fn draw(dice: &mut Dice, case: &mut Case, folder: &Path) -> bool {
+    let mut made = case.clone();
+    let fabric = made.scenario.entry("fabric").or_insert_with(|| Table::new().into());
+    let Some(fabric) = fabric.as_table_mut() else { return false };
+    fabric.remove("buffer");
+    if let Some(Value::Array(list)) = fabric.get_mut("at") {
+        list.iter_mut().filter_map(Value::as_table_mut).for_each(|at| drop(at.remove("buffer")));
+        list.retain(|at| at.get("discipline").is_some());
+    }
+    let mut pfc = table([("buffer", number(PLENTY))]);
+    let mut put = |key: &str, value: Value| drop(pfc.insert(key.into(), value));
+    // Credits and other control may be larger than data that is small.
+    put("largest_packet", number(9_200));
+    if dice.percent(50) {
+        put("alpha", Value::Float(dice.magnitude(0.01, 8.0)));
+    }
+    if dice.percent(40) {
+        put("classes", number(dice.between(1, 8)));
+    }
+    if dice.percent(30) {
+        put("resume_offset", number(dice.count(1, 100_000)));
+    }
+    if dice.percent(30) {
+        put("reserve", number(dice.count(0, 20_000)));
+    }
+    if dice.percent(20) {
+        put("out_of_band", true.into());
+    }
+    if dice.percent(15) {
+        put("pause_control", true.into());
+    }
+    if dice.percent(20) {
+        put("on_deadlock", "report".into());
+    }
+    fabric.insert("pfc".into(), pfc.clone().into());
+    // The least that its switches need, and something for the pool.
+    let least = || {
+        let scenario = made.load(folder).ok()?;
+        let setup = scenario.setup().ok()?;
+        let network = Network::build(&setup.topology.spec, &setup.fabric).ok()?;
+        Some(Lossless::new(&network, Time::us(1_000)).ok()??.set_apart())
+    };
+    let Some(least) = least() else { return false };
+    pfc.insert("buffer".into(), number(least + dice.count(10_000, 20_000_000)));
+    if let Some(fabric) = made.scenario.get_mut("fabric").and_then(Value::as_table_mut) {
+        fabric.insert("pfc".into(), pfc.into());
+    }
+    let fits = made
+        .load(folder)
+        .is_ok_and(|scenario| scenario.setup().is_ok_and(|setup| setup.resolve(scenario.seed).is_ok()));
+    if fits {
+        *case = made;
+    }
+    fits
+}
