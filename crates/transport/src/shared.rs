@@ -34,6 +34,12 @@ impl<K: TimerKey> Shared<K> {
         self.control.front().into_iter().for_each(prefetch);
     }
 
+    /// The first packet that waits for the wire and is no data: some protocols have a packet of data leave with control.
+    pub fn pop_control(&mut self) -> Option<Packet> {
+        let place = self.control.iter().position(|packet| !packet.is_data())?;
+        self.control.remove(place)
+    }
+
     /// A control packet about a message of `peer`, ready but for what its kind adds.
     pub fn control_packet(&self, kind: PacketKind, peer: HostId, id: u32, tag: u32, entropy: u32) -> Packet {
         let mut packet = Packet::new(kind, self.context.host, peer, id);

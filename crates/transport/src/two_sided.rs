@@ -102,7 +102,7 @@ pub trait TwoSided: Sized + 'static {
     #[inline]
     fn poll_control(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
         let _ = now;
-        machine.shared.control.pop_front()
+        machine.shared.pop_control()
     }
 
     /// Whether [`TwoSided::poll_transmit`] may have a packet.

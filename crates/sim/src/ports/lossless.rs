@@ -16,6 +16,7 @@ use headway_fabric::Full;
 use headway_network::{BuildError, Deadlock, Ledger, Lossless, Network, PauseCounts, RunSpec, Stopped};
 use headway_packet::{HostId, Packet, PacketKind, Stamps};
 use headway_units::Time;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A packet of a host, and of a machine that reads stamps what it takes along.
@@ -46,7 +47,7 @@ struct Lane {
     /// When a frame last left over it, and how many did in that instant before.
     framed: (Time, u32),
     /// A packet that its host's machine gave away before it was known to be one of a class that is stopped.
-    kept: Option<Pulled>,
+    kept: VecDeque<Pulled>,
 }
 
 /// What one shard knows of its lossless switches. See the module.
@@ -331,7 +332,7 @@ impl Ports<'_> {
         let guard = self.guard();
         let lane = &guard.lanes[host as usize];
         let params = guard.rules.params();
-        match lane.kept.is_some() || lane.stopped == params.every_class() {
+        match !lane.kept.is_empty() || lane.stopped == params.every_class() {
             false => Asks::All,
             true if params.pause_control => Asks::Nothing,
             true => Asks::Control,
@@ -339,15 +340,18 @@ impl Ports<'_> {
     }
 
     pub(crate) fn keeps(&mut self, host: u32) -> bool {
-        self.guard().lanes[host as usize].kept.is_some()
+        !self.guard().lanes[host as usize].kept.is_empty()
     }
 
-    /// Sends the packet that was kept, if there is one and it may go.
+    /// Sends the first packet that was kept, if there is one and it may go.
     pub(crate) fn send_kept(&mut self, host: u32, now: Time) -> bool {
         let guard = self.guard();
-        let Some(kept) = guard.lanes[host as usize].kept.take() else { return false };
+        let lane = &guard.lanes[host as usize];
+        let open = |(packet, _): &&Pulled| lane.stopped >> guard.class_of(packet) & 1 == 0;
+        let Some(kept) = lane.kept.front().filter(open).copied() else { return false };
+        guard.lanes[host as usize].kept.pop_front();
         self.send_or_keep(host, kept, now);
-        !self.keeps(host)
+        true
     }
 
     /// Puts a packet of a host on its idle wire, or keeps it if its class is stopped.
@@ -356,8 +360,7 @@ impl Ports<'_> {
         let class = guard.class_of(&packet);
         let lane = &mut guard.lanes[host as usize];
         if lane.stopped >> class & 1 == 1 {
-            debug_assert!(lane.kept.is_none(), "one packet is kept, and then control alone is asked for");
-            lane.kept = Some((packet, echo));
+            lane.kept.push_back((packet, echo));
             return;
         }
         let (egress, links) = (&mut self.egress[host as usize], &mut self.links);

@@ -248,7 +248,7 @@ impl TwoSided for ExpressPass {
 
     fn poll_control(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
         let Machine { receiver, shared, .. } = machine;
-        receiver.host_link.take(shared, now).or_else(|| shared.control.pop_front())
+        receiver.host_link.take(shared, now).or_else(|| shared.pop_control())
     }
 
     #[inline]
