@@ -6,7 +6,7 @@ use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
 use crate::topology::{Topology, link_choice};
 use headway_fabric::{Buffer, Limit, Space};
 use headway_network::{
-    BuildError, FabricSpec, Forwarding, Lossless, Network, PfcParams, PortChoice, PortsAt, Routing,
+    BuildError, FabricSpec, Forwarding, Lossless, Network, PfcParams, PortChoice, PortsAt, Routing, Surplus,
     TransportSpec,
 };
 use headway_packet::Sizes;
@@ -239,7 +239,7 @@ pub fn read(
         no_own_buffer(table)?;
         spec.pfc = Some(pfc(&item)?);
         let network = Network::build(&topology.spec, &spec).map_err(|error| no_pfc(&item, &error))?;
-        let lossless = Lossless::new(&network, Time::ZERO).map_err(|error| no_pfc(&item, &error))?;
+        let lossless = Lossless::new(&network, Surplus::default()).map_err(|error| no_pfc(&item, &error))?;
         let memory = lossless.map_or(0, |lossless| lossless.buffer());
         // What may wait at a port, its switch says; control waits as long as it has to.
         spec.buffer.data = Limit::Bytes(memory);

@@ -49,7 +49,7 @@ pub use outcome::{
     Arrivals, Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, StepRecord,
     TransportRecord,
 };
-pub use pfc::{Ledger, Lossless, PauseCounts, PfcParams};
+pub use pfc::{Ledger, Lossless, PauseCounts, PfcParams, Surplus};
 pub use processor::{HostCosts, Processor, merged};
 pub use routes::PathSelector;
 pub use source::{Ask, Happening, Source};

@@ -6,7 +6,7 @@
 use crate::error::BuildError;
 use crate::flow::FlowSpec;
 use crate::link::Link;
-use crate::pfc::Lossless;
+use crate::pfc::{Lossless, Surplus};
 use crate::rng::{Purpose, derive};
 use crate::router::Router;
 use crate::spec::{FabricSpec, Forwarding, PortChoice, PortsAt, Routing};
@@ -82,7 +82,7 @@ impl Network {
                 format!("ports with the discipline `{}` cannot be stopped class by class", rules.discipline);
             return Err(BuildError::Lossless(text));
         }
-        Lossless::new(self, Time::ZERO).map(drop)
+        Lossless::new(self, Surplus::default()).map(drop)
     }
 
     /// By link, the place of its port's rules in [`Network::rules`].

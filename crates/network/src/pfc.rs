@@ -11,8 +11,10 @@ use crate::faults::{Fault, FaultSpec};
 use crate::link::Link;
 use crate::network::Network;
 use crate::processor::HostCosts;
+use crate::spec::TransportSpec;
 use headway_packet::Packet;
 use headway_params::ParamKind;
+use headway_transport::registry;
 use headway_units::{Rate, Time};
 
 headway_params::choice! {
@@ -36,7 +38,7 @@ headway_params::params! {
         headroom: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 40 };
         /// Bytes by which the headroom is less than that: with 1, some traffic loses a packet.
         headroom_less: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 40 };
-        /// Bytes of the largest packet on the wire, for the headroom; 0 = a full data packet.
+        /// Bytes of the largest packet on the wire, for the headroom; 0 = a full data packet, with the telemetry that ports write into it.
         largest_packet: u64 = 0, ParamKind::Bytes { min: 0, max: 65_535 };
         /// Part of the free pool that one link and class may take. Twice as much on a link of twice the rate of the fastest link of a host, four times on one of four times. HPCC's simulator
         alpha: f64 = 0.125, ParamKind::Float { min: 0.001, max: 64.0 };
@@ -135,18 +137,36 @@ fn headroom_of(params: &PfcParams, largest: u64, (to, back): ((Rate, Time), (Rat
     to.0.bytes_in(time).saturating_add(2 * largest)
 }
 
+/// What of a run makes more arrive after a link was told to stop than the network says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Surplus {
+    /// Packets of hosts reach their switch later by a random time below this.
+    pub jitter: Time,
+    /// Bytes that ports write into packets of the transport that has most of them.
+    pub telemetry: u16,
+}
+
+impl Surplus {
+    /// That of hosts with this timing noise and these transports.
+    pub fn new(jitter: Time, transports: &[TransportSpec]) -> Surplus {
+        let of = |transport: &TransportSpec| Some(registry::find(&transport.name)?.capabilities.telemetry);
+        Surplus { jitter, telemetry: transports.iter().filter_map(of).max().unwrap_or(0) }
+    }
+}
+
 impl Lossless {
     /// What its switches have; an error where it is not enough. `None` for a network that drops.
-    ///
-    /// Packets of hosts reach their switch later by a random time below `jitter`.
-    pub fn new(network: &Network, jitter: Time) -> Result<Option<Lossless>, BuildError> {
+    pub fn new(network: &Network, surplus: Surplus) -> Result<Option<Lossless>, BuildError> {
         let Some(params) = network.fabric().pfc.clone() else { return Ok(None) };
         let (hosts, links) = (network.hosts(), network.links());
         let fastest = fastest_host(network);
         let buffer = buffer_of(&params, fastest);
         let back = pairs(network)?;
         let largest = match params.largest_packet {
-            0 => u64::from(network.sizes().full_wire().max(network.sizes().control)),
+            0 => {
+                u64::from(network.sizes().full_wire().max(network.sizes().control))
+                    + u64::from(surplus.telemetry)
+            }
             bytes => bytes,
         };
         let mut places = vec![0; network.switches() as usize];
@@ -159,7 +179,7 @@ impl Lossless {
             };
             let other = &links[back[number] as usize];
             let way = |link: &Link| {
-                let late = if link.from < hosts { jitter } else { Time::ZERO };
+                let late = if link.from < hosts { surplus.jitter } else { Time::ZERO };
                 (link.spec.rate, network.hop_delay(link).saturating_add(late))
             };
             let whole = match params.headroom {

@@ -606,7 +606,11 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             if let (true, Some(stamping)) = (endpoint.reads_stamps(), &mut self.ports.links.stamping) {
                 stamping.put(handle, endpoint.poll_echo().unwrap_or_default());
             }
-            self.forward(host, handle);
+            if self.ports.lossless.is_some() {
+                self.queue_lossless(host, handle);
+            } else {
+                self.forward(host, handle);
+            }
         }
     }
 

@@ -164,11 +164,7 @@ fn switches(run: &Run<'_>) -> Result<(), String> {
 fn lossless(run: &Run<'_>) -> Result<(), String> {
     let Some(pfc) = &run.spec.fabric.pfc else { return Ok(()) };
     let late = |fault: &FaultSpec| matches!(fault.what, Fault::Random { duplicate, reorder, .. } if duplicate > 0.0 || reorder > 0.0);
-    // Hosts that are late may bring more at once.
-    let right = run.spec.jitter == Time::ZERO
-        && pfc.headroom == 0
-        && pfc.headroom_less == 0
-        && !run.spec.faults.iter().any(late);
+    let right = pfc.headroom == 0 && pfc.headroom_less == 0 && !run.spec.faults.iter().any(late);
     for link in &run.outcome.links {
         let (name, pauses) = (&link.name, &link.pauses);
         let dropped = link.counters.dropped[DropReason::HeadroomFull as usize];

@@ -11,7 +11,7 @@ use crate::text::overrides::{self, Override};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, names, parse};
 use crate::topology::{self, Topology};
 use crate::traffic::{self, Start};
-use headway_network::{BuildError, FabricSpec, Lossless, Network, Routing, Until};
+use headway_network::{BuildError, FabricSpec, Lossless, Network, Routing, Surplus, Until};
 use headway_units::Time;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -327,7 +327,7 @@ fn check_lossless(setup: &Setup) -> Result<(), BuildError> {
     headway_network::pfc::check_around(&setup.hosts.costs, &setup.faults)?;
     let network = Network::build(&setup.topology.spec, &setup.fabric)?;
     // What hosts are late by is under way as well.
-    Lossless::new(&network, setup.hosts.jitter).map(drop)
+    Lossless::new(&network, Surplus::new(setup.hosts.jitter, &setup.transports)).map(drop)
 }
 
 /// Refuses a path number beyond the paths that there are between the two hosts.

@@ -40,8 +40,14 @@ impl<E: Endpoint> Engine<'_, E> {
             }
             return self.ports.links.pool.release(handle);
         }
-        if let Err(full) = self.ports.offer_lossless(next, handle, self.now) {
-            self.overflowed(next, full);
+        self.queue_lossless(next, handle);
+    }
+
+    /// A packet waits at a port, or leaves it, as far as its class may. Whatever the wire does, the port has to know what is first of
+    /// each queue: a pause that found the queue empty holds it from now on.
+    pub(super) fn queue_lossless(&mut self, number: u32, handle: u32) {
+        if let Err(full) = self.ports.offer_lossless(number, handle, self.now) {
+            self.overflowed(number, full);
         }
     }
 

@@ -13,7 +13,9 @@ use super::Ports;
 use crate::links::RELEASE;
 use crate::rank;
 use headway_fabric::Full;
-use headway_network::{BuildError, Deadlock, Ledger, Lossless, Network, PauseCounts, RunSpec, Stopped};
+use headway_network::{
+    BuildError, Deadlock, Ledger, Lossless, Network, PauseCounts, RunSpec, Stopped, Surplus,
+};
 use headway_packet::{HostId, Packet, PacketKind, Stamps};
 use headway_units::Time;
 use std::collections::VecDeque;
@@ -70,7 +72,9 @@ pub(crate) fn has_gate(network: &Network, number: u32) -> bool {
 
 impl Guard {
     pub(crate) fn new(network: &Network, spec: &RunSpec) -> Result<Option<Guard>, BuildError> {
-        let Some(rules) = Lossless::new(network, spec.jitter)? else { return Ok(None) };
+        let Some(rules) = Lossless::new(network, Surplus::new(spec.jitter, &spec.transports))? else {
+            return Ok(None);
+        };
         headway_network::pfc::check_around(&spec.costs, &spec.faults)?;
         let ledgers = (0..network.switches()).map(|switch| rules.ledger(switch)).collect();
         let lanes = vec![Lane::default(); network.links().len()];

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, number, table};
 use crate::dice::Dice;
-use headway_network::{Lossless, Network};
+use headway_network::{Lossless, Network, Surplus};
 use headway_units::Time;
 use std::path::Path;
 use toml::{Table, Value};
@@ -52,7 +52,7 @@ pub(super) fn draw(dice: &mut Dice, case: &mut Case, folder: &Path) -> bool {
         let scenario = made.load(folder).ok()?;
         let setup = scenario.setup().ok()?;
         let network = Network::build(&setup.topology.spec, &setup.fabric).ok()?;
-        Some(Lossless::new(&network, Time::us(1_000)).ok()??.set_apart())
+        Some(Lossless::new(&network, Surplus { jitter: Time::us(1_000), telemetry: 42 }).ok()??.set_apart())
     };
     let Some(least) = least() else { return false };
     pfc.insert("buffer".into(), number(least + dice.count(10_000, 20_000_000)));
