@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from headway.data.schema import schema
 from support import Answer
 
 PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
@@ -55,3 +56,8 @@ def test_every_file_is_described(reproduced: Path) -> None:
 def test_the_scenario_is_what_check_prints(headway: Callable[..., Answer], reproduced: Path) -> None:
     printed = headway("check", "amrt/fig01", "--scale", "smoke", "--json").out
     assert printed == (reproduced / "scenario.json").read_text(encoding="utf-8")
+
+
+def test_no_probe_is_called_as_what_ports_and_flows_show() -> None:
+    known = schema()
+    assert not set(known["probes"]) & set(known["metrics"]), "a series would not say what it is of"

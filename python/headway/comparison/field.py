@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -88,12 +89,20 @@ def run(folder: Path, question: str, out: Path, *, scale: str | None = None, job
         raise HeadwayError(f"there is no question `{question}`\n  help: {', '.join(QUESTIONS)}")
     out.mkdir(parents=True, exist_ok=True)
     whole = out / f"{question}.toml"
-    texts = [(folder / name).read_text(encoding="utf-8") for name in (f"{question}.toml", VARIANTS_FILE)]
-    write_text(whole, "\n".join(texts))
+    write_text(whole, text_of(folder, question))
     done = sweep(whole, out / question, scale=scale, jobs=jobs, progress=True)
     if done.failed:
         raise HeadwayError(f"{question}: {len(done.failed)} points failed; see {done.directory}")
     return done
+
+
+def text_of(folder: Path, question: str) -> str:
+    """The scenario of a question with the variants that it can have: lossless switches and failing links do not mix."""
+    asked = (folder / f"{question}.toml").read_text(encoding="utf-8")
+    head, *blocks = re.split(r"^(?=\[variants\.)", (folder / VARIANTS_FILE).read_text(encoding="utf-8"), flags=re.M)
+    if "fault" in parsed(asked):
+        blocks = [block for block in blocks if "pfc" not in block.partition("#")[0]]
+    return "\n".join([asked, head, "".join(blocks)])
 
 
 def cases(folder: Path, question: str, done: Sweep) -> list[Case]:
@@ -208,16 +217,24 @@ def _summary(found: Sequence[Case]) -> Iterator[str]:
     yield "## In one table\n"
     yield from _filled(
         "Each number is the 99th percentile of the slowdowns of all messages, over the lowest that any transport has "
-        "in that column: 1 is the best. Rows are in the order of their geometric mean."
+        "in that column: 1 is the best. Rows are in the order of their geometric mean over the columns that they have: "
+        "lossless switches do not go with links that fail."
     )
     best = {case.called: case.rows[order(case)[0]].p99 for case in found}
-    names = [name for name in found[0].rows if all(name in case.rows for case in found)]
-    over = {name: [case.rows[name].p99 / best[case.called] for case in found] for name in names}
-    mean = {name: math.exp(math.fsum(map(math.log, values)) / len(values)) for name, values in over.items()}
+    names = list(dict.fromkeys(name for case in found for name in case.rows))
+
+    def over(name: str, case: Case) -> float:
+        return case.rows[name].p99 / best[case.called] if name in case.rows else math.nan
+
+    def mean_of(name: str) -> float:
+        logs = [math.log(over(name, case)) for case in found if name in case.rows]
+        return math.exp(math.fsum(logs) / len(logs))
+
+    mean = {name: mean_of(name) for name in names}
     yield f"| transport | mean | {' | '.join(case.called for case in found)} |"
     yield f"|---|---|{'---|' * len(found)}"
     for name in sorted(names, key=lambda one: mean[one]):
-        cells = " | ".join(plain(value, 3) for value in over[name])
+        cells = " | ".join(plain(over(name, case), 3) for case in found)
         yield f"| {_bold(name)} | {plain(mean[name], 3)} | {cells} |"
     yield ""
     yield "Who has the lowest 99th percentile, and where ours stand:\n"

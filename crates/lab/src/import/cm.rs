@@ -626,7 +626,11 @@ mod tests {
                 5,
                 "trigger 1 is `oneshot`, and 2 connections fire it",
             ),
-            (format!("{fires}{fires}"), 3, "the connection of line 2 is called 1 as well"),
+            (
+                format!("{fires}{fires}trigger id 1 oneshot\n"),
+                3,
+                "the connection of line 2 is called 1 as well",
+            ),
             (
                 format!("{fires}{waits_for}trigger id 1 barrier count 3\n"),
                 4,
@@ -635,7 +639,7 @@ mod tests {
             (
                 format!("{fires}{waits_for}{}trigger id 1 multishot\n", waits_for.replace("id 2", "id 3")),
                 4,
-                "connection 2 never starts: 1 connection can fire trigger 1",
+                "connection 3 never starts: 1 connection can fire trigger 1",
             ),
             ("trigger id 1 oneshot\ntrigger id 1 oneshot\n".into(), 3, "trigger 1 is there twice"),
             ("trigger id 0 oneshot\n".into(), 2, "a trigger is numbered from 1"),

@@ -22,8 +22,9 @@ def probes(study: Study) -> Figure:
     metrics = [name for name in schema()["probes"] if any(_has(point, name) for _, point in runs)]
     if not metrics:
         return Figure(ID, TITLE, absent="no flow was probed; add `flows` and `probes = true` to [sample]")
-    lines = {(facet, point, name): lines_of(point, facet, name) for facet, point in runs for name in metrics}
-    shown = largest([line for found in lines.values() for line in found])
+    # Points hold what they were made with, and are no keys.
+    lines = [(facet, point, name, lines_of(point, facet, name)) for facet, point in runs for name in metrics]
+    shown = largest([line for *_, found in lines for line in found])
     styles = study.flow_styles(shown)
 
     def panel(facet: Facet, point: Point, name: str, found: list[Line]) -> Panel | None:
@@ -39,10 +40,11 @@ def probes(study: Study) -> Figure:
         return Panel(title, x, y, series, key, shades=outages.shades([point], x), about=of)
 
     # The probe that most variants have comes first, and of those the one that is declared first.
-    first = max(metrics, key=lambda name: (sum(bool(lines[f, p, name]) for f, p in runs), -metrics.index(name)))
+    having = {name: sum(bool(found) for *_, of, found in lines if of == name) for name in metrics}
+    first = max(metrics, key=lambda name: (having[name], -metrics.index(name)))
     drawn: list[Panel] = []
     more: list[Panel] = []
-    for (facet, point, name), found in lines.items():
+    for facet, point, name, found in lines:
         if made := panel(facet, point, name, found):
             (drawn if name == first else more).append(made)
     for facet, points in other_runs(study):
@@ -51,12 +53,12 @@ def probes(study: Study) -> Figure:
             more += [made for name, found in brought if (made := panel(facet, point, name, found))]
     field = field_of("probes", first)
     caption = f"{field.label}: {field.doc.replace('`', '')}." if field else ""
-    total = len({line.entity for found in lines.values() for line in found})
+    total = len({line.entity for *_, found in lines for line in found})
     if total > len(shown):
         caption += f" The {len(shown)} largest of {total} sampled flows are drawn."
     if len(metrics) > 1:
         caption += " The selector has the other probes."
-    kept = [line for found in lines.values() for line in found if line.entity in styles]
+    kept = [line for *_, found in lines for line in found if line.entity in styles]
     caption += outages.caption(point for _, point in runs) + interval(kept) + thinning(kept) + said
     legend = tuple(LegendEntry(flow_key(name), name, styles[name]) for name in shown)
     return Figure(ID, TITLE, caption, tuple(drawn), 1 if len(drawn) == 1 else 2, legend, more=tuple(more))

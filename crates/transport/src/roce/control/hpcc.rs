@@ -42,8 +42,8 @@ impl ByPreset for HpccParams {
 
 /// At a sender: the utilisation that it goes by.
 const UTILISATION: GaugeInfo = GaugeInfo::share(
-    "utilisation",
-    "utilisation",
+    "inflight_share",
+    "in flight",
     "bytes under way over the busiest link of the path, as the sender estimates them, in bandwidth-delay products",
 );
 
