@@ -5,7 +5,8 @@
 //! does not wait for a link of the set: then nothing of the set ever moves. It is computed as the largest such set, by
 //! taking out of all stopped links those that would go on, until none would.
 
-use crate::pfc::{Ledger, Lossless};
+use crate::lossless::Lossless;
+use crate::pfc::Ledger;
 use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 

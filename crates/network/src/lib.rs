@@ -15,6 +15,7 @@ mod ideal;
 mod injector;
 mod link;
 mod link_stats;
+pub mod lossless;
 mod network;
 pub mod outcome;
 pub mod pfc;
@@ -44,12 +45,13 @@ pub use ideal::Ideals;
 pub use injector::{FaultAction, FaultCounts, Injector};
 pub use link::{Link, LinkChoice, LinkSpec};
 pub use link_stats::{LinkSampler, LinkStats};
+pub use lossless::{Lossless, Surplus};
 pub use network::Network;
 pub use outcome::{
     Arrivals, Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, StepRecord,
     TransportRecord,
 };
-pub use pfc::{Ledger, Lossless, PauseCounts, PfcParams, Surplus};
+pub use pfc::{Ledger, PauseCounts, PfcParams};
 pub use processor::{HostCosts, Processor, merged};
 pub use routes::PathSelector;
 pub use source::{Ask, Happening, Source};

@@ -6,7 +6,6 @@
 use crate::error::BuildError;
 use crate::flow::FlowSpec;
 use crate::link::Link;
-use crate::pfc::{Lossless, Surplus};
 use crate::rng::{Purpose, derive};
 use crate::router::Router;
 use crate::spec::{FabricSpec, Forwarding, PortChoice, PortsAt, Routing};
@@ -72,7 +71,7 @@ impl Network {
     /// Gives ports of lossless switches all of the switch's memory: what may wait there, the switch decides.
     fn check_lossless(&mut self) -> Result<(), BuildError> {
         let Some(params) = &self.fabric.pfc else { return Ok(()) };
-        let buffer = Limit::Bytes(crate::pfc::buffer_of(params, crate::pfc::fastest_host(self)));
+        let buffer = Limit::Bytes(crate::pfc::buffer_of(params, self.fastest_host()));
         for rules in self.rules.iter_mut().filter(|rules| rules.ports != PortChoice::Hosts) {
             rules.buffer.data = buffer;
         }
@@ -82,7 +81,13 @@ impl Network {
                 format!("ports with the discipline `{}` cannot be stopped class by class", rules.discipline);
             return Err(BuildError::Lossless(text));
         }
-        Lossless::new(self, Surplus::default()).map(drop)
+        Ok(())
+    }
+
+    /// The rate of the fastest link of a host.
+    pub(crate) fn fastest_host(&self) -> Rate {
+        let own = self.links().iter().take(self.hosts() as usize);
+        own.map(|link| link.spec.rate).max_by_key(|rate| rate.bps()).unwrap_or(Rate::gbps(1))
     }
 
     /// By link, the place of its port's rules in [`Network::rules`].

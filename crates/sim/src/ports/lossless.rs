@@ -75,7 +75,7 @@ impl Guard {
         let Some(rules) = Lossless::new(network, Surplus::new(spec.jitter, &spec.transports))? else {
             return Ok(None);
         };
-        headway_network::pfc::check_around(&spec.costs, &spec.faults)?;
+        headway_network::lossless::check_around(&spec.costs, &spec.faults)?;
         let ledgers = (0..network.switches()).map(|switch| rules.ledger(switch)).collect();
         let lanes = vec![Lane::default(); network.links().len()];
         Ok(Some(Guard { rules: Arc::new(rules), ledgers, lanes, charges: Vec::new() }))

@@ -1,0 +1,222 @@
+//! The lossless switches of a network: what each sets apart for its links.
+
+use crate::error::BuildError;
+use crate::faults::{Fault, FaultSpec};
+use crate::link::Link;
+use crate::network::Network;
+use crate::pfc::{ALPHA_BITS, Account, Ledger, PfcParams, buffer_of};
+use crate::processor::HostCosts;
+use crate::spec::TransportSpec;
+use headway_transport::registry;
+use headway_units::{Rate, Time};
+
+/// A link that ends at a lossless switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inbound {
+    /// Number of the switch.
+    pub switch: u32,
+    /// Its place among the links that end there.
+    pub place: u32,
+    /// Bytes for what arrives after a class was told to stop.
+    pub headroom: u64,
+    /// Part of the free pool, in 2^-20.
+    alpha: u64,
+}
+
+/// The lossless switches of a network.
+#[derive(Clone, Debug)]
+pub struct Lossless {
+    params: PfcParams,
+    buffer: u64,
+    /// By link, of those that end at a switch.
+    inbound: Vec<Option<Inbound>>,
+    /// By link, the one between the same nodes in the other direction.
+    back: Vec<u32>,
+    /// By switch, the pool.
+    pools: Vec<u64>,
+}
+
+/// The most bytes that can arrive over a link, `there` and back a time, after its switch decided to stop it.
+///
+/// That is what arrives while the pause waits for a packet on the way back that has just begun (`largest` bytes),
+/// is sent itself (`frame` bytes), and is under way; what is under way on the link by then; and the packet that begins just
+/// before the pause is there. And the packet that made the switch decide: where the pool has shrunk, it is the first in the headroom.
+fn headroom_of(params: &PfcParams, largest: u64, (to, back): ((Rate, Time), (Rate, Time))) -> u64 {
+    let waits = match params.out_of_band {
+        true => Time::ZERO,
+        false => back.0.time_of(largest.max(params.frame)).saturating_add(back.0.time_of(params.frame)),
+    };
+    let time = to.1.saturating_add(back.1).saturating_add(waits);
+    to.0.bytes_in(time).saturating_add(2 * largest)
+}
+
+/// What of a run makes more arrive after a link was told to stop than the network says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Surplus {
+    /// Packets of hosts reach their switch later by a random time below this.
+    pub jitter: Time,
+    /// Bytes that ports write into packets of the transport that has most of them.
+    pub telemetry: u16,
+}
+
+impl Surplus {
+    /// That of hosts with this timing noise and these transports.
+    pub fn new(jitter: Time, transports: &[TransportSpec]) -> Surplus {
+        let of = |transport: &TransportSpec| Some(registry::find(&transport.name)?.capabilities.telemetry);
+        Surplus { jitter, telemetry: transports.iter().filter_map(of).max().unwrap_or(0) }
+    }
+}
+
+impl Lossless {
+    /// What its switches have; an error where it is not enough. `None` for a network that drops.
+    pub fn new(network: &Network, surplus: Surplus) -> Result<Option<Lossless>, BuildError> {
+        let Some(params) = network.fabric().pfc.clone() else { return Ok(None) };
+        let (hosts, links) = (network.hosts(), network.links());
+        let fastest = network.fastest_host();
+        let buffer = buffer_of(&params, fastest);
+        let back = pairs(network)?;
+        let largest = match params.largest_packet {
+            0 => {
+                u64::from(network.sizes().full_wire().max(network.sizes().control))
+                    + u64::from(surplus.telemetry)
+            }
+            bytes => bytes,
+        };
+        let mut places = vec![0; network.switches() as usize];
+        let mut taken = vec![0u64; network.switches() as usize];
+        let mut inbound = Vec::with_capacity(links.len());
+        for (number, link) in links.iter().enumerate() {
+            let Some(switch) = link.to.checked_sub(hosts) else {
+                inbound.push(None);
+                continue;
+            };
+            let other = &links[back[number] as usize];
+            let way = |link: &Link| {
+                let late = if link.from < hosts { surplus.jitter } else { Time::ZERO };
+                (link.spec.rate, network.hop_delay(link).saturating_add(late))
+            };
+            let whole = match params.headroom {
+                0 => headroom_of(&params, largest, (way(link), way(other))),
+                bytes => bytes,
+            };
+            let headroom = whole.saturating_sub(params.headroom_less);
+            let place = places[switch as usize];
+            places[switch as usize] += 1;
+            let own = params.reserve.saturating_add(headroom).saturating_mul(params.classes);
+            let sum = &mut taken[switch as usize];
+            *sum = sum.saturating_add(own);
+            // Doubled with each doubling of the rate.
+            let times = (link.spec.rate.bps() / fastest.bps().max(1)).max(1).ilog2();
+            let alpha = (params.alpha * f64::from(1u32 << ALPHA_BITS)).round() as u64;
+            inbound.push(Some(Inbound { switch, place, headroom, alpha: alpha << times.min(20) }));
+        }
+        let mut pools = Vec::with_capacity(taken.len());
+        for (switch, taken) in taken.into_iter().enumerate() {
+            let Some(pool) = buffer.checked_sub(taken) else {
+                return Err(BuildError::Memory {
+                    switch: network.node_name(hosts + switch as u32),
+                    links: places[switch],
+                    needed: taken,
+                    buffer,
+                });
+            };
+            pools.push(pool);
+        }
+        Ok(Some(Lossless { params, buffer, inbound, back, pools }))
+    }
+
+    /// Its parameters.
+    pub fn params(&self) -> &PfcParams {
+        &self.params
+    }
+
+    /// Memory of each switch.
+    pub fn buffer(&self) -> u64 {
+        self.buffer
+    }
+
+    /// What a switch needs at the least, for reserves and headroom.
+    pub fn set_apart(&self) -> u64 {
+        self.buffer - self.pools.iter().min().copied().unwrap_or(self.buffer)
+    }
+
+    /// What a switch has for a link; `None` of one that ends at a host.
+    #[inline]
+    pub fn inbound(&self, link: u32) -> Option<&Inbound> {
+        self.inbound[link as usize].as_ref()
+    }
+
+    /// The link between the same nodes in the other direction.
+    #[inline]
+    pub fn back(&self, link: u32) -> u32 {
+        self.back[link as usize]
+    }
+
+    /// The memory of a switch, empty.
+    pub fn ledger(&self, switch: u32) -> Ledger {
+        let own = self.inbound.iter().flatten().filter(|inbound| inbound.switch == switch);
+        let account = |inbound: &Inbound| Account {
+            reserve: self.params.reserve,
+            headroom_limit: inbound.headroom,
+            alpha: inbound.alpha,
+            resume_offset: self.params.resume_offset,
+            ..Account::default()
+        };
+        let classes = self.params.classes as usize;
+        let accounts = own.flat_map(|inbound| std::iter::repeat_n(account(inbound), classes)).collect();
+        Ledger { pool: self.pools[switch as usize], classes, accounts, shared: 0, shared_max: 0 }
+    }
+}
+
+/// Whether lossless switches go with what hosts take and what goes wrong on links; an error says what does not.
+pub fn check_around(costs: &HostCosts, faults: &[FaultSpec]) -> Result<(), BuildError> {
+    let refused = |why: &str| Err(BuildError::Lossless(why.into()));
+    if !costs.is_free() {
+        return refused("hosts whose processors take time do not go with them");
+    }
+    if faults.iter().any(|fault| matches!(fault.what, Fault::Down(_) | Fault::Change(_))) {
+        return refused(
+            "links that go down or change do not go with them: headroom is made for links as they are",
+        );
+    }
+    Ok(())
+}
+
+/// By link, the one in the other direction: of several between the same nodes, the first belongs to the first.
+fn pairs(network: &Network) -> Result<Vec<u32>, BuildError> {
+    let mut of: std::collections::BTreeMap<(u32, u32), Vec<u32>> = std::collections::BTreeMap::new();
+    for (number, link) in network.links().iter().enumerate() {
+        of.entry((link.from, link.to)).or_default().push(number as u32);
+    }
+    let mut back = vec![0; network.links().len()];
+    for ((from, to), there) in &of {
+        let other = of.get(&(*to, *from)).map_or(&[][..], Vec::as_slice);
+        if other.len() != there.len() {
+            let (from, to) = (network.node_name(*from), network.node_name(*to));
+            let text = format!(
+                "lossless switches stop {from} -> {to} over the other direction of that link, which is not there"
+            );
+            return Err(BuildError::Shape(text));
+        }
+        for (one, other) in there.iter().zip(other) {
+            back[*one as usize] = *other;
+        }
+    }
+    Ok(back)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headroom_is_what_can_still_arrive() {
+        let way = |rate, delay| (Rate::gbps(rate), Time::ns(delay));
+        let params = PfcParams::default();
+        // 2 us at 100 Gb/s are 25000 B; the packet ahead of the pause, the pause, and two packets more.
+        let usual = headroom_of(&params, 1090, (way(100, 1000), way(100, 1000)));
+        assert_eq!(usual, 25_000 + 1090 + 84 + 2 * 1090);
+        let apart = PfcParams { out_of_band: true, ..params };
+        assert_eq!(headroom_of(&apart, 1090, (way(25, 100), way(25, 100))), 625 + 2 * 1090);
+    }
+}
