@@ -44,6 +44,7 @@ _FIXED = {
     "mptcp-reno": (7, 2), "mptcp-cubic": (5, 2), "mptcp-lia": (0, 2), "mptcp-olia": (1, 2), "mptcp-balia": (3, 2),
     "mptcp-wvegas": (4, 2), "swift": (6, 2), "sird": (7, 3), "dcpim": (5, 3),
     "uet-nscc": (0, 3), "uet-rccc": (1, 3), "eqds": (3, 3), "hpcc": (2, 3), "dcqcn": (4, 3), "timely": (6, 3),
+    "powertcp": (5, 4), "powertcp-theta": (0, 4),
 }  # fmt: skip
 _DASHES = ("", "7 3", "2 2.5", "9 3 2 3")
 
