@@ -8,34 +8,17 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from headway import _headway
 from headway.hosts.errors import Closed
+from headway.hosts.received import ReceivedMessage
 from headway.hosts.settings import Peer, Settings, texts
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-class BlockingMessage:
+class BlockingMessage(ReceivedMessage):
     """A message that was received. It takes memory of its endpoint for as long as it or a view of it is held."""
 
-    __slots__ = ("_native",)
-
-    def __init__(self, native: _headway.HostMessage) -> None:
-        self._native = native
-
-    @property
-    def peer(self) -> str:
-        """Address and port of the sender, to which messages can be sent."""
-        return self._native.peer
-
-    @property
-    def data(self) -> memoryview:
-        """The bytes, which are not copied: `bytes(message.data)` copies them."""
-        return self._native.data
-
-    @property
-    def wants_reply(self) -> bool:
-        """Whether its sender waits for a reply."""
-        return self._native.wants_reply
+    __slots__ = ()
 
     def reply(self, data: Buffer, *, timeout: float | None = None) -> None:
         """Replies, and waits until the peer has the reply, for `timeout` seconds at most.
@@ -46,14 +29,6 @@ class BlockingMessage:
             TimedOut: it was not acknowledged in time, and is still under way.
         """
         self._native.reply(data, timeout)
-
-    def reply_nowait(self, data: Buffer) -> None:
-        """Replies without waiting; nobody learns what becomes of the reply.
-
-        Raises:
-            TooLong, Full: nothing was sent.
-        """
-        self._native.reply_nowait(data)
 
 
 class BlockingEndpoint:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self, Unpack, cast
 
 from headway import _headway
 from headway.hosts.errors import Closed
+from headway.hosts.received import ReceivedMessage
 from headway.hosts.settings import Peer, Settings, texts
 
 if TYPE_CHECKING:
@@ -20,29 +21,14 @@ if TYPE_CHECKING:
 _AT_A_TIME = 256
 
 
-class Message:
+class Message(ReceivedMessage):
     """A message that was received. It takes memory of its endpoint for as long as it or a view of it is held."""
 
-    __slots__ = ("_endpoint", "_native")
+    __slots__ = ("_endpoint",)
 
     def __init__(self, endpoint: Endpoint, native: _headway.HostMessage) -> None:
+        super().__init__(native)
         self._endpoint = endpoint
-        self._native = native
-
-    @property
-    def peer(self) -> str:
-        """Address and port of the sender, to which messages can be sent."""
-        return self._native.peer
-
-    @property
-    def data(self) -> memoryview:
-        """The bytes, which are not copied: `bytes(message.data)` copies them."""
-        return self._native.data
-
-    @property
-    def wants_reply(self) -> bool:
-        """Whether its sender waits for a reply."""
-        return self._native.wants_reply
 
     async def reply(self, data: Buffer) -> None:
         """Replies, and waits until the peer has the reply.
@@ -52,14 +38,6 @@ class Message:
                 have been.
         """
         await self._endpoint._reply(self._native, data)
-
-    def reply_nowait(self, data: Buffer) -> None:
-        """Replies without waiting; nobody learns what becomes of the reply.
-
-        Raises:
-            TooLong, Full: nothing was sent.
-        """
-        self._native.reply_nowait(data)
 
 
 class Endpoint:
