@@ -141,7 +141,7 @@ def test_a_figure_that_is_made_is_drawn(copy: Path) -> None:
         ("model", "l2dct-cycle", "there is a model `l2dct-cycle` already"),
         ("model", "picture", "crates/lab/src/model/picture.rs is there already"),
         ("transport", "shared", "crates/transport/src/shared.rs is there already"),
-        ("discipline", "port", "crates/fabric/src/port.rs is there already"),
+        ("discipline", "port", "crates/fabric/src/port is there already"),
         ("transport", "My_Thing", "small letters and digits"),
         ("transport", "loop", "is a word of Rust's"),
     ],
