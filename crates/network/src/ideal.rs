@@ -93,10 +93,16 @@ impl Alone {
     fn new(network: &Network, bytes: u64) -> Alone {
         let sizes = network.sizes();
         let packets = sizes.packets(bytes);
+        let last = sizes.data_wire(sizes.payload_of(bytes, packets - 1));
+        Alone::of(network, packets, (sizes.full_wire().into(), last.into()))
+    }
+
+    /// So many packets, of which all but the last have the first size, and the last has the second, on the wire.
+    fn of(network: &Network, packets: u64, (full, last): (u64, u64)) -> Alone {
         Alone {
             packets,
-            full: u64::from(sizes.full_wire()),
-            last: u64::from(sizes.data_wire(sizes.payload_of(bytes, packets - 1))),
+            full,
+            last,
             arrived: Time::ZERO,
             first: Time::ZERO,
             began: (Time::ZERO, Time::ZERO),
@@ -136,7 +142,17 @@ impl Network {
     /// Completion time of a message on the empty network, from the hand-over to the last byte at the receiver: over
     /// the path that is the fastest for it of those with the fewest hops. Headers are included.
     pub fn ideal_fct(&self, src: u32, dst: u32, bytes: u64) -> Time {
-        let mut start = Alone::new(self, bytes);
+        self.fastest(Alone::new(self, bytes), src, dst)
+    }
+
+    /// Time that a control packet takes from host to host on the empty network, such as the acknowledgement of a
+    /// message's last byte.
+    pub fn ideal_control(&self, src: u32, dst: u32) -> Time {
+        let wire = u64::from(self.sizes().control);
+        self.fastest(Alone::of(self, 1, (wire, wire)), src, dst)
+    }
+
+    fn fastest(&self, mut start: Alone, src: u32, dst: u32) -> Time {
         start.cross(self, src);
         if !self.has_uneven_paths() {
             let links = self.links_between(src, dst).unwrap_or_default();

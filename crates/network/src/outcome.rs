@@ -38,6 +38,8 @@ pub struct FlowRecord {
     /// Completion time on the same path without any other packet: store and forward with headers,
     /// from the application's hand-over to the last byte at the receiver.
     pub ideal: Time,
+    /// Time that one control packet takes back to the sender without any other packet.
+    pub ideal_return: Time,
     /// Application bytes delivered, each counted once.
     pub delivered: u64,
     /// Application bytes that left the sender again; `None`, here and below, where nobody counted.
@@ -92,6 +94,21 @@ impl FlowRecord {
     pub fn until_known(&self) -> Option<Time> {
         Some(self.known? - self.start?)
     }
+
+    /// Completion time over the ideal one; `None` also for a flow without a path.
+    pub fn slowdown(&self) -> Option<f64> {
+        ratio(self.fct()?, self.ideal)
+    }
+
+    /// Time until the sender knew, over the same without any other packet: the ideal completion time, and the way of one
+    /// control packet back.
+    pub fn sender_slowdown(&self) -> Option<f64> {
+        ratio(self.until_known()?, self.ideal + self.ideal_return)
+    }
+}
+
+fn ratio(taken: Time, ideal: Time) -> Option<f64> {
+    (ideal > Time::ZERO).then(|| taken.0 as f64 / ideal.0 as f64)
 }
 
 impl Outcome {

@@ -621,6 +621,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             finish: flow.finished(),
             known: flow.known(),
             ideal: ideals.of(number),
+            ideal_return: self.network.ideal_control(spec.flows[number].dst, spec.flows[number].src),
             delivered: flow.delivered(),
             retransmitted: Some(flow.retransmitted()),
             drops: Some(flow.drops() + lost(number)),

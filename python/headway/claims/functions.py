@@ -102,18 +102,20 @@ def flows_below(context: Context, column: str, limit: str | float) -> float:
     return sum(1.0 for value in values if value < most) / len(values)
 
 
-def flows_quantile(context: Context, column: str, q: float) -> float:
-    """A quantile by nearest rank, `q` from 0 to 1, over the flows that are done and started after the warm-up."""
+def flows_quantile(context: Context, column: str, q: float, largest: float = math.inf) -> float:
+    """A quantile by nearest rank, `q` from 0 to 1, over the flows that are done and started after the warm-up, and have
+    at most `largest` bytes."""
     if not 0 <= q <= 1:
         raise CannotMeasure(f"a quantile is from 0 to 1, not {q}")
     run = context.point().run
     frame = run.flows.to_polars()
     _look_for(column, "flows", frame)
     warmup = seconds(run.manifest["scenario"].get("warmup") or 0.0)
-    kept = frame.filter((frame["state"] == "done") & (frame["start_s"] >= warmup))
+    kept = frame.filter((frame["state"] == "done") & (frame["start_s"] >= warmup) & (frame["bytes"] <= largest))
     values = sorted(float(v) for v in kept[column].drop_nulls().to_list())
     if not values:
-        raise CannotMeasure(f"{column} of the flows is empty in this run")
+        small = f" of at most {largest:g} bytes" if largest < math.inf else ""
+        raise CannotMeasure(f"{column} of the flows{small} is empty in this run")
     return values[max(math.ceil(q * len(values)), 1) - 1]
 
 

@@ -43,6 +43,15 @@ pub const FLOWS: &[Field] = &[
          overtakes, where the transport sends a short last one first (Homa), or where a link got faster during the run",
     )
     .or_null(),
+    Field::new(
+        "sender_slowdown",
+        Ratio,
+        "slowdown at the sender",
+        "`sender_fct_s` over the same without other packets: `ideal_s`, and the time that one control packet takes back. \
+         Simulators that end a flow with its last acknowledgement give slowdowns of this kind, such as HPCC's; a queue then \
+         counts against a whole round trip, and short flows have about half of the slowdown that they have at the receiver",
+    )
+    .or_null(),
     Field::new("delivered_bytes", Bytes, "delivered", "application bytes that arrived, each counted once"),
     Field::new(
         "retransmitted_bytes",

@@ -3,7 +3,6 @@
 use super::field::Quantity::{Count, List, Ratio, Time as TimeOf};
 use super::field::{Field, Number};
 use super::statistics::{equal_count, jain, mean};
-use super::tables::slowdown;
 use crate::text::quantity::seconds;
 use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{FlowRecord, FlowSpec, FlowState};
@@ -39,7 +38,7 @@ pub(super) fn fairness(measured: &[Measured]) -> Option<f64> {
 pub(super) fn measured(flows: &Flows<'_>, warmup: Time) -> Vec<Measured> {
     let one = |(flow, record): &(&FlowSpec, &FlowRecord)| {
         let fct = record.fct().filter(|_| record.state == FlowState::Done)?;
-        Some(Measured { bytes: flow.bytes, fct: seconds(fct), slowdown: slowdown(record) })
+        Some(Measured { bytes: flow.bytes, fct: seconds(fct), slowdown: record.slowdown() })
     };
     let late = flows.iter().filter(|(_, record)| begins_after(record, warmup));
     let mut measured: Vec<Measured> = late.filter_map(one).collect();

@@ -37,7 +37,8 @@ pub fn flows(
 ) -> Result<RecordBatch, ArrowError> {
     let fct: Vec<Option<f64>> = outcome.flows.iter().map(|r| r.fct().map(seconds)).collect();
     let known = outcome.flows.iter().map(|r| r.until_known().map(seconds));
-    let slowdown = outcome.flows.iter().map(slowdown).collect::<Float64Array>();
+    let slowdown = outcome.flows.iter().map(FlowRecord::slowdown).collect::<Float64Array>();
+    let sender_slowdown = outcome.flows.iter().map(FlowRecord::sender_slowdown).collect::<Float64Array>();
     let labels = labels(&spec.transports, stacks);
     let u64s = |get: &dyn Fn(usize) -> u64| column((0..spec.flows.len()).map(get).collect::<Vec<_>>());
     let counted = |of: &dyn Fn(&FlowRecord) -> Option<u64>| -> ArrayRef {
@@ -70,6 +71,7 @@ pub fn flows(
         ("sender_fct_s", Arc::new(known.collect::<Float64Array>())),
         ("ideal_s", Arc::new(Float64Array::from_iter_values(outcome.flows.iter().map(|r| seconds(r.ideal))))),
         ("slowdown", Arc::new(slowdown)),
+        ("sender_slowdown", Arc::new(sender_slowdown)),
         ("delivered_bytes", u64s(&|i| outcome.flows[i].delivered)),
         ("retransmitted_bytes", counted(&|r| r.retransmitted)),
         ("drops", counted(&|r| r.drops.map(u64::from))),
@@ -92,11 +94,6 @@ pub fn flows(
         ("held_s", by_cause(&|time| time.held.map(|(_, waited)| waited))),
     ];
     batch("flows", FLOWS, columns)
-}
-
-/// Completion time over ideal completion time.
-pub fn slowdown(flow: &FlowRecord) -> Option<f64> {
-    flow.fct().filter(|_| flow.ideal > Time::ZERO).map(|fct| fct.0 as f64 / flow.ideal.0 as f64)
 }
 
 /// The table of links.
