@@ -13,7 +13,7 @@ from support import Answer
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-PAGES = {paper: f"findings-{paper}.md" for paper in ("amrt", "l2dct", "proactmp", "rpo")} | {"clusters": "clusters.md"}
+PAGES = {paper: f"findings-{paper}.md" for paper in ("amrt", "hpcc", "l2dct", "proactmp", "rpo", "sird")} | {"clusters": "clusters.md"}
 
 
 @pytest.mark.parametrize("paper", sorted(PAGES))
