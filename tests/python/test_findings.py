@@ -13,7 +13,8 @@ from support import Answer
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-PAGES = {paper: f"findings-{paper}.md" for paper in ("amrt", "hpcc", "l2dct", "proactmp", "rpo", "sird")} | {"clusters": "clusters.md"}
+PAPERS = ("amrt", "hpcc", "l2dct", "proactmp", "rpo", "sird")
+PAGES = {paper: f"findings-{paper}.md" for paper in PAPERS} | {"clusters": "clusters.md"}
 
 
 @pytest.mark.parametrize("paper", sorted(PAGES))
