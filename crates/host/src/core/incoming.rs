@@ -4,6 +4,7 @@
 //! is therefore bounded here, before the machine sees it: a message has a size that is allowed and paid for,
 //! and every packet of it says the same and lies within it.
 
+use super::clock::LATE;
 use super::outgoing::{CALL_HEADER, NUMBERS_AHEAD, parse_call};
 use super::peers::{PeerKey, Phase};
 use super::{Arrived, Charges, Core, CoreEvent, Count, MessageEventKind, Purpose, SELF};
@@ -183,7 +184,9 @@ impl Core {
         packet.flags = PacketFlags(packet.flags.0 & !PacketFlags::CALL.0);
         // Elsewhere, in grants too, it is a time that is echoed.
         if packet.kind == PacketKind::Token && packet.lifetime != Time::MAX {
-            packet.lifetime = packet.lifetime.min(LONGEST);
+            // Where packets travel in batches, a frame time may be shorter than it takes a thread to act on one.
+            let late = if self.nic.turns() > Time::ZERO { LATE } else { Time::ZERO };
+            packet.lifetime = packet.lifetime.min(LONGEST) + late;
         }
         // No port gives a rate of nothing.
         let possible = !packet.flags.has(PacketFlags::RATE) || packet.token > 0;
@@ -213,7 +216,7 @@ impl Core {
             self.acknowledged(now, key, &packet);
         }
         let live = self.machine.live_messages();
-        self.machine.receive(now, &packet);
+        self.machine.receive(self.clock.input(now), &packet);
         self.nic.input(now);
         let kept = self.machine.live_messages() > live;
         self.drain(now, Some(&Arriving { packet, payload }));

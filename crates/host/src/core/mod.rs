@@ -9,6 +9,7 @@
 //! The contract is that of the machines: after any input, drain the events; pull datagrams whenever
 //! [`Core::next_timeout`] says that the wire is free.
 
+mod clock;
 mod handshake;
 mod incoming;
 mod outgoing;
@@ -29,6 +30,7 @@ use crate::seal::{Authority, Secret};
 use crate::stream::Body;
 use crate::trace;
 use bytes::Bytes;
+use clock::MachineClock;
 use handshake::Answers;
 use headway_fabric::PortCounters;
 use headway_gauges::{Gauge, RoundTrips};
@@ -215,6 +217,7 @@ pub fn tos(priority: u8, ecn: Ecn) -> u8 {
 /// See the module.
 pub struct Core {
     machine: Machine,
+    clock: MachineClock,
     paths: PathTable,
     nic: Nic,
     sizes: Sizes,
@@ -270,6 +273,7 @@ impl Core {
         let terms = terms.ok_or_else(|| ConfigError::UnknownTransport(config.transport.clone()))?;
         Ok(Core {
             machine,
+            clock: MachineClock::new(nic.catch_up()),
             paths,
             nic,
             sizes,
@@ -353,12 +357,18 @@ impl Core {
         while let Some((at, (key, deadline))) = self.timers.pop_due(now) {
             self.peer_deadline(now, at, key, deadline);
         }
-        if let Some(at) = self.machine.next_timeout().filter(|&at| at <= now) {
-            self.machine.timeout(now);
-            self.nic.input(at);
-            self.drain(now, None);
-        }
+        while self.machine_deadline(now) && !self.nic.is_free(now) {}
         self.admit_ready(now);
+    }
+
+    /// Tells the machine of its first deadline if that has come; whether it had.
+    fn machine_deadline(&mut self, now: Time) -> bool {
+        let Some(at) = self.machine.next_timeout().filter(|&at| at <= now) else { return false };
+        let told = self.clock.due(at, now);
+        self.machine.timeout(told);
+        self.nic.input(at);
+        self.drain(now, None);
+        true
     }
 
     /// When [`Core::timeout`] or [`Core::poll_transmit`] is wanted next.
@@ -375,6 +385,11 @@ impl Core {
     /// The next datagram, if one may leave now; it is written to `buffer`, which holds
     /// [`Core::datagram_bytes`] at least.
     pub fn poll_transmit(&mut self, now: Time, buffer: &mut [u8]) -> Option<Transmit> {
+        self.poll_due(now, now, buffer)
+    }
+
+    /// [`Core::poll_transmit`], with deadlines of the machine until then, which is not after `now`.
+    pub(crate) fn poll_due(&mut self, now: Time, until: Time, buffer: &mut [u8]) -> Option<Transmit> {
         if let Some((to, bytes)) = self.answers.pop() {
             let room = buffer.get_mut(..bytes.len())?;
             room.copy_from_slice(&bytes);
@@ -383,8 +398,17 @@ impl Core {
             return Some(Transmit { to, tos: tos(0, Ecn::NotEct), length: bytes.len(), answer: false });
         }
         while self.nic.is_free(now) {
-            let Some(mut packet) = self.machine.poll_transmit(now) else {
+            // What was due comes before what is asked of the machine now.
+            if !self.clock.is_behind() {
+                self.machine_deadline(until);
+            }
+            let told = self.clock.pull(self.nic.free_at(), now);
+            let Some(mut packet) = self.machine.poll_transmit(told) else {
                 self.nic.machine_idle();
+                if self.machine_deadline(until) {
+                    continue;
+                }
+                self.clock.caught_up();
                 return None;
             };
             self.nic.transmit(now, &mut packet);
