@@ -7,8 +7,9 @@
 use super::clock::LATE;
 use super::outgoing::{CALL_HEADER, NUMBERS_AHEAD, parse_call};
 use super::peers::{PeerKey, Phase};
-use super::{Arrived, Charges, Core, CoreEvent, Count, MessageEventKind, Purpose, SELF};
+use super::{Arrived, Charges, Core, CoreEvent, Count, MessageEventKind, Purpose, SELF, TIDY};
 use crate::budget::{MESSAGE_COST, PACKET_COST};
+use crate::buffers::{Buffer, Buffers, is_kept};
 use crate::stream::Sink;
 use bytes::Bytes;
 use headway_packet::session::{SESSION_HEADER, Session};
@@ -41,21 +42,21 @@ enum Data {
     /// None have arrived.
     Announced,
     /// In memory.
-    Buffer(Vec<u8>),
+    Buffer(Buffer),
     /// With the application.
     Sink(Box<dyn Sink>),
 }
 
 impl Data {
     /// Takes bytes of a message of so many.
-    fn write(&mut self, whole: u64, offset: u64, payload: &[u8]) {
+    fn write(&mut self, buffers: &Buffers, whole: u64, offset: u64, payload: &[u8]) {
         if matches!(self, Data::Announced) {
-            *self = Data::Buffer(vec![0; whole as usize]);
+            *self = Data::Buffer(buffers.take(whole as usize));
         }
         match self {
             Data::Buffer(buffer) => {
                 let start = offset as usize;
-                if let Some(room) = buffer.get_mut(start..start + payload.len()) {
+                if let Some(room) = buffer.room().get_mut(start..start + payload.len()) {
                     room.copy_from_slice(payload);
                 }
             }
@@ -337,7 +338,10 @@ impl Core {
         let arriving = current.filter(|a| (a.packet.src, a.packet.message) == name);
         if let Some(Arriving { packet, payload }) = arriving {
             let offset = u64::from(packet.index) * u64::from(self.sizes.payload);
-            incoming.data.write(incoming.bytes, offset, payload);
+            incoming.data.write(&self.buffers, incoming.bytes, offset, payload);
+            if self.tidy_at.is_none() && is_kept(incoming.bytes as usize) {
+                self.tidy_at = Some(now.saturating_add(TIDY));
+            }
         }
         if let Some(peer) = self.peers.of_host(name.0) {
             let address = peer.address;
@@ -355,7 +359,7 @@ impl Core {
         self.counters.one(Count::messages_received);
         self.note(now, address, number, MessageEventKind::Completed { bytes: incoming.bytes });
         let whole = match incoming.data {
-            Data::Buffer(buffer) => Bytes::from(buffer),
+            Data::Buffer(buffer) => buffer.into_bytes(),
             Data::Announced | Data::Sink(_) => Bytes::new(),
         };
         let parsed = if incoming.call { parse_call(&whole) } else { Some((Purpose::Plain, whole)) };

@@ -20,6 +20,7 @@ mod round_trip;
 mod watch;
 
 use crate::budget::{Budget, Charge};
+use crate::buffers::Buffers;
 use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, RoundTrip, sizes};
 use crate::counters::{Count, Counters};
 use crate::error::{ConfigError, SendError};
@@ -56,6 +57,11 @@ const SELF: HostId = HostId(0);
 const FEW: usize = 16;
 /// Bytes of a small message, at most.
 const SMALL: u64 = 16 << 10;
+
+/// Of the memory for messages, what buffers that nobody uses may take meanwhile: one part of so many.
+const KEPT: u64 = 8;
+/// How long buffers of messages are kept that nobody takes.
+const TIDY: Time = Time::s(1);
 
 /// Who an endpoint is, beyond its configuration.
 pub struct Identity {
@@ -232,6 +238,9 @@ pub struct Core {
     peers: Peers,
     outgoing: Slab<Outgoing>,
     incoming: FxHashMap<(HostId, u32), Incoming>,
+    buffers: Buffers,
+    /// When it is looked whether they are still used.
+    tidy_at: Option<Time>,
     finished: FinishedMessages,
     timers: Timers<(peers::PeerKey, peers::Deadline)>,
     answers: Answers,
@@ -285,6 +294,8 @@ impl Core {
             peers: Peers::default(),
             outgoing: Slab::new(),
             incoming: FxHashMap::default(),
+            buffers: Buffers::new((config.limits.total_bytes / KEPT) as usize),
+            tidy_at: None,
             finished: FinishedMessages::default(),
             timers: Timers::default(),
             answers: Answers::default(),
@@ -354,6 +365,9 @@ impl Core {
 
     /// The instant of [`Core::next_timeout`] has come. Harmless when early.
     pub fn timeout(&mut self, now: Time) {
+        if self.tidy_at.is_some_and(|at| at <= now) {
+            self.tidy_at = self.buffers.clear().then(|| now.saturating_add(TIDY));
+        }
         while let Some((at, (key, deadline))) = self.timers.pop_due(now) {
             self.peer_deadline(now, at, key, deadline);
         }
@@ -374,7 +388,8 @@ impl Core {
     /// When [`Core::timeout`] or [`Core::poll_transmit`] is wanted next.
     pub fn next_timeout(&self) -> Option<Time> {
         let asap = (!self.answers.is_empty()).then_some(Time::ZERO);
-        [asap, self.timers.next(), self.machine.next_timeout(), self.nic.next()].into_iter().flatten().min()
+        let own = [asap, self.timers.next(), self.tidy_at];
+        own.into_iter().chain([self.machine.next_timeout(), self.nic.next()]).flatten().min()
     }
 
     /// The next thing the application should know.
