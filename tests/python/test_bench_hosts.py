@@ -45,3 +45,18 @@ def test_calls_are_measured_beside_tcp(tmp_path: Path) -> None:
     assert done.stdout.count("| p50, us |") == done.stdout.count("| p99, us |") == len(results)
     ratio = results["amrt"][0]["p50"] / results["TCP"][0]["p50"]
     assert f"{ratio:.2f} ({ratio:.2f}) |" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="network namespaces need Linux and root")
+@pytest.mark.skipif(shutil.which("ip") is None, reason="ip is not installed")
+@pytest.mark.skipif(not PROGRAM.exists(), reason="headway-perf is not installed")
+def test_bulk_is_measured_beside_its_bound(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    done = bench("--reps", 1, "--seconds", 0.2, "--lines", "one stream, MTU 9000", "--json", file)
+    assert done.returncode == 0, done.stderr
+    (results,) = json.loads(file.read_text("utf-8")).values()
+    assert list(results) == ["amrt", "amrt, key", "bare UDP, the bound", "TCP"]
+    for column in results.values():
+        (result,) = column
+        assert result["goodput_gbps"] > 0
+        assert result["cpu_s_per_gb"] > 0

@@ -152,7 +152,8 @@ fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Counters that other threads may read while one writes.
+/// Counters that other threads may read while one writes: who drives the endpoint, and holds its lock. So an addition needs
+/// no locked instruction, of which there would be several for each packet.
 #[derive(Debug)]
 pub struct Counters([AtomicU64; Count::ALL.len()]);
 
@@ -170,7 +171,8 @@ impl Counters {
 
     /// Adds `n` to a counter.
     pub fn add(&self, what: Count, n: u64) {
-        self.0[what as usize].fetch_add(n, Ordering::Relaxed);
+        let counter = &self.0[what as usize];
+        counter.store(counter.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
     }
 
     /// The value of one.

@@ -119,9 +119,13 @@ impl Driver {
     /// Takes in one batch of what has arrived; whether there may be more, and the instant that counts until the answers
     /// have left. With one read later, a permission that is valid for less than it takes to act on it would be too old.
     pub(crate) fn receive(&mut self) -> io::Result<(bool, Time)> {
-        let places = if self.core.is_light() { FEW } else { BATCH };
-        self.socket.receive(&mut self.received, places)?;
+        let light = self.core.is_light();
+        self.socket.receive(&mut self.received, if light { FEW } else { BATCH })?;
         let now = self.now();
+        if !light {
+            // What was due before these came leaves as of its own time, in one call with the answers.
+            self.fill(now, now);
+        }
         let (core, counters) = (&mut self.core, &self.counters);
         self.received.drain(|envelope, bytes| {
             if envelope.truncated {
@@ -154,6 +158,11 @@ impl Driver {
         if self.core.next_timeout().is_some_and(|at| at <= now) {
             self.core.timeout(now);
         }
+        self.tell();
+    }
+
+    /// Hands the core's events to those who wait for them.
+    fn tell(&mut self) {
         while let Some(event) = self.core.poll_event() {
             match event {
                 CoreEvent::Arrived(message) => {
@@ -212,15 +221,27 @@ impl Driver {
         self.answered = true;
     }
 
-    /// Sends what may leave, the first batch of it as of `now`; whether anything left or wanted to.
-    pub(crate) fn transmit(&mut self, mut now: Time) -> io::Result<bool> {
-        let mut any = false;
+    /// Sends what may leave, the first batch of it as of `now`; whether anything left or wanted to. Deadlines that come
+    /// meanwhile wait for the next turn: a machine whose deadlines come faster than packets leave would send for ever.
+    pub(crate) fn transmit(&mut self, now: Time) -> io::Result<bool> {
+        let any = self.send(now);
+        self.tell();
+        any
+    }
+
+    /// Takes what may leave, as far as there is room, and what is due until then.
+    fn fill(&mut self, now: Time, until: Time) {
+        while !self.sending.is_full() {
+            let Some(transmit) = self.core.poll_due(now, until, self.sending.room()) else { break };
+            let Transmit { to: address, tos, length, answer } = transmit;
+            self.sending.push(Envelope { address, tos, length, truncated: false, answer });
+        }
+    }
+
+    fn send(&mut self, until: Time) -> io::Result<bool> {
+        let (mut now, mut any) = (until, false);
         loop {
-            while !self.sending.is_full() {
-                let Some(transmit) = self.core.poll_transmit(now, self.sending.room()) else { break };
-                let Transmit { to: address, tos, length, answer } = transmit;
-                self.sending.push(Envelope { address, tos, length, truncated: false, answer });
-            }
+            self.fill(now, until);
             let full = self.sending.is_full();
             if self.sending.is_empty() {
                 return Ok(any);

@@ -34,6 +34,7 @@
 //! field of the IP header. The receiver uses the mark in the IP header, not the header's own copy.
 
 mod budget;
+mod buffers;
 mod check;
 mod completion;
 mod config;

@@ -23,6 +23,10 @@ const OFFERS: Offers = Offers {
 /// shorter than that on the wire are handed over several at a time.
 const AHEAD: Time = Time::us(10);
 
+/// How long a thread takes for a turn in which it handles a batch of packets: some microseconds for the system calls and the
+/// wake-up, and a microsecond for each packet (docs/real-hosts.md). A packet waits for a turn of the other end on average.
+pub(crate) const TURN: Time = Time::us(25);
+
 /// How long before its turn on a link of `rate` a packet may be handed over: a whole number of full packets,
 /// none where one takes longer than [`AHEAD`].
 pub(crate) fn ahead(rate: Rate, sizes: Sizes) -> Time {
@@ -67,6 +71,21 @@ impl Nic {
     /// Whether the wire is free for another packet, or nearly.
     pub(crate) fn is_free(&self, now: Time) -> bool {
         self.port.free_at() <= now.saturating_add(self.ahead)
+    }
+
+    /// What batches add to a round trip: a turn of each end, where packets travel in batches.
+    pub(crate) fn turns(&self) -> Time {
+        if self.ahead > Time::ZERO { TURN * 2 } else { Time::ZERO }
+    }
+
+    /// When the wire is free.
+    pub(crate) fn free_at(&self) -> Time {
+        self.port.free_at()
+    }
+
+    /// How far departures may lag behind the link.
+    pub(crate) fn catch_up(&self) -> Time {
+        self.catch_up
     }
 
     /// The machine has nothing to send.

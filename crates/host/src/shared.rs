@@ -400,7 +400,7 @@ impl Shared {
         if !later {
             driver.transmit(now)?;
         }
-        Ok((now, value))
+        Ok((now, value.or_else(|| what.take())))
     }
 
     fn closed<A: Awaited>(&self, what: &A) -> Ended<A::Value> {

@@ -54,6 +54,9 @@ pub(crate) struct TransportArgs {
     /// Microseconds for which a thread that waits looks for datagrams again and again before it sleeps
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     spin_us: u32,
+    /// A parameter of the transport, such as window=10; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = named)]
+    param: Vec<(String, String)>,
 }
 
 #[derive(Args)]
@@ -154,6 +157,11 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+fn named(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("must be a name, `=` and a value")?;
+    Ok((format!("transport.{name}"), value.into()))
+}
+
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.001..=400.0).contains(&value) => Ok(value),
@@ -168,15 +176,16 @@ impl TransportArgs {
     }
 
     /// What an endpoint is told; its peers are admitted by `admission`.
-    pub(crate) fn config(&self, admission: Admission, pace: &Pace) -> Config {
-        let config = Config::default();
+    pub(crate) fn config(&self, admission: Admission, pace: &Pace) -> Result<Config, PerfError> {
+        let params = self.param.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let settings = std::iter::once(("transport", self.name())).chain(params);
+        let config = Config::from_settings(settings).map_err(|error| PerfError::Usage(error.to_string()))?;
         let rate = pace.rate;
         let round_trip = if self.rtt_us.is_some() { RoundTrip::Given } else { RoundTrip::Measured };
         let base_rtt = self.rtt_us.map_or(config.path.base_rtt, |us| Time::us(us.into()));
         let max_rtt = config.path.max_rtt.max(base_rtt * 10);
         let path = Path { base_rtt, max_rtt, bottleneck: rate, paths: 0, hops: 0 };
-        Config {
-            transport: self.transport.clone(),
+        Ok(Config {
             nic: Some(rate),
             mtu: self.mtu,
             path,
@@ -184,7 +193,7 @@ impl TransportArgs {
             admission,
             spin: Time::us(self.spin_us.into()),
             ..config
-        }
+        })
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -17,6 +17,9 @@ pub(crate) trait Carrier: Sync {
     /// How fast it sends, where that is for it to say.
     fn pace(&self) -> Option<&Pace>;
 
+    /// The base round trip that it takes for granted, in microseconds, if it does.
+    fn base_rtt_us(&self) -> Option<f64>;
+
     /// The server, for people.
     fn peer(&self) -> String;
 

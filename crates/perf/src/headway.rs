@@ -45,7 +45,7 @@ impl Headway {
             peer_timeout: timeout,
             progress_timeout: timeout * 4,
             call_timeout: timeout,
-            ..args.transport.config(args.admission(peer)?, &pace)
+            ..args.transport.config(args.admission(peer)?, &pace)?
         };
         let endpoint = Endpoint::bind((local, 0), config)?;
         Ok(Headway { endpoint, peer: peer.into(), transport: args.transport.name().into(), pace })
@@ -63,6 +63,13 @@ impl Carrier for Headway {
 
     fn pace(&self) -> Option<&Pace> {
         Some(&self.pace)
+    }
+
+    fn base_rtt_us(&self) -> Option<f64> {
+        let measured = self.endpoint.measured()?;
+        let (_, time) =
+            measured.base_round_trips.into_iter().find(|(peer, _)| self.peer == (*peer).into())?;
+        Some(time.as_secs_f64() * 1e6)
     }
 
     fn peer(&self) -> String {

@@ -25,6 +25,8 @@ pub(crate) struct Measured {
     pace_gbps: Option<f64>,
     /// The same in words, with where it comes from.
     pace: Option<String>,
+    /// Base round trip that the client takes for granted at the end; `None` over TCP.
+    base_rtt_us: Option<f64>,
     /// Whether it was ended early.
     interrupted: bool,
 }
@@ -96,6 +98,7 @@ impl Measured {
             seconds,
             pace_gbps: carrier.pace().map(|pace| pace.rate.bps() as f64 * 1e-9),
             pace: carrier.pace().map(ToString::to_string),
+            base_rtt_us: carrier.base_rtt_us(),
             interrupted: stop::asked(),
         }
     }

@@ -56,7 +56,7 @@ fn bind(args: &ServeArgs, admission: &Admission) -> Result<(Endpoint, Option<Tcp
     let mut tries = if args.bind.port() == 0 { TRIES } else { 1 };
     loop {
         let pace = args.transport.pace().unwrap_or_else(|| Pace::at(*args.bind.ip()));
-        let config = Config { limits: limits(), ..args.transport.config(admission.clone(), &pace) };
+        let config = Config { limits: limits(), ..args.transport.config(admission.clone(), &pace)? };
         let endpoint = Endpoint::bind(args.bind, config)?;
         if !args.tcp {
             return Ok((endpoint, None));

@@ -65,6 +65,10 @@ impl Carrier for Tcp {
         None
     }
 
+    fn base_rtt_us(&self) -> Option<f64> {
+        None
+    }
+
     fn peer(&self) -> String {
         self.peer.to_string()
     }

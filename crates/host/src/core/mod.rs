@@ -9,6 +9,7 @@
 //! The contract is that of the machines: after any input, drain the events; pull datagrams whenever
 //! [`Core::next_timeout`] says that the wire is free.
 
+mod clock;
 mod handshake;
 mod incoming;
 mod outgoing;
@@ -19,6 +20,7 @@ mod round_trip;
 mod watch;
 
 use crate::budget::{Budget, Charge};
+use crate::buffers::Buffers;
 use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, RoundTrip, sizes};
 use crate::counters::{Count, Counters};
 use crate::error::{ConfigError, SendError};
@@ -29,6 +31,7 @@ use crate::seal::{Authority, Secret};
 use crate::stream::Body;
 use crate::trace;
 use bytes::Bytes;
+use clock::MachineClock;
 use handshake::Answers;
 use headway_fabric::PortCounters;
 use headway_gauges::{Gauge, RoundTrips};
@@ -54,6 +57,11 @@ const SELF: HostId = HostId(0);
 const FEW: usize = 16;
 /// Bytes of a small message, at most.
 const SMALL: u64 = 16 << 10;
+
+/// Of the memory for messages, what buffers that nobody uses may take meanwhile: one part of so many.
+const KEPT: u64 = 8;
+/// How long buffers of messages are kept that nobody takes.
+const TIDY: Time = Time::s(1);
 
 /// Who an endpoint is, beyond its configuration.
 pub struct Identity {
@@ -215,6 +223,7 @@ pub fn tos(priority: u8, ecn: Ecn) -> u8 {
 /// See the module.
 pub struct Core {
     machine: Machine,
+    clock: MachineClock,
     paths: PathTable,
     nic: Nic,
     sizes: Sizes,
@@ -229,6 +238,9 @@ pub struct Core {
     peers: Peers,
     outgoing: Slab<Outgoing>,
     incoming: FxHashMap<(HostId, u32), Incoming>,
+    buffers: Buffers,
+    /// When it is looked whether they are still used.
+    tidy_at: Option<Time>,
     finished: FinishedMessages,
     timers: Timers<(peers::PeerKey, peers::Deadline)>,
     answers: Answers,
@@ -270,6 +282,7 @@ impl Core {
         let terms = terms.ok_or_else(|| ConfigError::UnknownTransport(config.transport.clone()))?;
         Ok(Core {
             machine,
+            clock: MachineClock::new(nic.catch_up()),
             paths,
             nic,
             sizes,
@@ -281,6 +294,8 @@ impl Core {
             peers: Peers::default(),
             outgoing: Slab::new(),
             incoming: FxHashMap::default(),
+            buffers: Buffers::new((config.limits.total_bytes / KEPT) as usize),
+            tidy_at: None,
             finished: FinishedMessages::default(),
             timers: Timers::default(),
             answers: Answers::default(),
@@ -350,21 +365,31 @@ impl Core {
 
     /// The instant of [`Core::next_timeout`] has come. Harmless when early.
     pub fn timeout(&mut self, now: Time) {
+        if self.tidy_at.is_some_and(|at| at <= now) {
+            self.tidy_at = self.buffers.clear().then(|| now.saturating_add(TIDY));
+        }
         while let Some((at, (key, deadline))) = self.timers.pop_due(now) {
             self.peer_deadline(now, at, key, deadline);
         }
-        if let Some(at) = self.machine.next_timeout().filter(|&at| at <= now) {
-            self.machine.timeout(now);
-            self.nic.input(at);
-            self.drain(now, None);
-        }
+        while self.machine_deadline(now) && !self.nic.is_free(now) {}
         self.admit_ready(now);
+    }
+
+    /// Tells the machine of its first deadline if that has come; whether it had.
+    fn machine_deadline(&mut self, now: Time) -> bool {
+        let Some(at) = self.machine.next_timeout().filter(|&at| at <= now) else { return false };
+        let told = self.clock.due(at, now);
+        self.machine.timeout(told);
+        self.nic.input(at);
+        self.drain(now, None);
+        true
     }
 
     /// When [`Core::timeout`] or [`Core::poll_transmit`] is wanted next.
     pub fn next_timeout(&self) -> Option<Time> {
         let asap = (!self.answers.is_empty()).then_some(Time::ZERO);
-        [asap, self.timers.next(), self.machine.next_timeout(), self.nic.next()].into_iter().flatten().min()
+        let own = [asap, self.timers.next(), self.tidy_at];
+        own.into_iter().chain([self.machine.next_timeout(), self.nic.next()]).flatten().min()
     }
 
     /// The next thing the application should know.
@@ -375,6 +400,11 @@ impl Core {
     /// The next datagram, if one may leave now; it is written to `buffer`, which holds
     /// [`Core::datagram_bytes`] at least.
     pub fn poll_transmit(&mut self, now: Time, buffer: &mut [u8]) -> Option<Transmit> {
+        self.poll_due(now, now, buffer)
+    }
+
+    /// [`Core::poll_transmit`], with deadlines of the machine until then, which is not after `now`.
+    pub(crate) fn poll_due(&mut self, now: Time, until: Time, buffer: &mut [u8]) -> Option<Transmit> {
         if let Some((to, bytes)) = self.answers.pop() {
             let room = buffer.get_mut(..bytes.len())?;
             room.copy_from_slice(&bytes);
@@ -383,8 +413,17 @@ impl Core {
             return Some(Transmit { to, tos: tos(0, Ecn::NotEct), length: bytes.len(), answer: false });
         }
         while self.nic.is_free(now) {
-            let Some(mut packet) = self.machine.poll_transmit(now) else {
+            // What was due comes before what is asked of the machine now.
+            if !self.clock.is_behind() {
+                self.machine_deadline(until);
+            }
+            let told = self.clock.pull(self.nic.free_at(), now);
+            let Some(mut packet) = self.machine.poll_transmit(told) else {
                 self.nic.machine_idle();
+                if self.machine_deadline(until) {
+                    continue;
+                }
+                self.clock.caught_up();
                 return None;
             };
             self.nic.transmit(now, &mut packet);

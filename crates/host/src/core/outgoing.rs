@@ -226,7 +226,7 @@ impl Core {
             (peer.address, MessageEventKind::Opened { ticket: out.ticket, bytes: out.bytes() });
         self.note(now, address, number, what);
         self.probe(now, key);
-        self.machine.open(now, &opened);
+        self.machine.open(self.clock.input(now), &opened);
         self.watch(now, key);
         self.nic.input(now);
         self.drain(now, None);

@@ -269,7 +269,7 @@ impl Core {
     /// Takes a peer out of the table and the machine; answers the messages that had not begun.
     fn dismiss(&mut self, now: Time, key: PeerKey, reason: SendError) -> VecDeque<usize> {
         self.failing = Some(reason);
-        self.machine.forget(now, key.host());
+        self.machine.forget(self.clock.input(now), key.host());
         self.nic.input(now);
         self.drain(now, None);
         self.failing = None;

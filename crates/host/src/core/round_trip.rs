@@ -7,6 +7,11 @@
 //! trip of all is one where every thread on the way happened to be awake, and a window of that length leaves the link idle
 //! most of the time; and what a queue made longer while others were sending is not taken for the path.
 //!
+//! A hello finds threads with nothing else to do. A packet of a long message finds them in the middle of a turn: each end
+//! takes what has arrived as a batch, and answers the batch. On links where several packets go through the kernel together
+//! the base round trip therefore includes a turn of each end ([`crate::nic::TURN`]); windows without it leave one end idle
+//! while the other works.
+//!
 //! A hello is answered without any state being kept or changed, by an endpoint of any version. A measuring one shows a
 //! fresh number in place of this endpoint's cookie, and its answer returns that: so a copy of an earlier answer is none,
 //! nor is what somebody sends who does not see the hello.
@@ -96,7 +101,8 @@ impl Core {
         let base_rtt = match known {
             Some(ideal) if about_it => given.base_rtt.saturating_add(time.saturating_sub(ideal)),
             _ => {
-                let measured = time.saturating_add(self.longer_on_the_wire(given.bottleneck));
+                let longer = self.longer_on_the_wire(given.bottleneck).saturating_add(self.nic.turns());
+                let measured = time.saturating_add(longer);
                 if about_it { measured.max(given.base_rtt) } else { measured }
             }
         };

@@ -9,14 +9,16 @@ use headway_units::{Rate, Time};
 use std::sync::Arc;
 use wire::{Faults, World, address, config, content, prefixes, shared_key};
 
+/// A turn of a thread, in which it handles a batch of packets.
+const TURN: Time = Time::us(25);
 /// Out and back.
 const WIRE: Time = Time::us(40);
 
-/// What a full packet needs for longer than a handshake on two links of 10 Gb/s.
+/// What a full packet needs for longer than a handshake: on two links of 10 Gb/s, and for a turn of each end.
 fn longer(config: &Config) -> Time {
     let handshake = u64::from(handshake_wire());
     let full = u64::from(sizes(config.mtu, &config.admission).full_wire());
-    Rate::gbps(10).time_of(full - handshake) * 2
+    Rate::gbps(10).time_of(full - handshake) * 2 + TURN * 2
 }
 
 /// Two hosts of which the first has sent the other a message.
@@ -135,6 +137,15 @@ fn a_first_window_fills_the_round_trip_that_there_is() {
     let packets = |rtt: Time| rtt.0.div_ceil(slot.0) as usize;
     assert_eq!(first_window(&given), packets(given.path.base_rtt));
     assert_eq!(first_window(&measured), packets(WIRE + longer(&measured)));
+}
+
+#[test]
+fn where_packets_go_one_by_one_nothing_is_added_for_turns() {
+    let slow = Config { nic: Rate::new(1_000_000_000), ..config("amrt", prefixes()) };
+    let handshake = u64::from(handshake_wire());
+    let full = u64::from(sizes(slow.mtu, &slow.admission).full_wire());
+    let longer = Rate::gbps(1).time_of(full - handshake) * 2;
+    assert_eq!(path(&met(&slow, Faults::default(), 1), 0).base_rtt, WIRE + longer);
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn keys(report: &Value) -> Vec<&str> {
 }
 
 fn check_bulk(report: &Value, carrier: &str, bytes: u64, messages: u64) {
-    let expected = "bytes carrier client counters goodput_gbps interrupted measurement message_size messages \
+    let expected = "base_rtt_us bytes carrier client counters goodput_gbps interrupted measurement message_size messages \
                     others pace pace_gbps peer seconds server streams transport version";
     assert_eq!(keys(report), expected.split_whitespace().collect::<Vec<_>>());
     assert_eq!((&report["measurement"], &report["carrier"]), (&"bulk".into(), &carrier.into()));
@@ -104,6 +104,7 @@ fn check_bulk(report: &Value, carrier: &str, bytes: u64, messages: u64) {
     }
     let goodput = bytes as f64 * 8e-9 / number(report, "/seconds");
     assert!((number(report, "/goodput_gbps") / goodput - 1.0).abs() < 1e-9);
+    assert_eq!(report["base_rtt_us"].as_f64().is_some_and(|us| us > 0.0), carrier == "headway");
     for side in ["/client/cpu", "/server/cpu"] {
         assert_eq!(keys(report.pointer(side).expect("there")), ["s_per_gb", "system_s", "user_s"]);
         assert!(number(report, &format!("{side}/s_per_gb")) >= 0.0);
@@ -111,7 +112,7 @@ fn check_bulk(report: &Value, carrier: &str, bytes: u64, messages: u64) {
 }
 
 fn check_latency(report: &Value, carrier: &str, calls: u64) {
-    let expected = "calls carrier client counters interrupted latency_us measurement others pace pace_gbps \
+    let expected = "base_rtt_us calls carrier client counters interrupted latency_us measurement others pace pace_gbps \
                     peer reply_size request_size seconds server transport version";
     assert_eq!(keys(report), expected.split_whitespace().collect::<Vec<_>>());
     assert_eq!((&report["measurement"], &report["carrier"]), (&"latency".into(), &carrier.into()));
@@ -263,6 +264,28 @@ fn a_key_that_others_can_read_is_refused_with_the_remedy() {
         let error = String::from_utf8_lossy(&refused.stderr);
         assert!(error.contains("mode 0644 lets others") && error.contains("chmod 600"), "{error}");
         assert_eq!(refused.status.code(), Some(2), "{error}");
+    }
+}
+
+#[test]
+fn parameters_of_a_transport_are_checked_by_name_and_value() {
+    for (transport, parameter, expected) in [
+        ("phost", "token_lifetme=1", "did you mean `transport.token_lifetime`?"),
+        (
+            "ndp",
+            "window=-1",
+            "setting `transport.window` is `-1`, and takes a whole number from 0 to 1000000",
+        ),
+        ("ndp", "window", "must be a name, `=` and a value"),
+        ("ndpp", "window=1", "there is no transport `ndpp`"),
+    ] {
+        let what = ["--transport", transport, "--param", parameter];
+        for command in [&["serve", "--bind", "127.0.0.1:0"][..], &["latency", "127.0.0.1"]] {
+            let refused = run(&[command, &what].concat());
+            let error = String::from_utf8_lossy(&refused.stderr);
+            assert!(error.contains(expected), "{error}");
+            assert_eq!(refused.status.code(), Some(2), "{error}");
+        }
     }
 }
 

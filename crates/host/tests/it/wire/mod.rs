@@ -70,6 +70,8 @@ pub struct World {
     pub sent: Vec<Datagram>,
     pub keep_sent: bool,
     pub swallows: Option<Swallows>,
+    /// How late a thread is that a deadline wakes.
+    pub late: Time,
     faults: Faults,
     rng: Pcg64Mcg,
     steps: BinaryHeap<Reverse<(Time, u64)>>,
@@ -133,6 +135,7 @@ impl World {
             now: Time::ZERO,
             hosts: configs.iter().enumerate().map(host).collect(),
             swallows: None,
+            late: Time::ZERO,
             got: Vec::new(),
             outcomes: BTreeMap::new(),
             sent: Vec::new(),
@@ -200,6 +203,10 @@ impl World {
             Step::Deliver(mut datagram) => {
                 let Some(number) = self.hosts.iter().position(|h| h.address == datagram.to) else { return };
                 let ecn = Ecn::from_bits(datagram.tos);
+                if self.late > Time::ZERO {
+                    // What was due before leaves before, as with threads.
+                    self.settle(number);
+                }
                 self.hosts[number].core.receive(now, datagram.from, ecn, &mut datagram.bytes);
                 number
             }
@@ -261,7 +268,7 @@ impl World {
             self.carry(Datagram { from, to: transmit.to, tos: transmit.tos, bytes });
         }
         let host = &mut self.hosts[number];
-        if let Some(at) = host.core.next_timeout().map(|at| at.max(now))
+        if let Some(at) = host.core.next_timeout().map(|at| at.max(now) + self.late)
             && at < host.armed
         {
             host.armed = at;

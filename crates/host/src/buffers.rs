@@ -1,0 +1,165 @@
+//! Buffers of messages that are received, used again.
+//!
+//! Memory that a long message was given back from goes to the kernel, and the next message gets it page by page, each of
+//! which the kernel first clears: a third of the processor time of an endpoint that receives messages of a megabyte.
+//! So a few buffers stay while such messages come, and go when none has come for a while ([`Buffers::clear`]).
+
+use bytes::Bytes;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes of the smallest buffer that is worth keeping.
+const SMALLEST: usize = 64 << 10;
+
+/// Whether the room of so long a message is worth keeping.
+pub(crate) fn is_kept(length: usize) -> bool {
+    length >= SMALLEST
+}
+
+/// See the module.
+#[derive(Clone)]
+pub(crate) struct Buffers(Arc<Mutex<Shelf>>);
+
+struct Shelf {
+    free: Vec<Vec<u8>>,
+    bytes: usize,
+    /// Bytes that are kept at most.
+    most: usize,
+    /// Whether what comes back is kept.
+    open: bool,
+    /// Whether anything was taken since the last look.
+    used: bool,
+}
+
+/// Room for a message. Where another message had it before, it holds that one's bytes: every byte has to be written.
+pub(crate) struct Buffer {
+    room: Vec<u8>,
+    length: usize,
+    home: Buffers,
+}
+
+impl Buffers {
+    /// Keeps so many bytes at most.
+    pub(crate) fn new(most: usize) -> Buffers {
+        let (free, bytes, open, used) = (Vec::new(), 0, false, false);
+        Buffers(Arc::new(Mutex::new(Shelf { free, bytes, most, open, used })))
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Room for so many bytes.
+    pub(crate) fn take(&self, length: usize) -> Buffer {
+        let kept = if is_kept(length) { self.shelf().take(length) } else { None };
+        let room = kept.unwrap_or_else(|| vec![0; length]);
+        Buffer { room, length, home: self.clone() }
+    }
+
+    /// Gives back to the system what is kept, and keeps nothing until room is taken again, unless some was taken since the
+    /// last time; whether it goes on.
+    pub(crate) fn clear(&self) -> bool {
+        let mut shelf = self.shelf();
+        shelf.open = std::mem::take(&mut shelf.used);
+        if !shelf.open {
+            (shelf.free, shelf.bytes) = (Vec::new(), 0);
+        }
+        shelf.open
+    }
+}
+
+impl Shelf {
+    /// The smallest that is large enough, and not much larger.
+    fn take(&mut self, length: usize) -> Option<Vec<u8>> {
+        (self.open, self.used) = (true, true);
+        let fits = |room: &Vec<u8>| room.len() >= length && room.len() / 2 <= length;
+        let found = self.free.iter().enumerate().filter(|(_, room)| fits(room));
+        let (place, _) = found.min_by_key(|(_, room)| room.len())?;
+        let room = self.free.swap_remove(place);
+        self.bytes -= room.len();
+        Some(room)
+    }
+}
+
+impl Buffer {
+    /// Where the bytes go.
+    pub(crate) fn room(&mut self) -> &mut [u8] {
+        &mut self.room[..self.length]
+    }
+
+    /// The message, all of whose bytes were written. Its room comes back when the last part of it is dropped.
+    pub(crate) fn into_bytes(mut self) -> Bytes {
+        if !is_kept(self.length) {
+            return Bytes::from(std::mem::take(&mut self.room));
+        }
+        Bytes::from_owner(self)
+    }
+}
+
+impl AsRef<[u8]> for Buffer {
+    fn as_ref(&self) -> &[u8] {
+        &self.room[..self.length]
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let room = std::mem::take(&mut self.room);
+        let mut shelf = self.home.shelf();
+        if shelf.open && is_kept(room.len()) && shelf.bytes + room.len() <= shelf.most {
+            shelf.bytes += room.len();
+            shelf.free.push(room);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: usize = 16 << 20;
+
+    fn message(buffers: &Buffers, length: usize, fill: u8) -> Bytes {
+        let mut buffer = buffers.take(length);
+        buffer.room().fill(fill);
+        buffer.into_bytes()
+    }
+
+    fn kept(buffers: &Buffers) -> usize {
+        let shelf = buffers.shelf();
+        assert_eq!(shelf.bytes, shelf.free.iter().map(Vec::len).sum::<usize>());
+        shelf.bytes
+    }
+
+    #[test]
+    fn room_comes_back_with_the_last_part_of_a_message() {
+        let buffers = Buffers::new(MOST);
+        let whole = message(&buffers, 1 << 20, 1);
+        let place = whole.as_ptr();
+        let part = whole.slice(100..200);
+        drop(whole);
+        assert_eq!(kept(&buffers), 0, "a part is held");
+        drop(part);
+        assert_eq!(kept(&buffers), 1 << 20);
+        let next = message(&buffers, (1 << 20) - 5, 2);
+        assert_eq!((next.as_ptr(), next.len(), kept(&buffers)), (place, (1 << 20) - 5, 0));
+        assert!(next.iter().all(|&byte| byte == 2));
+        drop(next);
+        assert_eq!(kept(&buffers), 1 << 20, "all of the room, not what the message took of it");
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_fits_and_goes_when_it_is_not_used() {
+        let buffers = Buffers::new(MOST);
+        drop((0..100).map(|_| message(&buffers, 1 << 20, 0)).collect::<Vec<_>>());
+        assert_eq!(kept(&buffers), MOST);
+        let small = message(&buffers, 100 << 10, 0);
+        assert_eq!(kept(&buffers), MOST, "a megabyte is not spent on 100 kB");
+        drop((small, message(&buffers, 1000, 0)));
+        assert!(buffers.clear(), "used since");
+        assert_eq!(kept(&buffers), MOST);
+        let held = message(&buffers, 1 << 20, 0);
+        assert!(buffers.clear() && !buffers.clear());
+        drop(held);
+        assert_eq!(kept(&buffers), 0, "what is late is not kept");
+    }
+}

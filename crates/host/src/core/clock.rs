@@ -1,0 +1,114 @@
+//! The time of the machine, which is behind the endpoint's while deadlines are made up for.
+//!
+//! Transports that pace (pulls, tokens, credits, packets at a rate) arm one deadline after the other, each counted from
+//! the one before. A thread wakes up some microseconds late, or much later; a machine that is told the late time counts
+//! from it, and loses as much of its rate with every step: at 100 Gb/s a full packet takes 0.12 us, and a wake-up 5. So
+//! every deadline that was missed is answered at its own time, one after the other, and packets are pulled in between: the
+//! machine does at once what it would have done in time. This is to deadlines what [`crate::nic`] is to departures.
+
+use headway_units::Time;
+
+/// How far the machine may be behind: what a thread that is woken up is late, on a machine with other work. What a longer
+/// silence would have let through is not made up for, so that no burst is longer than that.
+pub(super) const LATE: Time = Time::us(200);
+
+/// See the module.
+pub(super) struct MachineClock {
+    /// The time that the machine was told last.
+    told: Time,
+    /// Whether that was a missed deadline, whose packets have not all been pulled.
+    behind: bool,
+    /// How far it may be behind.
+    most: Time,
+}
+
+impl MachineClock {
+    /// Of a machine on a link that may itself lag by `catch_up`.
+    pub(super) fn new(catch_up: Time) -> MachineClock {
+        MachineClock { told: Time::ZERO, behind: false, most: catch_up.max(LATE) }
+    }
+
+    /// Something happens now.
+    pub(super) fn input(&mut self, now: Time) -> Time {
+        self.behind = false;
+        self.told = self.told.max(now);
+        self.told
+    }
+
+    /// The machine is told of its deadline `at`, which is not after `now`: at what time.
+    pub(super) fn due(&mut self, at: Time, now: Time) -> Time {
+        let earliest = now.saturating_sub(self.most);
+        self.told = at.max(earliest).max(self.told).min(now.max(self.told));
+        self.behind = true;
+        self.told
+    }
+
+    /// A packet is pulled for a wire that is free at `free`: at what time.
+    pub(super) fn pull(&mut self, free: Time, now: Time) -> Time {
+        if !self.behind {
+            return now;
+        }
+        self.told = self.told.max(free.min(now));
+        self.told
+    }
+
+    /// Whether the machine was told of a missed deadline, and has not been asked for all that comes of it.
+    pub(super) fn is_behind(&self) -> bool {
+        self.behind
+    }
+
+    /// All that was missed is made up for.
+    pub(super) fn caught_up(&mut self) {
+        self.behind = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: Time = Time::ns(120);
+
+    /// Turns in 10 ms that each follow the one before by the next step, for a thread that wakes up `late`.
+    fn turns(late: Time) -> u64 {
+        let mut clock = MachineClock::new(Time::us(4));
+        let (mut now, mut due, mut turns) = (Time::us(1000), Time::us(1000), 0);
+        let end = now + Time::ms(10);
+        while now < end {
+            now = due.max(now) + late;
+            while due <= now {
+                let at = clock.due(due, now);
+                due = clock.pull(Time::ZERO, now).max(at) + STEP;
+                turns += 1;
+            }
+            clock.caught_up();
+        }
+        turns
+    }
+
+    #[test]
+    fn lateness_costs_no_rate_until_it_is_too_long() {
+        let all = Time::ms(10).0 / STEP.0;
+        for late in [Time::ns(1), Time::us(5), Time::us(60), LATE - Time::us(1)] {
+            let made = turns(late);
+            assert!(made >= all && made <= all + LATE.0 / STEP.0 + 2, "{late}: {made} of {all}");
+        }
+        let rare = turns(LATE * 4);
+        assert!(rare < all / 3, "a silence is not made up for: {rare} of {all}");
+    }
+
+    #[test]
+    fn time_never_goes_back_and_never_runs_ahead() {
+        let mut clock = MachineClock::new(Time::us(4));
+        assert_eq!(clock.input(Time::us(500)), Time::us(500));
+        assert_eq!(clock.due(Time::us(450), Time::us(520)), Time::us(500), "after what it was told");
+        assert_eq!(clock.due(Time::us(510), Time::us(520)), Time::us(510), "at its own time");
+        assert_eq!(clock.pull(Time::us(505), Time::us(520)), Time::us(510));
+        assert_eq!(clock.pull(Time::us(515), Time::us(520)), Time::us(515), "when the wire became free");
+        assert_eq!(clock.pull(Time::us(530), Time::us(520)), Time::us(520), "and not later than now");
+        assert_eq!(clock.due(Time::us(516), Time::us(521)), Time::us(520));
+        assert_eq!(clock.due(Time::us(600), Time::us(5000)), Time::us(4800), "too long ago");
+        clock.caught_up();
+        assert_eq!(clock.pull(Time::ZERO, Time::us(5001)), Time::us(5001));
+    }
+}
