@@ -35,6 +35,16 @@ def test_the_page_has_a_section_for_each_peer() -> None:
         assert peer.commit in PAGE
 
 
+def test_cases_that_run_by_name_are_not_on_the_page_but_counted() -> None:
+    peer = next(peer for peer in PEERS if peer.folder.name == "uet-validate")
+    by_name = [row for row in peer.rows if row.by_name]
+    assert by_name
+    assert len(peer.rows) == 95
+    assert not any(f"| {row.what} |" in PAGE for row in by_name)
+    assert all(f"| {row.what} |" in PAGE for row in peer.rows if not row.by_name)
+    assert f"{len(by_name)} more cases run by name" in PAGE
+
+
 def test_a_bound_is_about_the_nearer_end_of_a_range() -> None:
     def found(ours: float, theirs: tuple[float, float] | None, **bounds: object) -> bool:
         within, least = bounds.get("within"), bounds.get("least")
