@@ -38,7 +38,7 @@ WIDTH = 120
 _QUANTILE = re.compile(r"q(0\.\d+)")
 _RANGE = re.compile(r"(.+?) to (.+)")
 PEER_KEYS = ("name", "about", "repository", "commit", "measured", "how", "row")
-ROW_KEYS = ("what", "scenario", "at", "sets", "table", "column", "until", "numbers", "rule", "slow")
+ROW_KEYS = ("what", "scenario", "at", "sets", "table", "column", "until", "numbers", "rule", "slow", "by_name")
 NUMBER_KEYS = ("name", "of", "theirs", "within", "least", "unit")
 
 
@@ -63,7 +63,8 @@ class Number:
 class Row:
     """One comparison: a run of a scenario, and its numbers.
 
-    `column` is a column of the table of flows that the scenario reads, or of `table`, a file beside it.
+    `column` is a column of the table of flows that the scenario reads, or of `table`, a file beside it. A row `by_name`
+    runs only if somebody names its peer, and is not on the page.
     """
 
     what: str
@@ -76,6 +77,7 @@ class Row:
     numbers: tuple[Number, ...]
     rule: str
     slow: bool
+    by_name: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,7 @@ def _row(where: str, row: Mapping[str, Any]) -> Row:
         tuple(_number(where, each, has_table="column" in row) for each in row["numbers"]),
         str(row.get("rule", "")).strip(),
         bool(row.get("slow", False)),
+        bool(row.get("by_name", False)),
     )
 
 
@@ -273,6 +276,8 @@ def _section(peer: Peer, rows: Sequence[tuple[Row, Sequence[Found]]]) -> Iterato
     for row, numbers in rows:
         yield from table_lines(row, numbers)
     yield ""
+    if more := sum(row.by_name for row in peer.rows):
+        yield f"{more} more cases run by name: `.venv/bin/python tools/compared.py {peer.folder.name}`.\n"
     rules: dict[str, list[str]] = {}
     for row, _ in rows:
         if row.rule:

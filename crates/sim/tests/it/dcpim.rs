@@ -2,11 +2,12 @@
 
 use crate::common;
 
-use common::{flow, link, outcome, spec};
+use common::{flow, link, outcome, param, spec};
 use headway_fabric::{Buffer, Limit};
 use headway_network::topology::SingleSwitch;
 use headway_network::{FlowSpec, FlowState, Outcome, RunSpec, TopologySpec};
 use headway_packet::Sizes;
+use headway_params::ParamValue;
 use headway_units::{Rate, Time};
 
 /// Hosts around a switch, 100 Gb/s and 1 us a link: 35 packets of bandwidth-delay product.
@@ -51,6 +52,20 @@ fn a_long_message_waits_for_an_epoch_and_a_round_and_has_the_channels_that_it_ne
             // A token may meet a request of the next epoch on the wire of the receiver.
             assert!(took >= ideal && took <= ideal + FRAME, "{packets} from {start}: {took}, ideal {ideal}");
         }
+    }
+}
+
+#[test]
+fn by_the_rules_of_the_simulator_a_receiver_takes_part_from_the_next_round_on() {
+    // Within an epoch: before its second round, and before its fourth.
+    for start in [Time::us(1), Time::us(7), Time::us(12)] {
+        let round = Time((start + CONTROL).0.div_ceil(ROUND.0) * ROUND.0);
+        let run = run_of(2, vec![flow(0, 1, 36 * 1460, start)]);
+        let took = finish(&outcome(&param(run, "rules", ParamValue::Choice("simulator".into()))), 0);
+        // One channel; its match begins anew with the data phase, up to a gap early.
+        let gap = FRAME * 4;
+        let ideal = round + ROUND + CONTROL + DATA + gap * 35;
+        assert!(took + gap >= ideal && took <= ideal + FRAME, "from {start}: {took}, ideal {ideal}");
     }
 }
 

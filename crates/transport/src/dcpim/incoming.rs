@@ -71,6 +71,11 @@ impl Incoming {
         self.goal - self.given
     }
 
+    /// Packets that have not arrived.
+    pub(super) fn missing(&self) -> u32 {
+        self.packets - self.received.len()
+    }
+
     pub(super) fn is_eligible(&self) -> bool {
         self.state == ReceiverState::Eligible
     }
@@ -127,7 +132,7 @@ impl Incoming {
 
     /// The wait is over: what is missing is asked for again.
     pub(super) fn overdue(&mut self) {
-        self.goal = self.given + (self.packets - self.received.len());
+        self.goal = self.given + self.missing();
         self.named = None;
         self.until = Time::MAX;
         self.state.step(ReceiverEvent::Overdue);

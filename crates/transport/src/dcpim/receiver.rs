@@ -4,7 +4,7 @@ use super::incoming::{Incoming, ReceiverEvent};
 use super::matching::{Bid, epoch_and_round, number, order, put};
 use super::packets::{Busy, Credit, Data, Token};
 use super::schedule::Boundary;
-use super::{DcpimParams, Known, Shared, Terms, TimerKey};
+use super::{DcpimParams, Known, Rules, Shared, Terms, TimerKey};
 use crate::endpoint::Gone;
 use crate::finished::FinishedMessages;
 use crate::messages::{MessageId, Messages};
@@ -197,13 +197,17 @@ impl Receiver {
         self.arm(shared, now);
     }
 
+    fn follows_simulator(&self) -> bool {
+        self.params.rules == Rules::Simulator
+    }
+
     /// Arms the next boundary at which there is something to do: the next epoch, or in one that this host takes part in,
     /// the next round.
     fn arm(&mut self, shared: &mut Shared, now: Time) {
         let Some(terms) = self.known.terms else { return };
         let pending = !self.got.is_empty() || !self.offers.is_empty();
-        let takes_part = self.epoch == terms.schedule.epoch(now) && !self.wanted.is_empty();
-        let at = match pending || takes_part {
+        let began = self.follows_simulator() || self.epoch == terms.schedule.epoch(now);
+        let at = match pending || began && !self.wanted.is_empty() {
             true => terms.schedule.next_boundary(now),
             false if self.wanted.is_empty() => return,
             false => terms.schedule.next_epoch(now),
@@ -231,7 +235,9 @@ impl Receiver {
                 self.epoch = epoch;
                 self.request(shared, &terms, 1, now);
             }
-            Boundary::Round(epoch, round) if epoch == self.epoch || !self.offers.is_empty() => {
+            Boundary::Round(epoch, round)
+                if epoch == self.epoch || !self.offers.is_empty() || self.follows_simulator() =>
+            {
                 if epoch != self.epoch {
                     self.got.clear();
                     self.epoch = epoch;
@@ -271,6 +277,10 @@ impl Receiver {
             let regular = |m: &&Match| m.peer == peer && !m.prompt && m.ends > now;
             let running: u32 = self.matches.values().filter(regular).map(|m| m.channels).sum();
             let have = running + self.got.get(&peer).map_or(0, |got| got.channels);
+            let packets = match self.params.rules {
+                Rules::Usual => packets,
+                Rules::Simulator => self.messages.named((peer, id)).map_or(packets, |known| known.missing()),
+            };
             if u64::from(have) * u64::from(terms.phase_packets) >= u64::from(packets) {
                 continue;
             }
@@ -332,7 +342,7 @@ impl Receiver {
         let mut rank = FIRST_RANK;
         for (peer, Got { channels, .. }) in got {
             let same = before.values().find(|m| m.peer == peer && m.channels == channels);
-            let due = same.map_or(now, |m| m.due.max(now));
+            let due = same.filter(|_| !self.follows_simulator()).map_or(now, |m| m.due.max(now));
             self.begin(shared, terms, Match { peer, channels, rank, prompt: false, ends, due }, now);
             rank += channels;
         }
