@@ -31,7 +31,7 @@ pub mod topology;
 mod witness;
 
 pub use by_cause::TimeByCause;
-pub use changes::{Changes, Flight, Instant, Step, conflict};
+pub use changes::{Changes, Flight, Instant, Range, Step, conflict, ranges};
 pub use credits::{counts_credits, credits_in_flight};
 pub use deadlock::{Deadlock, Lane, Stopped};
 pub use error::{BuildError, Miscounted, RunError};

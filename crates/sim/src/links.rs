@@ -8,8 +8,8 @@ use crate::rank;
 use crate::stamping::Stamping;
 use headway_fabric::Port;
 use headway_network::{
-    BuildError, Changes, Fault, FaultAction, FaultCounts, Forwarding, HostTiming, Injector, Instant,
-    LinkChoice, Network, PathSelector, RunSpec,
+    BuildError, Changes, FaultAction, FaultCounts, Forwarding, HostTiming, Injector, Instant, Network,
+    PathSelector, Range, RunSpec, ranges,
 };
 use headway_packet::{Packet, Stamps};
 use headway_units::Time;
@@ -113,38 +113,23 @@ struct Faults {
     drops: Vec<u32>,
 }
 
-/// By link, the lowest and the highest rate that it has during the run, in bits a second.
+/// By link, the rates that it has during the run.
 struct CutThrough {
-    rates: Vec<(u64, u64)>,
+    ranges: Vec<Range>,
 }
 
 impl CutThrough {
-    fn new(network: &Network, spec: &RunSpec) -> Option<CutThrough> {
-        if spec.fabric.forwarding == Forwarding::StoreAndForward {
-            return None;
+    fn new(network: &Network, spec: &RunSpec) -> Result<Option<CutThrough>, BuildError> {
+        match spec.fabric.forwarding {
+            Forwarding::StoreAndForward => Ok(None),
+            Forwarding::CutThrough => Ok(Some(CutThrough { ranges: ranges(&spec.faults, network)? })),
         }
-        let mut rates: Vec<(u64, u64)> =
-            network.links().iter().map(|link| (link.spec.rate.bps(), link.spec.rate.bps())).collect();
-        for (links, rate) in spec.faults.iter().filter_map(|fault| match &fault.what {
-            Fault::Change(change) => change.rate.map(|rate| (&fault.links, rate.bps())),
-            _ => None,
-        }) {
-            for (number, name) in network.link_names().iter().enumerate() {
-                if matches!(links, LinkChoice::All)
-                    || matches!(links, LinkChoice::Some(some) if some.contains(name))
-                {
-                    let (least, most) = rates[number];
-                    rates[number] = (least.min(rate), most.max(rate));
-                }
-            }
-        }
-        Some(CutThrough { rates })
     }
 
     /// Whether packets that come over a link may go on over another before all of them is there: at no time would that run
     /// out of bits.
     fn passes(&self, from: u32, to: u32) -> bool {
-        self.rates[to as usize].1 <= self.rates[from as usize].0
+        self.ranges[to as usize].highest.bps() <= self.ranges[from as usize].lowest.bps()
     }
 }
 
@@ -199,7 +184,7 @@ impl<'a> Links<'a> {
         };
         let timing = HostTiming::new(spec.jitter, network.hosts(), spec.seed);
         let held = spec.costs.holds_arrivals();
-        let cut_through = CutThrough::new(&network, spec);
+        let cut_through = CutThrough::new(&network, spec)?;
         let asked = spec.sample.as_ref().is_some_and(|sample| sample.causes);
         let stamping = Stamping::new(spec);
         let attribution = asked.then(|| Box::new(Attribution::new(network.hosts(), post.letters.len())));
@@ -428,6 +413,14 @@ impl<'a> Links<'a> {
         match self.faults.as_mut().and_then(|faults| faults.changes.as_mut()) {
             Some(changes) => changes.route(&self.choice, &self.network, switch, packet, arrival),
             None => self.choice.route(&self.network, switch, packet, arrival),
+        }
+    }
+
+    /// When a frame that is no packet is known at the far end of a link; `None` if that goes down before.
+    pub(crate) fn signal(&self, link: Link, (starts, ends): (Time, Time)) -> Option<Time> {
+        match self.changes() {
+            Some(changes) => changes.signal(link.number, (starts, ends)),
+            None => Some(ends + link.delay),
         }
     }
 

@@ -324,10 +324,11 @@ fn check_external(setup: &Setup) -> Result<(), ScenarioError> {
 
 /// Whether lossless switches go with the rest of the scenario.
 fn check_lossless(setup: &Setup) -> Result<(), BuildError> {
-    headway_network::lossless::check_around(&setup.hosts.costs, &setup.faults)?;
+    headway_network::lossless::check_around(&setup.hosts.costs)?;
     let network = Network::build(&setup.topology.spec, &setup.fabric)?;
     // What hosts are late by is under way as well.
-    Lossless::new(&network, Surplus::new(setup.hosts.jitter, &setup.transports)).map(drop)
+    let surplus = Surplus::new(setup.hosts.jitter, &setup.transports, &setup.faults);
+    Lossless::new(&network, surplus).map(drop)
 }
 
 /// Refuses a path number beyond the paths that there are between the two hosts.

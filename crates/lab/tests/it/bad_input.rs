@@ -62,9 +62,6 @@ snapshot!(lossless_with_buffers_of_ports, {
     wrong(&format!("{SMALL}\n[fabric]\nbuffer = \"9 packets\"\n[fabric.pfc]\n"), &[])
 });
 snapshot!(lossless_without_memory, { wrong(&format!("{SMALL}\n[fabric.pfc]\nbuffer = \"10 kB\"\n"), &[]) });
-snapshot!(lossless_with_outages, {
-    wrong(&format!("{SMALL}\n[fabric.pfc]\n[[fault]]\nlinks = [\"s0->s1\"]\ndown_at = \"5 us\"\n"), &[])
-});
 snapshot!(
     lossless_with_costs,
     wrong(&format!("{SMALL}\n[fabric.pfc]\n[hosts]\npacket_cost = \"1 us\"\n"), &[])
