@@ -128,7 +128,15 @@ def test_the_names_are_those_that_reports_and_summaries_have(scenario_file: Path
     assert drawn == set(NAMES) - {"model"}
     assert set(aliases().values()) <= set(NAMES)
     numbers = [name for name, field in schema()["summary"].items() if field.is_number and field.scope != "transport"]
-    other = {"by_size", "deadlock_links", "gauges", "round_trips", "bottleneck_links", "jain_over", "quantile_definition"}
+    other = {
+        "by_size",
+        "deadlock_links",
+        "gauges",
+        "round_trips",
+        "bottleneck_links",
+        "jain_over",
+        "quantile_definition",
+    }
     assert set(numbers) == run.summary.keys() - other
 
 

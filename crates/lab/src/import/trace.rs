@@ -47,7 +47,7 @@ impl Binary {
         let column = 10 + 3 * (start - line);
         let last = span.end.clamp(start + 1, line + LINE) - line;
         let end = (9 + 3 * last).min(text.len());
-        let source = Source::new(format!("{}, byte {start}", self.name), text);
+        let source = Source::listing(format!("{}, byte {start}", self.name), text);
         Origin::new(&source, column.min(end)..end)
     }
 
@@ -273,6 +273,8 @@ mod tests {
             let at = binary.origin(span.clone());
             assert_eq!(&at.source.text[at.span], shown, "{span:?}");
         }
+        let error = binary.fail(17..19, "odd").render();
+        assert!(error.contains("[x.et, byte 17]") && !error.contains(":1:"), "{error}");
         let none = Binary { name: "x".into(), bytes: Vec::new() };
         assert_eq!(none.origin(0..1).source.text, "00000000 ");
     }

@@ -62,6 +62,9 @@ snapshot!(lossless_with_buffers_of_ports, {
     wrong(&format!("{SMALL}\n[fabric]\nbuffer = \"9 packets\"\n[fabric.pfc]\n"), &[])
 });
 snapshot!(lossless_without_memory, { wrong(&format!("{SMALL}\n[fabric.pfc]\nbuffer = \"10 kB\"\n"), &[]) });
+snapshot!(threshold_in_bytes_without_a_unit, {
+    wrong(&format!("{SMALL}\n[fabric]\ndiscipline = \"red-ecn\"\nkmin = 100\n"), &[])
+});
 snapshot!(
     lossless_with_costs,
     wrong(&format!("{SMALL}\n[fabric.pfc]\n[hosts]\npacket_cost = \"1 us\"\n"), &[])
