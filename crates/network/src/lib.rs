@@ -40,7 +40,7 @@ pub use estimate::{
 };
 pub use faults::{Change, Down, Fault, FaultSpec};
 pub use flow::{FlowSpec, Until};
-pub use graph::{Cause, Causes, Graph, GraphError, Node, Step as GraphStep};
+pub use graph::{Cause, Causes, Gap, Graph, GraphError, Node, Step as GraphStep};
 pub use ideal::Ideals;
 pub use injector::{FaultAction, FaultCounts, Injector};
 pub use link::{Link, LinkChoice, LinkSpec};

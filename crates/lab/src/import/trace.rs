@@ -100,6 +100,8 @@ pub enum What {
         bytes: u64,
         /// So long after all that it waits for; or in the run, if it waits for nothing.
         start: Time,
+        /// Its class, where the file says one.
+        class: Option<u16>,
     },
     /// It sends a message that the other rank receives by an operation.
     Send {
@@ -213,6 +215,8 @@ pub struct Trace {
     pub failures: Vec<Failure>,
     /// What the file says and Headway does not do, or what was assumed.
     pub notes: Vec<String>,
+    /// Which lines give a message its class, where any does, in words.
+    pub classed: Option<String>,
     /// What places refer to.
     pub files: Vec<File>,
 }
