@@ -6,6 +6,7 @@ use crate::packet_pool::PacketPool;
 use crate::queue::EventQueue;
 use crate::rank;
 use crate::stamping::Stamping;
+use crate::volumes::Volumes;
 use headway_fabric::Port;
 use headway_network::{
     BuildError, Changes, FaultAction, FaultCounts, Forwarding, HostTiming, Injector, Instant, Network,
@@ -143,7 +144,7 @@ pub(crate) struct Links<'a> {
     /// Packets that ports dropped, of each of several transports.
     pub(crate) dropped: Dropped<'a>,
     /// Whether there is a tap, or there are faults, or hosts have timing noise or take time, or switches cut through or choose
-    /// late, or times are told by cause, or ports write into packets: one branch a hop for all.
+    /// late, or times are told by cause, or volumes by whom they are for, or ports write into packets: one branch a hop for all.
     special: bool,
     faults: Option<Box<Faults>>,
     timing: Option<HostTiming>,
@@ -162,6 +163,8 @@ pub(crate) struct Links<'a> {
     pub(crate) attribution: Option<Box<Attribution>>,
     /// What ports write into packets, if a transport reads it.
     pub(crate) stamping: Option<Box<Stamping>>,
+    /// What links carry for whom, if that is asked.
+    pub(crate) volumes: Option<Box<Volumes>>,
     pub(crate) post: Post,
 }
 
@@ -187,6 +190,7 @@ impl<'a> Links<'a> {
         let cut_through = CutThrough::new(&network, spec)?;
         let asked = spec.sample.as_ref().is_some_and(|sample| sample.causes);
         let stamping = Stamping::new(spec);
+        let volumes = Volumes::new(spec, network.links().len());
         let attribution = asked.then(|| Box::new(Attribution::new(network.hosts(), post.letters.len())));
         Ok(Links {
             pool: PacketPool::default(),
@@ -197,6 +201,7 @@ impl<'a> Links<'a> {
                 || tapped
                 || attribution.is_some()
                 || stamping.is_some()
+                || volumes.is_some()
                 || timing.is_some()
                 || held
                 || cut_through.is_some()
@@ -213,6 +218,7 @@ impl<'a> Links<'a> {
             seen: tapped.then(Vec::new),
             attribution,
             stamping,
+            volumes,
             post,
         })
     }
@@ -248,6 +254,9 @@ impl<'a> Links<'a> {
     #[inline(never)]
     fn launch_special(&mut self, link: Link, handle: u32, ends: Time) {
         let packet = *self.pool.get(handle);
+        if let Some(volumes) = &mut self.volumes {
+            volumes.count(link.number, packet.tag, packet.wire);
+        }
         let changes = self.faults.as_ref().and_then(|faults| faults.changes.as_ref());
         let watched = self.seen.is_some() || self.attribution.is_some();
         let start = watched.then(|| {

@@ -65,6 +65,11 @@ snapshot!(lossless_without_memory, { wrong(&format!("{SMALL}\n[fabric.pfc]\nbuff
 snapshot!(threshold_in_bytes_without_a_unit, {
     wrong(&format!("{SMALL}\n[fabric]\ndiscipline = \"red-ecn\"\nkmin = 100\n"), &[])
 });
+snapshot!(volumes_of_another_program, {
+    let text = SMALL.replace("kind = \"flows\"", "kind = \"external\"");
+    let text = text.split("flows = [").next().unwrap_or_default();
+    wrong(&format!("{text}\n[sample]\nvolumes = true\n"), &[])
+});
 snapshot!(
     lossless_with_costs,
     wrong(&format!("{SMALL}\n[fabric.pfc]\n[hosts]\npacket_cost = \"1 us\"\n"), &[])

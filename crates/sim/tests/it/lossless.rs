@@ -223,7 +223,7 @@ proptest! {
         }
         let causes = seed % 2 == 0;
         let (flows, links, probes) = (FlowChoice::None, LinkChoice::None, ProbeChoice::None);
-        run.sample = Some(SampleSpec { every: Time::MAX, flows, links, probes, most: u64::MAX, causes });
+        run.sample = Some(SampleSpec { every: Time::MAX, flows, links, probes, most: u64::MAX, causes, volumes: vec![0, 5, 9] });
         run.jitter = Time(jitter);
         run.fabric.host_queue = queue.map(Limit::Packets);
         tight(&mut run, pool);
@@ -236,6 +236,10 @@ proptest! {
         let open: Vec<_> = out.flows.iter().filter(|flow| flow.state != FlowState::Done).collect();
         prop_assert!(open.is_empty(), "{}: {:?}", name, open);
         check_pauses(&out);
+        for link in &out.links {
+            // Frames are no part of it, nor of what the port counts as packets.
+            prop_assert_eq!(link.volumes.iter().sum::<u64>(), link.counters.wire_bytes, "{}", link.name);
+        }
         for (number, flow) in out.flows.iter().enumerate() {
             prop_assert_eq!(out.by_cause(number).map(|told| told.sum()), flow.fct().filter(|_| causes), "{}", name);
         }
