@@ -112,7 +112,7 @@ def test_links_tell_volumes_apart_by_entry(tmp_path: Path) -> None:
 
     run = asked(headway.sample(volumes=True))
     told = run.summary["busiest_links"]
-    links = {row["link"]: row for row in run.links.to_polars().iter_rows(named=True)}
+    links = {row["name"]: row for row in run.links.to_polars().iter_rows(named=True)}
     sizes = [one["bytes"] for one in told]
     assert sizes == sorted(sizes, reverse=True)
     assert len(told) == 8

@@ -254,8 +254,8 @@ def test_files_are_expected_by_the_rows_of_their_tables() -> None:
     "traffic",
     [
         'kind = "permutation"\nbytes = "10 kB"',
-        'kind = "allreduce"\nbytes = "640 kB"\niterations = 4',
-        'kind = "all-to-all"\nbytes = "640 kB"\niterations = 3',
+        'kind = "allreduce"\nbytes = "640 kB"\nrepeat = 4',
+        'kind = "all-to-all"\nbytes = "640 kB"\nrepeat = 3',
     ],
 )
 def test_the_files_of_a_run_take_about_what_is_expected(tmp_path: Path, traffic: str) -> None:
@@ -269,4 +269,4 @@ def test_the_files_of_a_run_take_about_what_is_expected(tmp_path: Path, traffic:
     Scenario.load(path).run(out)
     taken = sum(file.stat().st_size for file in out.iterdir())
     expected = Scenario.load(path).native.expected_file_bytes()
-    assert taken / 2 < expected < 2 * taken, f"{taken} B taken, {expected} B expected"
+    assert taken / 2.5 < expected < 2.5 * taken, f"{taken} B taken, {expected} B expected"

@@ -277,7 +277,7 @@ def volume_tables(study: Study) -> tuple[Table, ...]:
         for link in point.summary.get("busiest_links") or []:
             for one in link["entries"]:
                 who = (point.label, str(link["link"]), f"{one['kind']} {one['entry']}")
-                numbers = [("bytes", float(one["bytes"])), ("share", float(one["share"]))]
+                numbers = [("bytes", float(one["bytes"])), ("percent", float(one["share"]))]
                 rows.append((*who, *[display(quantity, value, 4) for quantity, value in numbers]))
                 sort.append((*who, *[value for _, value in numbers]))
     if not rows:

@@ -49,8 +49,8 @@ pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), Scena
 pub(super) struct Rows {
     pub(super) flows: u64,
     pub(super) links: u64,
+    /// Edges and steps.
     pub(super) edges: u64,
-    pub(super) steps: u64,
     pub(super) samples: u64,
 }
 
@@ -84,12 +84,10 @@ impl Setup {
     pub(super) fn expected_rows(&self) -> Result<Rows, ScenarioError> {
         let estimate = self.check_memory()?;
         let flows = self.expected();
-        let steps: f64 = self.traffic.iter().map(|e| e.expected_flows(self.topology.hosts)).sum();
         Ok(Rows {
             flows: flows.total,
             links: estimate.links,
             edges: flows.edges,
-            steps: if flows.edges == 0 { 0 } else { steps as u64 / 2 },
             samples: estimate.sample_bytes / headway_network::PER_SAMPLE,
         })
     }
