@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure as Canvas
 
 import headway
-from headway.building.parts import Part
+from headway.building.parts import Sample
 from headway.report.assemble import Report, assemble
 from headway.report.causes import CAUSES, cause_key
 from headway.report.load import load
@@ -99,7 +99,7 @@ def test_they_are_drawn_everywhere_and_tables_name_the_last(run: headway.Run) ->
 
 
 def test_links_tell_volumes_apart_by_entry(tmp_path: Path) -> None:
-    def asked(sample: Part) -> headway.Run:
+    def asked(sample: Sample) -> headway.Run:
         whole = headway.scenario(
             topology=headway.single_switch(hosts=4, rate="10 Gbps", delay="1 us"),
             traffic=[
