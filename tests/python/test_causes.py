@@ -9,6 +9,7 @@ import pytest
 from matplotlib.figure import Figure as Canvas
 
 import headway
+from headway.building.parts import Sample
 from headway.report.assemble import Report, assemble
 from headway.report.causes import CAUSES, cause_key
 from headway.report.load import load
@@ -95,6 +96,40 @@ def test_they_are_drawn_everywhere_and_tables_name_the_last(run: headway.Run) ->
     assert [one["finish_s"] for one in run.summary["jobs"][0]["stragglers"]] == sorted(
         (one["finish_s"] for one in run.summary["jobs"][0]["stragglers"]), reverse=True
     )
+
+
+def test_links_tell_volumes_apart_by_entry(tmp_path: Path) -> None:
+    def asked(sample: Sample) -> headway.Run:
+        whole = headway.scenario(
+            topology=headway.single_switch(hosts=4, rate="10 Gbps", delay="1 us"),
+            traffic=[
+                headway.traffic.allreduce(bytes="400 kB", algorithm="halving-doubling"),
+                headway.poisson(cdf="dctcp_websearch", load=0.3, flows=30),
+            ],
+            transport="dctcp",
+            sample=sample,
+        )
+        return whole.run(tmp_path / f"run{len(list(tmp_path.iterdir()))}")
+
+    run = asked(headway.sample(volumes=True))
+    told = run.summary["busiest_links"]
+    links = {row["name"]: row for row in run.links.to_polars().iter_rows(named=True)}
+    sizes = [one["bytes"] for one in told]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(told) == 8
+    for one in told:
+        assert one["bytes"] == sum(entry["bytes"] for entry in one["entries"]) == links[one["link"]]["wire_bytes"]
+        assert [entry["kind"] for entry in one["entries"]] == ["allreduce", "poisson"]
+        assert sum(entry["share"] for entry in one["entries"]) == pytest.approx(1.0)
+    # Each of four hosts sends 3/4 of its buffer twice, in packets with a header of 78 B, and acknowledges as much.
+    jobs = [one["entries"][0]["bytes"] for one in told]
+    assert all(600_000 < size < 700_000 for size in jobs), jobs
+    (table,) = (table for table in report_of(run).jobs if table.id == "volumes")
+    assert len(table.rows) == 16
+    # It changes no event.
+    other = asked(headway.sample(causes=True))
+    assert run.manifest["order_digest"] == other.manifest["order_digest"]
+    assert "busiest_links" not in other.summary
 
 
 def test_without_the_question_there_is_no_cause_and_the_path_is_plain(tmp_path: Path) -> None:

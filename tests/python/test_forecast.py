@@ -235,3 +235,38 @@ def test_several_sweeps_add_up(empty_store: Path, scenario_file: Path, tmp_path:
     one = forecast(planned.points, planned.file.name, 1)
     both = sum((one, one), NOTHING)
     assert (both.points, both.seconds) == (2 * one.points, 2 * one.seconds)
+
+
+def test_files_are_expected_by_the_rows_of_their_tables() -> None:
+    own = Pace(1.0, 1.0, bytes=2e6, hops=5.0, tables=1e6)
+    # What its own runs took, scaled by what the tables of this one have.
+    assert run_expected({"a amrt": own.json()}, "a", "amrt", 5, 3e6).bytes == pytest.approx(6e6)
+    assert run_expected({"a amrt": own.json()}, "a", "amrt", 5e6, 3e6).bytes == pytest.approx(6e6)
+    # Files of other scenarios say nothing.
+    assert run_expected({"b amrt": own.json()}, "a", "amrt", 5, 3e6).bytes == pytest.approx(3e6)
+    assert run_expected({}, "a", "amrt", 5, 3e6).bytes == pytest.approx(3e6)
+    older = Pace(1.0, 1.0, bytes=2e6, hops=5.0)
+    assert run_expected({"a amrt": older.json()}, "a", "amrt", 5, 3e6).bytes == pytest.approx(2e6)
+    assert older.with_run(own).tables == pytest.approx(1e6)
+
+
+@pytest.mark.parametrize(
+    "traffic",
+    [
+        'kind = "permutation"\nbytes = "10 kB"',
+        'kind = "allreduce"\nbytes = "640 kB"\nrepeat = 4',
+        'kind = "all-to-all"\nbytes = "640 kB"\nrepeat = 3',
+    ],
+)
+def test_the_files_of_a_run_take_about_what_is_expected(tmp_path: Path, traffic: str) -> None:
+    text = (
+        '[topology]\nkind = "single-switch"\nhosts = 32\nrate = "100 Gbps"\ndelay = "1 us"\n'
+        f'[transport]\nname = "homa"\n[[traffic]]\n{traffic}\n'
+    )
+    path = tmp_path / "x.toml"
+    path.write_text(text, encoding="utf-8")
+    out = tmp_path / "run"
+    Scenario.load(path).run(out)
+    taken = sum(file.stat().st_size for file in out.iterdir())
+    expected = Scenario.load(path).native.expected_file_bytes()
+    assert taken / 2.5 < expected < 2.5 * taken, f"{taken} B taken, {expected} B expected"

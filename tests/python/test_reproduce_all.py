@@ -178,3 +178,23 @@ def test_what_cannot_be_asked_for(scenarios: Path, tmp_path: Path, headway: Head
         answer = headway("reproduce", *arguments, "--out", out)
         assert (answer.status, message in answer.err) == (2, True), answer.err
     assert not out.exists()
+
+
+def test_smoke_scale_names_the_claims_that_it_cannot_judge(scenarios: Path, tmp_path: Path, headway: Headway) -> None:
+    # A second buffer that small runs leave out, and a claim about it.
+    text = (scenarios / "fig1.toml").read_text("utf-8")
+    key = "fabric.buffer"
+    small = f'[scale.smoke]\nsweep = {{ "{key}" = ["128 packets"] }}\n'
+    (scenarios / "fig1.toml").write_text(f'{text}"{key}" = ["128 packets", "64 packets"]\n\n{small}', "utf-8")
+    ledger = scenarios / "claims.toml"
+    claims = ledger.read_text("utf-8")
+    at = f"measure = \"at(summary('fct_mean_s'), {{'{key}': 'SIZE'}})\""
+    plain = "measure = \"summary('fct_mean_s')\""
+    first, second = claims.split("[[claim]]")[1:]
+    here = first.replace(plain, at.replace("SIZE", "128 packets"))
+    beyond = first.replace("mine-holds", "mine-beyond").replace(plain, at.replace("SIZE", "64 packets"))
+    ledger.write_text("".join(f"[[claim]]{claim}" for claim in (here, beyond, second)), "utf-8")
+    answer = headway("reproduce", "mine/fig1", "--scale", "smoke", "--out", tmp_path / "small")
+    assert "smoke scale cannot judge 1 of 2, which need points that it leaves out: mine-beyond\n" in answer.out
+    whole = headway("reproduce", "mine/fig1", "--out", tmp_path / "whole")
+    assert "cannot judge" not in whole.out

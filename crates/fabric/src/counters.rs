@@ -12,7 +12,9 @@ pub enum DropReason {
     ControlFull = 1,
     /// A packet of a first window met a queue, at a port that lets such packets use spare room alone.
     Unscheduled = 2,
-    /// The link was down: data that waited when it went down, or came meanwhile.
+    /// The link was down: data that waited when it went down, or came meanwhile. Also data that a lossless switch had no
+    /// room for because the link that it came over could not be stopped: it was down in the other direction, or came up when
+    /// its room was full.
     LinkDown = 3,
     /// The same of control.
     ControlLinkDown = 4,

@@ -239,7 +239,10 @@ impl<H: Copy> Port<H> {
             dropped[DOWN].copy_from_slice(&outage.dropped);
         }
         if let Some(gate) = self.gate() {
-            dropped[DropReason::HeadroomFull as usize] = gate.refused;
+            let [data, control] = gate.refused;
+            dropped[DropReason::HeadroomFull as usize] = data;
+            dropped[DropReason::ControlFull as usize] += control;
+            dropped[DOWN].iter_mut().zip(gate.unstopped).for_each(|(all, more)| *all += more);
         }
         PortCounters {
             received: passed.received,

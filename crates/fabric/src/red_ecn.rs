@@ -18,9 +18,9 @@ headway_params::params! {
     /// Parameters of marking between two thresholds.
     pub struct RedEcnParams {
         /// Bytes of data that wait up to which nothing is marked; 0 = 100 kB for each 25 Gb/s of the port. HPCC §5.1
-        kmin: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 31 };
+        kmin: u64 = 0, ParamKind::Length { min: 0, max: 1 << 31 };
         /// Bytes beyond which everything is marked, `kmin` at least; 0 = 400 kB for each 25 Gb/s of the port. HPCC §5.1
-        kmax: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 31 };
+        kmax: u64 = 0, ParamKind::Length { min: 0, max: 1 << 31 };
         /// Probability of a mark at `kmax`. HPCC §5.1
         pmax: f64 = 0.2, ParamKind::Float { min: 0.0, max: 1.0 };
         /// Number of queues, served in the order of their class; packets of a higher class than the last share the last.

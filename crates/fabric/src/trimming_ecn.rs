@@ -24,9 +24,9 @@ headway_params::params! {
     /// Parameters of trimming with marks.
     pub struct TrimmingEcnParams {
         /// Bytes of data that wait up to which nothing is marked; 0 = a fifth of the packets of the data queue. UET §0.3
-        kmin: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 31 };
+        kmin: u64 = 0, ParamKind::Length { min: 0, max: 1 << 31 };
         /// Bytes beyond which everything is marked, `kmin` at least; 0 = four fifths of the packets of the data queue. UET §0.3
-        kmax: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 31 };
+        kmax: u64 = 0, ParamKind::Length { min: 0, max: 1 << 31 };
         /// What is trimmed when the data queue is full. UET §0.3
         victim: Victim = Victim::Coin, ParamKind::Choice(Victim::WORDS);
         /// Headers served for each data packet while both wait; 0 = no bound. UET §0.3

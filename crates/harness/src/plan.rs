@@ -175,7 +175,7 @@ fn other_value(spec: &ParamSpec, choice: u8) -> ParamValue {
     match (&spec.kind, &spec.default) {
         (ParamKind::Bool, _) => ParamValue::Bool(choice % 2 == 1),
         (ParamKind::Choice(words), _) => ParamValue::Choice(words[usize::from(choice) % words.len()].into()),
-        (ParamKind::Int { min, max } | ParamKind::Bytes { min, max }, _) => {
+        (ParamKind::Int { min, max } | ParamKind::Bytes { min, max } | ParamKind::Length { min, max }, _) => {
             ParamValue::Int((min + u64::from(choice)).min(*max))
         }
         (ParamKind::Float { min, max }, ParamValue::Float(v)) => {

@@ -49,6 +49,40 @@ pub struct Flight {
     pub cut: bool,
 }
 
+/// Between what a link's rate and delay are during a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The lowest rate.
+    pub lowest: Rate,
+    /// The highest rate.
+    pub highest: Rate,
+    /// The longest delay, without the forwarding time of a switch.
+    pub longest: Time,
+}
+
+/// The range of each link under these faults.
+pub fn ranges(specs: &[FaultSpec], network: &Network) -> Result<Vec<Range>, BuildError> {
+    let of = |link: &crate::link::Link| Range {
+        lowest: link.spec.rate,
+        highest: link.spec.rate,
+        longest: link.spec.delay,
+    };
+    let mut ranges: Vec<Range> = network.links().iter().map(of).collect();
+    if !specs.iter().any(|spec| matches!(spec.what, Fault::Change(_))) {
+        return Ok(ranges);
+    }
+    for (link, step) in Plan::new(specs, network)?.steps.values().flatten() {
+        let range = &mut ranges[*link as usize];
+        match step {
+            Step::Rate(rate) if rate.bps() < range.lowest.bps() => range.lowest = *rate,
+            Step::Rate(rate) if rate.bps() > range.highest.bps() => range.highest = *rate,
+            Step::Delay(delay) => range.longest = range.longest.max(*delay),
+            Step::Rate(_) | Step::Down | Step::Up => {}
+        }
+    }
+    Ok(ranges)
+}
+
 /// Routes from a time on.
 struct Epoch {
     from: Time,
@@ -180,6 +214,18 @@ impl Changes {
             spans.get(next).is_some_and(|span| span.0 < far)
         });
         Flight { arrives: far.saturating_add(self.latency[link as usize]), cut }
+    }
+
+    /// When something that is no packet, which began to be sent at `starts` and left at `ends`, is known at the far end;
+    /// `None` where the link goes down before. What is known as the link goes down is void.
+    pub fn signal(&self, link: u32, (starts, ends): (Time, Time)) -> Option<Time> {
+        let far = ends.saturating_add(self.delays[link as usize]);
+        let known = far.saturating_add(self.latency[link as usize]);
+        let cut = self.down.get(&link).is_some_and(|spans| {
+            let next = spans.partition_point(|span| span.0 <= starts);
+            spans.get(next).is_some_and(|span| span.0 <= known)
+        });
+        (!cut).then_some(known)
     }
 
     /// [`PathSelector::choices`] for a packet that arrives at a time, without ports that lead to links that are down as far as

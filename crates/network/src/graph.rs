@@ -4,7 +4,7 @@
 //! only joins what it waits for. A node begins when everything that it waits for is over, and a flow then begins its own
 //! `start` later. Nodes that wait for nothing begin at their start, or with the run.
 //!
-//! Edges are stored by what is over, in a list of numbers: a graph takes 4 bytes for each edge, 12 for each node, and 24 for each step.
+//! Edges are stored by what is over, in a list of numbers: a graph takes 4 bytes for each edge, 12 for each node, and 48 for each step.
 
 use crate::flow::{FlowSpec, Until};
 use headway_units::Time;
@@ -22,6 +22,18 @@ pub struct Step {
     pub processor: Option<u16>,
     /// How many of the things that it waits for have to be over; `None` is all of them.
     pub needs: Option<u32>,
+    /// How long from its beginning no other step of its host begins that has a gap in the same direction: what an
+    /// interface needs between two messages.
+    pub gap: Option<Gap>,
+}
+
+/// What an interface needs between two messages, g of LogGP (Alexandrov et al., SPAA 1995 §2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// Of messages that the host sends, or receives.
+    pub sends: bool,
+    /// How long.
+    pub lasts: Time,
 }
 
 /// What a node may wait for.

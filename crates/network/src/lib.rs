@@ -31,7 +31,7 @@ pub mod topology;
 mod witness;
 
 pub use by_cause::TimeByCause;
-pub use changes::{Changes, Flight, Instant, Step, conflict};
+pub use changes::{Changes, Flight, Instant, Range, Step, conflict, ranges};
 pub use credits::{counts_credits, credits_in_flight};
 pub use deadlock::{Deadlock, Lane, Stopped};
 pub use error::{BuildError, Miscounted, RunError};
@@ -40,7 +40,7 @@ pub use estimate::{
 };
 pub use faults::{Change, Down, Fault, FaultSpec};
 pub use flow::{FlowSpec, Until};
-pub use graph::{Cause, Causes, Graph, GraphError, Node, Step as GraphStep};
+pub use graph::{Cause, Causes, Gap, Graph, GraphError, Node, Step as GraphStep};
 pub use ideal::Ideals;
 pub use injector::{FaultAction, FaultCounts, Injector};
 pub use link::{Link, LinkChoice, LinkSpec};

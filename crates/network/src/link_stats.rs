@@ -137,6 +137,7 @@ impl LinkStats {
                 faults: faults(number),
                 gauges: gauges.collect(),
                 pauses: PauseCounts::default(),
+                volumes: Vec::new(),
             })
         };
         network.link_names().into_iter().zip(ports).enumerate().map(record).collect()

@@ -1,14 +1,15 @@
 //! The lossless switches of a network: what each sets apart for its links.
 
+use crate::changes::{Range, ranges};
 use crate::error::BuildError;
-use crate::faults::{Fault, FaultSpec};
+use crate::faults::FaultSpec;
 use crate::link::Link;
 use crate::network::Network;
 use crate::pfc::{ALPHA_BITS, Account, Ledger, PfcParams, buffer_of};
 use crate::processor::HostCosts;
 use crate::spec::TransportSpec;
 use headway_transport::registry;
-use headway_units::{Rate, Time};
+use headway_units::Time;
 
 /// A link that ends at a lossless switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,40 +42,49 @@ pub struct Lossless {
 /// That is what arrives while the pause waits for a packet on the way back that has just begun (`largest` bytes),
 /// is sent itself (`frame` bytes), and is under way; what is under way on the link by then; and the packet that begins just
 /// before the pause is there. And the packet that made the switch decide: where the pool has shrunk, it is the first in the headroom.
-fn headroom_of(params: &PfcParams, largest: u64, (to, back): ((Rate, Time), (Rate, Time))) -> u64 {
+///
+/// Of a link that changes during the run, packets come at its highest rate, a pause waits at the lowest of the way back, and
+/// both are under way for the longest delays.
+fn headroom_of(params: &PfcParams, largest: u64, (to, back): (Range, Range)) -> u64 {
     let waits = match params.out_of_band {
         true => Time::ZERO,
-        false => back.0.time_of(largest.max(params.frame)).saturating_add(back.0.time_of(params.frame)),
+        false => {
+            let ahead = back.lowest.time_of(largest.max(params.frame));
+            ahead.saturating_add(back.lowest.time_of(params.frame))
+        }
     };
-    let time = to.1.saturating_add(back.1).saturating_add(waits);
-    to.0.bytes_in(time).saturating_add(2 * largest)
+    let time = to.longest.saturating_add(back.longest).saturating_add(waits);
+    to.highest.bytes_in(time).saturating_add(2 * largest)
 }
 
 /// What of a run makes more arrive after a link was told to stop than the network says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Surplus {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Surplus<'a> {
     /// Packets of hosts reach their switch later by a random time below this.
     pub jitter: Time,
     /// Bytes that ports write into packets of the transport that has most of them.
     pub telemetry: u16,
+    /// What changes rates and delays of links.
+    pub faults: &'a [FaultSpec],
 }
 
-impl Surplus {
-    /// That of hosts with this timing noise and these transports.
-    pub fn new(jitter: Time, transports: &[TransportSpec]) -> Surplus {
+impl<'a> Surplus<'a> {
+    /// That of hosts with this timing noise, these transports, and links with these faults.
+    pub fn new(jitter: Time, transports: &[TransportSpec], faults: &'a [FaultSpec]) -> Surplus<'a> {
         let of = |transport: &TransportSpec| Some(registry::find(&transport.name)?.capabilities.telemetry);
-        Surplus { jitter, telemetry: transports.iter().filter_map(of).max().unwrap_or(0) }
+        Surplus { jitter, telemetry: transports.iter().filter_map(of).max().unwrap_or(0), faults }
     }
 }
 
 impl Lossless {
     /// What its switches have; an error where it is not enough. `None` for a network that drops.
-    pub fn new(network: &Network, surplus: Surplus) -> Result<Option<Lossless>, BuildError> {
+    pub fn new(network: &Network, surplus: Surplus<'_>) -> Result<Option<Lossless>, BuildError> {
         let Some(params) = network.fabric().pfc.clone() else { return Ok(None) };
         let (hosts, links) = (network.hosts(), network.links());
         let fastest = network.fastest_host();
         let buffer = buffer_of(&params, fastest);
         let back = pairs(network)?;
+        let ranges = ranges(surplus.faults, network)?;
         let largest = match params.largest_packet {
             0 => {
                 u64::from(network.sizes().full_wire().max(network.sizes().control))
@@ -90,13 +100,15 @@ impl Lossless {
                 inbound.push(None);
                 continue;
             };
-            let other = &links[back[number] as usize];
-            let way = |link: &Link| {
+            let way = |number: usize| {
+                let link: &Link = &links[number];
                 let late = if link.from < hosts { surplus.jitter } else { Time::ZERO };
-                (link.spec.rate, network.hop_delay(link).saturating_add(late))
+                let switch = network.hop_delay(link) - link.spec.delay;
+                let longest = ranges[number].longest.saturating_add(switch).saturating_add(late);
+                Range { longest, ..ranges[number] }
             };
             let whole = match params.headroom {
-                0 => headroom_of(&params, largest, (way(link), way(other))),
+                0 => headroom_of(&params, largest, (way(number), way(back[number] as usize))),
                 bytes => bytes,
             };
             let headroom = whole.saturating_sub(params.headroom_less);
@@ -168,18 +180,12 @@ impl Lossless {
     }
 }
 
-/// Whether lossless switches go with what hosts take and what goes wrong on links; an error says what does not.
-pub fn check_around(costs: &HostCosts, faults: &[FaultSpec]) -> Result<(), BuildError> {
-    let refused = |why: &str| Err(BuildError::Lossless(why.into()));
-    if !costs.is_free() {
-        return refused("hosts whose processors take time do not go with them");
+/// Whether lossless switches go with what hosts take; an error says what does not.
+pub fn check_around(costs: &HostCosts) -> Result<(), BuildError> {
+    match costs.is_free() {
+        true => Ok(()),
+        false => Err(BuildError::Lossless("hosts whose processors take time do not go with them".into())),
     }
-    if faults.iter().any(|fault| matches!(fault.what, Fault::Down(_) | Fault::Change(_))) {
-        return refused(
-            "links that go down or change do not go with them: headroom is made for links as they are",
-        );
-    }
-    Ok(())
 }
 
 /// By link, the one in the other direction: of several between the same nodes, the first belongs to the first.
@@ -208,15 +214,23 @@ fn pairs(network: &Network) -> Result<Vec<u32>, BuildError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_units::Rate;
 
     #[test]
     fn headroom_is_what_can_still_arrive() {
-        let way = |rate, delay| (Rate::gbps(rate), Time::ns(delay));
+        let way = |rate, delay| {
+            let rate = Rate::gbps(rate);
+            Range { lowest: rate, highest: rate, longest: Time::ns(delay) }
+        };
         let params = PfcParams::default();
         // 2 us at 100 Gb/s are 25000 B; the packet ahead of the pause, the pause, and two packets more.
         let usual = headroom_of(&params, 1090, (way(100, 1000), way(100, 1000)));
         assert_eq!(usual, 25_000 + 1090 + 84 + 2 * 1090);
         let apart = PfcParams { out_of_band: true, ..params };
         assert_eq!(headroom_of(&apart, 1090, (way(25, 100), way(25, 100))), 625 + 2 * 1090);
+        // A way that is sometimes faster and a way back that is sometimes slower: 1 us, and 1174 B at 10 Gb/s = 939.2 ns.
+        let (to, back) = (way(25, 500), way(25, 500));
+        let (to, back) = (Range { highest: Rate::gbps(100), ..to }, Range { lowest: Rate::gbps(10), ..back });
+        assert_eq!(headroom_of(&PfcParams::default(), 1090, (to, back)), 24_240 + 2 * 1090);
     }
 }

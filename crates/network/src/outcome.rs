@@ -82,6 +82,8 @@ pub struct LinkRecord {
     pub gauges: Vec<Gauge>,
     /// What pauses did, where switches are lossless.
     pub pauses: PauseCounts,
+    /// Bytes that began to leave over it for each of the groups of [`crate::SampleSpec::volumes`]; empty where nobody asked.
+    pub volumes: Vec<u64>,
 }
 
 impl FlowRecord {

@@ -144,6 +144,9 @@ pub struct SampleSpec {
     pub most: u64,
     /// Whether the completion time of every flow is told by cause ([`crate::TimeByCause`]).
     pub causes: bool,
+    /// Bytes of links are told apart by groups of flows: the position of the first flow of each, ascending. Empty where nobody
+    /// asks.
+    pub volumes: Vec<u32>,
 }
 
 impl SampleSpec {

@@ -44,6 +44,14 @@ pub enum ParamKind {
         /// Most allowed.
         max: u64,
     },
+    /// Bytes with a unit, in an inclusive range; 0 needs none. Of keys such as thresholds, of which others are packets without a
+    /// unit: a number alone would be taken for that.
+    Length {
+        /// Fewest allowed.
+        min: u64,
+        /// Most allowed.
+        max: u64,
+    },
     /// A rate with a unit, in an inclusive range.
     Rate {
         /// Slowest one allowed.
@@ -145,6 +153,9 @@ impl ParamKind {
                 format!("bytes, such as 1500 or \"1 MB\", at least {min}")
             }
             ParamKind::Bytes { min, max } => format!("bytes, such as 1500 or \"1 MB\", from {min} to {max}"),
+            ParamKind::Length { min, max } => {
+                format!("bytes with a unit, such as \"100 kB\", from {min} B to {max} B")
+            }
             ParamKind::Rate { min, max } => {
                 format!("a rate with a unit, such as \"10 Gbps\", from {min} to {max}")
             }
@@ -161,7 +172,7 @@ impl ParamKind {
             ParamKind::Int { .. } => "int",
             ParamKind::Float { .. } => "float",
             ParamKind::Time { .. } => "duration",
-            ParamKind::Bytes { .. } => "bytes",
+            ParamKind::Bytes { .. } | ParamKind::Length { .. } => "bytes",
             ParamKind::Rate { .. } => "rate",
             ParamKind::Choice(_) => "choice",
         }
@@ -171,7 +182,7 @@ impl ParamKind {
     pub fn ends(&self) -> Vec<ParamValue> {
         match *self {
             ParamKind::Bool => vec![ParamValue::Bool(false), ParamValue::Bool(true)],
-            ParamKind::Int { min, max } | ParamKind::Bytes { min, max } => {
+            ParamKind::Int { min, max } | ParamKind::Bytes { min, max } | ParamKind::Length { min, max } => {
                 vec![ParamValue::Int(min), ParamValue::Int(max)]
             }
             ParamKind::Float { min, max } => vec![ParamValue::Float(min), ParamValue::Float(max)],
@@ -198,6 +209,8 @@ impl ParamKind {
             ParamKind::Bytes { .. } => {
                 text.parse().ok().or_else(|| amount(Dimension::Bytes)).map(ParamValue::Int)
             }
+            ParamKind::Length { .. } if text == "0" => Some(ParamValue::Int(0)),
+            ParamKind::Length { .. } => amount(Dimension::Bytes).map(ParamValue::Int),
             ParamKind::Rate { .. } => amount(Dimension::Rate).and_then(Rate::new).map(ParamValue::Rate),
             ParamKind::Choice(_) => Some(ParamValue::Choice(text.into())),
         }
@@ -227,9 +240,10 @@ impl ParamSpec {
         let in_range = match (&self.kind, value) {
             (ParamKind::Bool, ParamValue::Bool(_)) => true,
             (ParamKind::Time { min, max }, ParamValue::Time(v)) => (min..=max).contains(&v),
-            (ParamKind::Int { min, max } | ParamKind::Bytes { min, max }, ParamValue::Int(v)) => {
-                (min..=max).contains(&v)
-            }
+            (
+                ParamKind::Int { min, max } | ParamKind::Bytes { min, max } | ParamKind::Length { min, max },
+                ParamValue::Int(v),
+            ) => (min..=max).contains(&v),
             (ParamKind::Rate { min, max }, ParamValue::Rate(v)) => (min.bps()..=max.bps()).contains(&v.bps()),
             (ParamKind::Float { min, max }, ParamValue::Float(v)) => (min..=max).contains(&v),
             (ParamKind::Choice(words), ParamValue::Choice(v)) => words.contains(&v.as_str()),

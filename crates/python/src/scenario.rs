@@ -205,6 +205,11 @@ impl PyScenario {
         self.inner.expected_hops()
     }
 
+    /// Bytes that the files of a run take on disk; zero where nothing is simulated.
+    fn expected_file_bytes(&self) -> u64 {
+        self.inner.expected_file_bytes()
+    }
+
     /// The longest path among its flows, with nothing else on it; `None` without flows.
     fn longest_path<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(path) = self.inner.longest_path() else { return Ok(None) };

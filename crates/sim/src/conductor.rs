@@ -637,6 +637,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let warnings = self.warnings(&all, &flows, interrupted);
         let mut links = self.records(&mut all);
         self.note_pauses(&all, &mut links);
+        note_volumes(&all, &mut links);
         let packet_hops = links.iter().map(|link| link.counters.dequeued).sum();
         let dropped = dropped(&all);
         let (events, digest) = all.iter().fold((0u64, 0u64), |(events, digest), shard| {
@@ -858,6 +859,17 @@ fn take_turns<E: Endpoint>(shards: &[Mutex<Engine<'_, E>>], until: u64) {
 /// Time that each link spent transmitting until now.
 fn busy<E: Endpoint>(all: &mut Guards<'_, '_, E>, now: Time) -> Vec<Time> {
     whole::<Egress>(&mut all[0].ports.egress).iter().map(|egress| egress.port.busy_until(now)).collect()
+}
+
+/// Adds what links carried for whom to their records. Each link is counted in the shard of its port alone.
+fn note_volumes<E: Endpoint>(all: &Guards<'_, '_, E>, records: &mut [LinkRecord]) {
+    for volumes in all.iter().filter_map(|shard| shard.ports.links.volumes.as_deref()) {
+        for (number, record) in records.iter_mut().enumerate() {
+            let own = volumes.of(number);
+            record.volumes.resize(own.len(), 0);
+            record.volumes.iter_mut().zip(own).for_each(|(sum, more)| *sum += more);
+        }
+    }
 }
 
 /// Packets that ports dropped, all and data among them, by transport where there are several.

@@ -110,7 +110,7 @@ pub(crate) struct Engine<'a, E> {
     /// Whether either is there, so that somebody has to know what is over.
     tells: bool,
     /// When the processors are free that steps took turns at, by host.
-    processors: FxHashMap<(Option<u32>, u16), Time>,
+    processors: FxHashMap<(Option<u32>, u32), Time>,
     /// Responsive flows that waited for others and have begun.
     pub(crate) released: u64,
     /// By flow, the number of its message once it is open; empty where no flow has a stop and none is probed.

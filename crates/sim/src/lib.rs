@@ -23,6 +23,7 @@ mod sampler;
 mod session;
 mod shared;
 mod stamping;
+mod volumes;
 mod waiting;
 
 pub use check::check_flow;

@@ -6,10 +6,11 @@ use crate::packet_pool::PacketPool;
 use crate::queue::EventQueue;
 use crate::rank;
 use crate::stamping::Stamping;
+use crate::volumes::Volumes;
 use headway_fabric::Port;
 use headway_network::{
-    BuildError, Changes, Fault, FaultAction, FaultCounts, Forwarding, HostTiming, Injector, Instant,
-    LinkChoice, Network, PathSelector, RunSpec,
+    BuildError, Changes, FaultAction, FaultCounts, Forwarding, HostTiming, Injector, Instant, Network,
+    PathSelector, Range, RunSpec, ranges,
 };
 use headway_packet::{Packet, Stamps};
 use headway_units::Time;
@@ -113,38 +114,23 @@ struct Faults {
     drops: Vec<u32>,
 }
 
-/// By link, the lowest and the highest rate that it has during the run, in bits a second.
+/// By link, the rates that it has during the run.
 struct CutThrough {
-    rates: Vec<(u64, u64)>,
+    ranges: Vec<Range>,
 }
 
 impl CutThrough {
-    fn new(network: &Network, spec: &RunSpec) -> Option<CutThrough> {
-        if spec.fabric.forwarding == Forwarding::StoreAndForward {
-            return None;
+    fn new(network: &Network, spec: &RunSpec) -> Result<Option<CutThrough>, BuildError> {
+        match spec.fabric.forwarding {
+            Forwarding::StoreAndForward => Ok(None),
+            Forwarding::CutThrough => Ok(Some(CutThrough { ranges: ranges(&spec.faults, network)? })),
         }
-        let mut rates: Vec<(u64, u64)> =
-            network.links().iter().map(|link| (link.spec.rate.bps(), link.spec.rate.bps())).collect();
-        for (links, rate) in spec.faults.iter().filter_map(|fault| match &fault.what {
-            Fault::Change(change) => change.rate.map(|rate| (&fault.links, rate.bps())),
-            _ => None,
-        }) {
-            for (number, name) in network.link_names().iter().enumerate() {
-                if matches!(links, LinkChoice::All)
-                    || matches!(links, LinkChoice::Some(some) if some.contains(name))
-                {
-                    let (least, most) = rates[number];
-                    rates[number] = (least.min(rate), most.max(rate));
-                }
-            }
-        }
-        Some(CutThrough { rates })
     }
 
     /// Whether packets that come over a link may go on over another before all of them is there: at no time would that run
     /// out of bits.
     fn passes(&self, from: u32, to: u32) -> bool {
-        self.rates[to as usize].1 <= self.rates[from as usize].0
+        self.ranges[to as usize].highest.bps() <= self.ranges[from as usize].lowest.bps()
     }
 }
 
@@ -158,7 +144,7 @@ pub(crate) struct Links<'a> {
     /// Packets that ports dropped, of each of several transports.
     pub(crate) dropped: Dropped<'a>,
     /// Whether there is a tap, or there are faults, or hosts have timing noise or take time, or switches cut through or choose
-    /// late, or times are told by cause, or ports write into packets: one branch a hop for all.
+    /// late, or times are told by cause, or volumes by whom they are for, or ports write into packets: one branch a hop for all.
     special: bool,
     faults: Option<Box<Faults>>,
     timing: Option<HostTiming>,
@@ -177,6 +163,8 @@ pub(crate) struct Links<'a> {
     pub(crate) attribution: Option<Box<Attribution>>,
     /// What ports write into packets, if a transport reads it.
     pub(crate) stamping: Option<Box<Stamping>>,
+    /// What links carry for whom, if that is asked.
+    pub(crate) volumes: Option<Box<Volumes>>,
     pub(crate) post: Post,
 }
 
@@ -199,9 +187,10 @@ impl<'a> Links<'a> {
         };
         let timing = HostTiming::new(spec.jitter, network.hosts(), spec.seed);
         let held = spec.costs.holds_arrivals();
-        let cut_through = CutThrough::new(&network, spec);
+        let cut_through = CutThrough::new(&network, spec)?;
         let asked = spec.sample.as_ref().is_some_and(|sample| sample.causes);
         let stamping = Stamping::new(spec);
+        let volumes = Volumes::new(spec, network.links().len());
         let attribution = asked.then(|| Box::new(Attribution::new(network.hosts(), post.letters.len())));
         Ok(Links {
             pool: PacketPool::default(),
@@ -212,6 +201,7 @@ impl<'a> Links<'a> {
                 || tapped
                 || attribution.is_some()
                 || stamping.is_some()
+                || volumes.is_some()
                 || timing.is_some()
                 || held
                 || cut_through.is_some()
@@ -228,6 +218,7 @@ impl<'a> Links<'a> {
             seen: tapped.then(Vec::new),
             attribution,
             stamping,
+            volumes,
             post,
         })
     }
@@ -263,6 +254,9 @@ impl<'a> Links<'a> {
     #[inline(never)]
     fn launch_special(&mut self, link: Link, handle: u32, ends: Time) {
         let packet = *self.pool.get(handle);
+        if let Some(volumes) = &mut self.volumes {
+            volumes.count(link.number, packet.tag, packet.wire);
+        }
         let changes = self.faults.as_ref().and_then(|faults| faults.changes.as_ref());
         let watched = self.seen.is_some() || self.attribution.is_some();
         let start = watched.then(|| {
@@ -428,6 +422,14 @@ impl<'a> Links<'a> {
         match self.faults.as_mut().and_then(|faults| faults.changes.as_mut()) {
             Some(changes) => changes.route(&self.choice, &self.network, switch, packet, arrival),
             None => self.choice.route(&self.network, switch, packet, arrival),
+        }
+    }
+
+    /// When a frame that is no packet is known at the far end of a link; `None` if that goes down before.
+    pub(crate) fn signal(&self, link: Link, (starts, ends): (Time, Time)) -> Option<Time> {
+        match self.changes() {
+            Some(changes) => changes.signal(link.number, (starts, ends)),
+            None => Some(ends + link.delay),
         }
     }
 

@@ -37,7 +37,7 @@ impl Ports<'_> {
         }
         let mut back = Vec::new();
         let Some(instant) = self.links.pass(number) else { return back };
-        for (link, step) in instant.steps {
+        for &(link, step) in &instant.steps {
             if !self.owns(link) {
                 continue;
             }
@@ -52,6 +52,9 @@ impl Ports<'_> {
                 Step::Delay(_) => {}
             }
         }
+        if self.lossless.is_some() {
+            self.change_lossless(&instant.steps, now, &mut back);
+        }
         back
     }
 
@@ -59,6 +62,9 @@ impl Ports<'_> {
         let (port, links) = (&mut self.egress[link as usize].port, &mut self.links);
         let mut gone = Vec::new();
         port.take_down(now, &mut links.pool, |handle, _| gone.push(handle));
+        if let Some(guard) = &mut self.lossless {
+            guard.free(&gone);
+        }
         for handle in gone {
             let packet = links.pool.get(handle);
             links.dropped.note(packet.tag, packet.is_data());

@@ -160,17 +160,23 @@ fn switches(run: &Run<'_>) -> Result<(), String> {
 }
 
 /// With the headroom that follows from links and packets, no switch is without room. Packets that a fault doubles or
-/// delays come on top.
+/// delays come on top. A pause that came over a link which goes down is void, and nothing else ends it.
 fn lossless(run: &Run<'_>) -> Result<(), String> {
     let Some(pfc) = &run.spec.fabric.pfc else { return Ok(()) };
     let late = |fault: &FaultSpec| matches!(fault.what, Fault::Random { duplicate, reorder, .. } if duplicate > 0.0 || reorder > 0.0);
     let right = pfc.headroom == 0 && pfc.headroom_less == 0 && !run.spec.faults.iter().any(late);
-    for link in &run.outcome.links {
+    let links = run.network.links();
+    for (link, place) in run.outcome.links.iter().zip(links) {
         let (name, pauses) = (&link.name, &link.pauses);
+        let ways_back = links.iter().zip(&run.extremes);
+        let voids: u64 = ways_back
+            .filter(|(other, _)| (other.from, other.to) == (place.to, place.from))
+            .map(|(_, extremes)| extremes.downs)
+            .sum();
         let dropped = link.counters.dropped[DropReason::HeadroomFull as usize];
         check(dropped == 0 || !right, || format!("{name} dropped {dropped} packets for want of headroom"))?;
         let open = pauses.received.checked_sub(pauses.resumes_received);
-        check(open.is_some_and(|open| open <= pfc.classes), || format!("{name}: {pauses:?}"))?;
+        check(open.is_some_and(|open| open <= pfc.classes * (1 + voids)), || format!("{name}: {pauses:?}"))?;
         check(pauses.stopped <= run.outcome.end, || format!("{name} was stopped for {}", pauses.stopped))?;
     }
     Ok(())

@@ -261,6 +261,7 @@ impl LinkMessage {
             queue_mean_bytes: self.queue_mean_bytes,
             gauges: self.gauges.iter().map(unpack_gauge).collect(),
             pauses: PauseCounts::default(),
+            volumes: Vec::new(),
             faults: {
                 let [
                     dropped_by_number,

@@ -421,6 +421,8 @@ pub struct Capabilities {
     /// Bytes that data packets and their answers have beside their sizes, for what ports of switches write into them hop by
     /// hop (in-band network telemetry); 0 where they write nothing.
     pub telemetry: u16,
+    /// Messages of a lower class come before those of a higher one ([`Message::class`]).
+    pub classes: bool,
 }
 
 impl Capabilities {
@@ -435,6 +437,7 @@ impl Capabilities {
         tunes: false,
         network_wide: false,
         telemetry: 0,
+        classes: false,
     };
 }
 

@@ -49,7 +49,7 @@ pub struct Message {
     pub dst: HostId,
     /// How many bytes; 0 counts as one empty packet.
     pub bytes: u64,
-    /// Application class, for protocols that serve classes apart.
+    /// Application class, for protocols that serve classes apart ([`crate::Capabilities::classes`]): a lower one comes first.
     pub class: u16,
     /// Absolute deadline, for protocols that know deadlines.
     pub deadline: Option<Time>,

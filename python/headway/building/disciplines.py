@@ -368,9 +368,9 @@ def red_ecn(
     HPCC, SIGCOMM 2019).
 
     kmin: Bytes of data that wait up to which nothing is marked; 0 = 100 kB for each 25 Gb/s of the port. HPCC §5.1
-        (bytes, such as 1500 or "1 MB", from 0 to 2147483648; default: `0`)
+        (bytes with a unit, such as "100 kB", from 0 B to 2147483648 B; default: `0`)
     kmax: Bytes beyond which everything is marked, `kmin` at least; 0 = 400 kB for each 25 Gb/s of the port. HPCC §5.1
-        (bytes, such as 1500 or "1 MB", from 0 to 2147483648; default: `0`)
+        (bytes with a unit, such as "100 kB", from 0 B to 2147483648 B; default: `0`)
     pmax: Probability of a mark at `kmax`. HPCC §5.1 (a number from 0 to 1; default: `0.2`)
     levels: Number of queues, served in the order of their class; packets of a higher class than the last share the last
         (a whole number from 1 to 31; default: `2`)
@@ -395,9 +395,9 @@ def trimming_ecn(
     Ethernet 1.0).
 
     kmin: Bytes of data that wait up to which nothing is marked; 0 = a fifth of the packets of the data queue. UET §0.3
-        (bytes, such as 1500 or "1 MB", from 0 to 2147483648; default: `0`)
+        (bytes with a unit, such as "100 kB", from 0 B to 2147483648 B; default: `0`)
     kmax: Bytes beyond which everything is marked, `kmin` at least; 0 = four fifths of the packets of the data queue.
-        UET §0.3 (bytes, such as 1500 or "1 MB", from 0 to 2147483648; default: `0`)
+        UET §0.3 (bytes with a unit, such as "100 kB", from 0 B to 2147483648 B; default: `0`)
     victim: What is trimmed when the data queue is full. UET §0.3 (coin, arrival, last; default: `"coin"`)
     headers_per_data: Headers served for each data packet while both wait; 0 = no bound. UET §0.3 (a whole number from 0
         to 1000000; default: `0`)
@@ -422,9 +422,9 @@ def trimming_core_ecn(
     between switches only (Ultra Ethernet 1.0).
 
     kmin: Bytes of data that wait up to which nothing is marked; 0 = a fifth of the packets of the data queue. UET §0.3
-        (bytes, such as 1500 or "1 MB", from 0 to 2147483648; default: `0`)
+        (bytes with a unit, such as "100 kB", from 0 B to 2147483648 B; default: `0`)
     kmax: Bytes beyond which everything is marked, `kmin` at least; 0 = four fifths of the packets of the data queue.
-        UET §0.3 (bytes, such as 1500 or "1 MB", from 0 to 2147483648; default: `0`)
+        UET §0.3 (bytes with a unit, such as "100 kB", from 0 B to 2147483648 B; default: `0`)
     victim: What is trimmed when the data queue is full. UET §0.3 (coin, arrival, last; default: `"coin"`)
     headers_per_data: Headers served for each data packet while both wait; 0 = no bound. UET §0.3 (a whole number from 0
         to 1000000; default: `0`)

@@ -157,6 +157,7 @@ def sample(
     links: str | Sequence[str] | None = None,
     probes: bool | Sequence[str] | None = None,
     causes: bool | None = None,
+    volumes: bool | None = None,
 ) -> Sample:
     """What is sampled during the run.
 
@@ -168,6 +169,7 @@ def sample(
     probes: what the transports are asked of each sampled flow that is under way: true for all that they declare, or
         probes by name (true or false, list of names; default: `false`)
     causes: whether the completion time of every flow is told by cause (true or false; default: `false`)
+    volumes: whether the bytes of links are told apart by `[[traffic]]` entry (true or false; default: `false`)
     """
     keys = given(
         every=every,
@@ -175,6 +177,7 @@ def sample(
         links=links,
         probes=probes,
         causes=causes,
+        volumes=volumes,
     )
     return Sample("sample", keys)
 

@@ -54,7 +54,8 @@ def flows(
 
     flows: the flows (list of tables)
     steps: time that passes between flows, and joins of several flows (list of tables; default: none)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -119,7 +120,8 @@ def file(
 
     path: of the file, relative to the scenario (path)
     start_unit: what start times of a matrix count (`ps`, `us`; default: `ps`)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -209,7 +211,8 @@ def poisson(
     flows: when arrivals end (count; default: or `duration`)
     duration: when arrivals end (duration; default: or `flows`)
     start: when it begins (duration; default: `"0 s"`)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -297,7 +300,8 @@ def incast(
     start: when it begins (duration; default: `"0 s"`)
     repeat: rounds (count; default: `1`)
     period: from one round to the next (duration; default: with `repeat`)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -368,7 +372,8 @@ def permutation(
 
     bytes: of each message (bytes)
     start: when it begins (duration; default: `"0 s"`)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -442,7 +447,8 @@ def many_to_many(
     start: when it begins (duration; default: `"0 s"`)
     responsive_ratio: share of senders that go on after their first window, chosen at random (from 0 to 1; default:
         `1.0`)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -521,7 +527,8 @@ def on_off(
     off: pause between two ON periods (duration)
     until: no ON period begins from then on (time)
     start: when it begins (duration; default: `"0 s"`)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -611,7 +618,8 @@ def allreduce(
     start: when it begins (duration; default: `"0 s"`)
     repeat: iterations, one after the other (count; default: `1`)
     compute: what a rank computes between two iterations (duration; default: `"0 s"`)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -701,7 +709,8 @@ def allgather(
     start: when it begins (duration; default: `"0 s"`)
     repeat: iterations, one after the other (count; default: `1`)
     compute: what a rank computes between two iterations (duration; default: `"0 s"`)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -790,7 +799,8 @@ def reduce_scatter(
     start: when it begins (duration; default: `"0 s"`)
     repeat: iterations, one after the other (count; default: `1`)
     compute: what a rank computes between two iterations (duration; default: `"0 s"`)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -881,7 +891,8 @@ def all_to_all(
     start: when it begins (duration; default: `"0 s"`)
     repeat: iterations, one after the other (count; default: `1`)
     compute: what a rank computes between two iterations (duration; default: `"0 s"`)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -971,7 +982,8 @@ def broadcast(
     start: when it begins (duration; default: `"0 s"`)
     repeat: iterations, one after the other (count; default: `1`)
     compute: what a rank computes between two iterations (duration; default: `"0 s"`)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -1056,7 +1068,8 @@ def barrier(
     start: when it begins (duration; default: `"0 s"`)
     repeat: iterations, one after the other (count; default: `1`)
     compute: what a rank computes between two iterations (duration; default: `"0 s"`)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -1148,7 +1161,8 @@ def pipeline(
     start: when it begins (duration; default: `"0 s"`)
     repeat: iterations, one after the other (count; default: `1`)
     compute: what a rank computes between two iterations (duration; default: `"0 s"`)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -1244,7 +1258,8 @@ def rpc(
     think_time: whether `think` is always the same, or a mean (`fixed`, `exponential`; default: `fixed`)
     service: from a request to its reply, at the server (duration; default: `"0 s"`)
     start: when it begins (duration; default: `"0 s"`)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -1315,7 +1330,8 @@ def external(
 ) -> Traffic:
     """Messages that another program hands over while the run goes on, through the C interface.
 
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -1367,6 +1383,7 @@ def trace(
     failures: Literal["refused", "elsewhere"] | None = None,
     overhead: Duration | None = None,
     byte_overhead: Duration | None = None,
+    gap: Duration | None = None,
     eager: Bytes | None = None,
     allreduce: Literal["ring", "double-binary-tree", "halving-doubling"] | None = None,
     operations_per_second: float | None = None,
@@ -1402,12 +1419,15 @@ def trace(
         default: `refused`)
     overhead: what a send and a receive each take on their processor: o of LogGOPS (duration; default: `"0 s"`)
     byte_overhead: the same of each byte but the first: O of LogGOPS (duration; default: `"0 s"`)
+    gap: least time between the beginnings of two messages that a host sends, and of two that it receives: g of LogGOPS
+        (duration; default: `"0 s"`)
     eager: larger messages are over for their sender when it knows that they have arrived, others when they leave its
         processor: S of LogGOPS (bytes; default: by the format)
     allreduce: how an allreduce of the trace is done (`ring`, `double-binary-tree`, `halving-doubling`; default: `ring`)
     operations_per_second: how long computations take that the trace gives in operations, without a duration (number;
         default: none)
-    class_: application class (whole number; default: `0`)
+    class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
+        default: `0`)
     deadline: from a flow's start (duration; default: none)
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
@@ -1439,6 +1459,7 @@ def trace(
         failures=failures,
         overhead=overhead,
         byte_overhead=byte_overhead,
+        gap=gap,
         eager=eager,
         allreduce=allreduce,
         operations_per_second=operations_per_second,

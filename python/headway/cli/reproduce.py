@@ -174,6 +174,8 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
         if expected:
             click.echo("\nexpected beyond the paper's claims:")
             print_claims(expected, EXPECTED)
+        if scale == "smoke" and (text := beyond_smoke([*judged, *expected])):
+            click.echo(text)
     if unjudged:
         click.echo("not all shards are finished: verdicts are of what is, and none goes on record", err=True)
     if request.record and not outcome.interrupted and not unjudged:
@@ -339,6 +341,15 @@ def print_claims(results: Sequence[Result], stated: str = PUBLISHED) -> None:
     print_table(["verdict", "claim", stated, "measured", "of"], rows, notes)
     counts = [(v, sum(1 for r in results if r.judgement.verdict is v)) for v in Verdict]
     click.echo(", ".join(f"{count} {verdict}" for verdict, count in counts if count))
+
+
+def beyond_smoke(results: Sequence[Result]) -> str:
+    """Which claims small runs cannot judge, because what they measure is not run; empty if they judge all."""
+    missing = [r.claim.id for r in results if r.judgement.verdict is Verdict.PENDING and r.claim.measure is not None]
+    if not missing:
+        return ""
+    of = f"{len(missing)} of {len(results)}"
+    return f"smoke scale cannot judge {of}, which need points that it leaves out: {', '.join(missing)}"
 
 
 def _published(claim: Claim, unit: str) -> str:

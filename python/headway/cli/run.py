@@ -121,7 +121,8 @@ def run(
 def expected_bytes(name: str, scenario: Scenario, out: Path | None, capture: Path | None) -> float:
     """What a run is expected to write: as runs like it did before, and a capture of all links."""
     hops = float(scenario.native.expected_hops())
-    files = run_expected(known(), name, transport_of(scenario), hops).bytes if out is not None else 0.0
+    tables = float(scenario.native.expected_file_bytes())
+    files = run_expected(known(), name, transport_of(scenario), hops, tables).bytes if out is not None else 0.0
     return files + (CAPTURED_BYTES * hops if capture is not None else 0.0)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -97,12 +96,9 @@ def run(folder: Path, question: str, out: Path, *, scale: str | None = None, job
 
 
 def text_of(folder: Path, question: str) -> str:
-    """The scenario of a question with the variants that it can have: lossless switches and failing links do not mix."""
+    """The scenario of a question with its variants."""
     asked = (folder / f"{question}.toml").read_text(encoding="utf-8")
-    head, *blocks = re.split(r"^(?=\[variants\.)", (folder / VARIANTS_FILE).read_text(encoding="utf-8"), flags=re.M)
-    if "fault" in parsed(asked):
-        blocks = [block for block in blocks if "pfc" not in block.partition("#")[0]]
-    return "\n".join([asked, head, "".join(blocks)])
+    return f"{asked}\n{(folder / VARIANTS_FILE).read_text(encoding='utf-8')}"
 
 
 def cases(folder: Path, question: str, done: Sweep) -> list[Case]:
@@ -217,8 +213,7 @@ def _summary(found: Sequence[Case]) -> Iterator[str]:
     yield "## In one table\n"
     yield from _filled(
         "Each number is the 99th percentile of the slowdowns of all messages, over the lowest that any transport has "
-        "in that column: 1 is the best. Rows are in the order of their geometric mean over the columns that they have: "
-        "lossless switches do not go with links that fail."
+        "in that column: 1 is the best. Rows are in the order of their geometric mean over the columns that they have."
     )
     best = {case.called: case.rows[order(case)[0]].p99 for case in found}
     names = list(dict.fromkeys(name for case in found for name in case.rows))

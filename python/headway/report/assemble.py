@@ -11,7 +11,17 @@ from .load import Results
 from .palette import Style
 from .spec import Figure, Table
 from .study import Study, variant_key
-from .tables import flow_table, ideal_formulas, job_tables, notes, run_facts, summary, unfinished_table, unfinished_text
+from .tables import (
+    flow_table,
+    ideal_formulas,
+    job_tables,
+    notes,
+    run_facts,
+    summary,
+    unfinished_table,
+    unfinished_text,
+    volume_tables,
+)
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,7 @@ def assemble(results: Results) -> Report:
         unfinished_text(study) if some else "",
         tuple(notes(study)),
         tuple(ideal_formulas(study)),
-        job_tables(study) if some else (),
+        (*job_tables(study), *volume_tables(study)) if some else (),
     )
 
 

@@ -269,6 +269,24 @@ def job_tables(study: Study) -> tuple[Table, ...]:
     return tuple(found)
 
 
+def volume_tables(study: Study) -> tuple[Table, ...]:
+    """The busiest links of all runs with what each entry of traffic has of them; nothing where nobody asked."""
+    rows: list[tuple[str, ...]] = []
+    sort: list[tuple[float | str, ...]] = []
+    for point in study.points:
+        for link in point.summary.get("busiest_links") or []:
+            for one in link["entries"]:
+                who = (point.label, str(link["link"]), f"{one['kind']} {one['entry']}")
+                numbers = [("bytes", float(one["bytes"])), ("percent", float(one["share"]))]
+                rows.append((*who, *[display(quantity, value, 4) for quantity, value in numbers]))
+                sort.append((*who, *[value for _, value in numbers]))
+    if not rows:
+        return ()
+    caption = "Bytes on the wire that the busiest links carried for each entry of traffic, control included."
+    head = ("run", "link", "job", "bytes", "share of the link")
+    return (Table("volumes", "Busiest links by job", head, tuple(rows), tuple(sort), caption),)
+
+
 _FLOW_CELLS = ("bytes", "start_s", "fct_s", "ideal_s", "slowdown", "drops", "marks")
 
 

@@ -166,7 +166,8 @@ def spread(things: Sequence[T], most: int) -> list[T]:
     return [things[i * len(things) // most] for i in range(most)]
 
 
-def _expected(point: Job) -> tuple[str, int]:
-    """The transport of a point and the packet-hops that it should count."""
+def _expected(point: Job) -> tuple[str, int, int]:
+    """The transport of a point, the packet-hops that it should count, and the bytes of its files by their rows."""
     scenario = Scenario.load(point.scenario, sets=point.point.sets, scale=point.scale)
-    return transport_of(scenario), scenario.native.expected_hops()
+    native = scenario.native
+    return transport_of(scenario), native.expected_hops(), native.expected_file_bytes()

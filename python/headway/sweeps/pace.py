@@ -49,20 +49,22 @@ LOCK_POLL_S = 0.005
 class Pace:
     """What a run costs: processor seconds an expected packet-hop, processor seconds on top, and bytes of its files.
 
-    `hops` is what a run has on average, the last runs counting most: how much `hop_s` is known from.
+    `hops` is what a run has on average, the last runs counting most: how much `hop_s` is known from. `tables` is what
+    the files of such a run take by the rows of their tables; 0 where nobody computed that.
     """
 
     hop_s: float
     extra_s: float
     bytes: float
     hops: float = 1.0
+    tables: float = 0.0
 
     @classmethod
     def of(cls, entry: Any) -> Pace | None:  # noqa: ANN401  (what JSON holds)
         """From the file; none if it holds nothing of the kind."""
         with suppress(TypeError, KeyError, ValueError):
             hop_s, extra_s, files = (float(entry[name]) for name in ("hop_cpu_s", "extra_cpu_s", "bytes"))
-            return cls(hop_s, extra_s, files, float(entry.get("hops", 1.0)))
+            return cls(hop_s, extra_s, files, float(entry.get("hops", 1.0)), float(entry.get("tables", 0.0)))
         return None
 
     def seconds(self, hops: float) -> float:
@@ -77,7 +79,12 @@ class Pace:
         """
         hops = _towards(self.hops, run.hops)
         seconds = _towards(self.hops * self.hop_s, run.hops * run.hop_s)
-        return Pace(seconds / hops, _towards(self.extra_s, run.extra_s), _towards(self.bytes, run.bytes), hops)
+        extra_s, files = _towards(self.extra_s, run.extra_s), _towards(self.bytes, run.bytes)
+        return Pace(seconds / hops, extra_s, files, hops, _towards(self.tables or run.tables, run.tables))
+
+    def files(self, tables: float) -> float:
+        """Bytes of a run whose tables take so many by their rows."""
+        return self.bytes * tables / self.tables if self.tables and tables else self.bytes
 
     def moved(self, other: Pace) -> bool:
         """Whether another is so far from it that it is worth writing down."""
@@ -85,10 +92,16 @@ class Pace:
 
     def json(self) -> dict[str, float]:
         """As the file holds it."""
-        return {"hop_cpu_s": self.hop_s, "extra_cpu_s": self.extra_s, "bytes": self.bytes, "hops": self.hops}
+        return {
+            "hop_cpu_s": self.hop_s,
+            "extra_cpu_s": self.extra_s,
+            "bytes": self.bytes,
+            "hops": self.hops,
+            "tables": self.tables,
+        }
 
-    def _all(self) -> tuple[float, float, float]:
-        return self.hop_s, self.extra_s, self.bytes
+    def _all(self) -> tuple[float, float, float, float]:
+        return self.hop_s, self.extra_s, self.bytes, self.tables
 
 
 def _towards(old: float, new: float) -> float:
@@ -134,7 +147,8 @@ def learn(scenario: Scenario, cpu_s: float, simulation: float, files: int) -> No
     """Remember what a run took: `cpu_s` of a processor, a share of `simulation` for that alone; `files` bytes."""
     hops = float(max(1, scenario.native.expected_hops()))
     share = min(1.0, max(0.0, simulation))
-    run = Pace(cpu_s * share / hops, cpu_s * (1.0 - share), float(files), hops)
+    tables = float(scenario.native.expected_file_bytes())
+    run = Pace(cpu_s * share / hops, cpu_s * (1.0 - share), float(files), hops, tables)
 
     def add(paces: dict[str, Any]) -> bool:
         key = f"{scenario.name} {transport_of(scenario)}"
@@ -169,18 +183,24 @@ def known() -> dict[str, Any]:
     return dict(value) if isinstance(value, dict) else {}
 
 
-def run_expected(paces: Mapping[str, Any], name: str, transport: str, hops: float) -> Expected:
-    """What a run takes: known from the scenario's own runs, else guessed from those of others."""
+def run_expected(
+    paces: Mapping[str, Any], name: str, transport: str, hops: float, tables: float | None = None
+) -> Expected:
+    """What a run takes: known from the scenario's own runs, else guessed from those of others.
+
+    `tables` is what its files take by the rows of its tables. What other scenarios wrote says nothing about that.
+    """
     own = Pace.of(paces.get(f"{name} {transport}"))
     if own is not None and own.hops / ALIKE <= hops <= own.hops * ALIKE:
         seconds = own.seconds(hops)
-        return Expected(Span(seconds, seconds, seconds), own.bytes, measured=True)
+        return Expected(Span(seconds, seconds, seconds), own.files(tables or 0.0), measured=True)
     others = [(key, found) for key, entry in paces.items() if (found := _of_run(key, entry))]
     if not others:
         seconds = GUESS.seconds(hops)
-        return Expected(Span(seconds / WIDEST, seconds, seconds * WIDEST), GUESS.bytes, measured=False)
+        return Expected(Span(seconds / WIDEST, seconds, seconds * WIDEST), tables or GUESS.bytes, measured=False)
     like = [own] if own else [found for key, found in others if key.endswith(f" {transport}")]
-    return _guessed(like or [found for _, found in others], hops)
+    guess = _guessed(like or [found for _, found in others], hops)
+    return guess._replace(bytes=own.files(tables) if own else tables) if tables else guess
 
 
 def start_expected(paces: Mapping[str, Any]) -> Expected:

@@ -17,8 +17,10 @@ pub(super) struct Gate {
     held: u32,
     /// Whether the driver says the queue of a packet, and not the rules.
     split: bool,
-    /// Packets dropped because the switch had no room.
-    pub(super) refused: u64,
+    /// Packets dropped because the switch had no room: data, and control.
+    pub(super) refused: [u64; 2],
+    /// Of the same, those that came over a link that a fault kept from being stopped.
+    pub(super) unstopped: [u64; 2],
 }
 
 impl<H: Copy> Port<H> {
@@ -112,12 +114,13 @@ impl<H: Copy> Port<H> {
         self.free_at
     }
 
-    /// Counts a packet that its switch had no room for.
-    pub fn refuse_for_headroom(&mut self, packet: &Packet) {
-        debug_assert!(packet.is_data());
+    /// Counts a packet that its switch had no room for; `by_fault` says that the link it came over could not be stopped because it
+    /// was down in the other direction, or had just come up.
+    pub fn refuse_for_headroom(&mut self, packet: &Packet, by_fault: bool) {
         self.passed.received += 1;
         if let Some(gate) = self.rare.as_mut().and_then(|rare| rare.gate.as_mut()) {
-            gate.refused += 1;
+            let counts = if by_fault { &mut gate.unstopped } else { &mut gate.refused };
+            counts[usize::from(!packet.is_data())] += 1;
         }
     }
 

@@ -149,7 +149,7 @@ pub fn parse(files: Vec<Arc<Binary>>, operations_per_second: Option<f64>) -> Res
         rooted: 0,
     };
     for (rank, file) in (0..).zip(&files) {
-        OfRank { rank, file, ids: FxHashMap::default() }.read(&mut reader)?;
+        OfRank { rank, file, ids: FxHashMap::default(), last: None }.read(&mut reader)?;
     }
     reader.finish()
 }
@@ -179,9 +179,25 @@ struct OfRank<'a> {
     file: &'a Arc<Binary>,
     /// By id, the operation of a node.
     ids: FxHashMap<u64, u32>,
+    /// Id of the last node that was read.
+    last: Option<u64>,
 }
 
 impl OfRank<'_> {
+    /// An error at some bytes of the file, with the rank and how far it was read.
+    fn fail(&self, span: Range<usize>, text: impl std::fmt::Display) -> ScenarioError {
+        let place = match self.last {
+            Some(node) => format!("rank {}, after node {node}", self.rank),
+            None => format!("rank {}", self.rank),
+        };
+        self.file.fail(span, format!("{place}: {text}"))
+    }
+
+    /// An error about a node.
+    fn fail_of(&self, node: &Node, span: &Range<usize>, text: impl std::fmt::Display) -> ScenarioError {
+        self.file.fail(span.clone(), format!("node {} of rank {}: {text}", node.id, self.rank))
+    }
+
     fn read(mut self, reader: &mut Reader) -> Result<(), ScenarioError> {
         let bytes = &self.file.bytes;
         let mut at = 0;
@@ -193,11 +209,10 @@ impl OfRank<'_> {
             let span = self.message(&mut at)?;
             let content = &bytes[span.clone()];
             self.is_new(&span)?;
-            let node = Node::decode(content).map_err(|error| {
-                self.file.fail(span.clone(), format!("this is no node of a trace: {error}"))
-            })?;
+            let node = Node::decode(content)
+                .map_err(|error| self.fail(span.clone(), format!("this is no node of a trace: {error}")))?;
             if reader.trace.operations.len() as u64 >= MOST_OPERATIONS {
-                return Err(self.file.fail(span, format!("more than {MOST_OPERATIONS} operations")));
+                return Err(self.fail(span, format!("more than {MOST_OPERATIONS} operations")));
             }
             let what = self.what(&node, span.clone(), reader)?;
             let place = Place { file: self.rank, span: span.clone() };
@@ -208,8 +223,9 @@ impl OfRank<'_> {
                 reader.groups.entry(group).or_default().entry(self.rank).or_default().push(number);
             }
             if self.ids.insert(node.id, number).is_some() {
-                return Err(self.file.fail(span, format!("another node has the id {}", node.id)));
+                return Err(self.fail(span, format!("another node has the id {}", node.id)));
             }
+            self.last = Some(node.id);
             if !node.data_deps.is_empty() {
                 waits.push((number, node.data_deps));
             }
@@ -233,15 +249,14 @@ impl OfRank<'_> {
         let begin = *at;
         let mut rest = &bytes[begin.min(bytes.len())..];
         if rest.is_empty() {
-            return Err(self.file.fail(begin..begin, "the file is empty: a trace begins with its metadata"));
+            return Err(self.fail(begin..begin, "the file is empty: a trace begins with its metadata"));
         }
-        let length = prost::decode_length_delimiter(&mut rest).map_err(|_| {
-            self.file.fail(begin..begin + 1, "this is no length of a message: is it a trace?")
-        })?;
+        let length = prost::decode_length_delimiter(&mut rest)
+            .map_err(|_| self.fail(begin..begin + 1, "this is no length of a message: is it a trace?"))?;
         let from = bytes.len() - rest.len();
         if length > rest.len() {
             let text = format!("a message of {length} B begins here, and {} B are left", rest.len());
-            return Err(self.file.fail(begin..from, text).help("is the file cut off?"));
+            return Err(self.fail(begin..from, text).help("is the file cut off?"));
         }
         *at = from + length;
         Ok(from..from + length)
@@ -251,9 +266,8 @@ impl OfRank<'_> {
         // A file of the first schemas begins with a node.
         self.is_new(&span)?;
         let decoded = GlobalMetadata::decode(&self.file.bytes[span.clone()]);
-        let metadata = decoded.map_err(|error| {
-            self.file.fail(span.clone(), format!("this is no metadata of a trace: {error}"))
-        })?;
+        let metadata = decoded
+            .map_err(|error| self.fail(span.clone(), format!("this is no metadata of a trace: {error}")))?;
         let version = String::from_utf8_lossy(&metadata.version).into_owned();
         let number = |part: Option<&str>| part.and_then(|part| part.parse::<u32>().ok());
         let mut parts = version.split('.');
@@ -265,7 +279,7 @@ impl OfRank<'_> {
                 let text = format!(
                     "the trace is of Chakra {version}; versions from 0.0.4 to 1 are read, not {major}"
                 );
-                Err(self.file.fail(span, text))
+                Err(self.fail(span, text))
             }
             // The metadata of the schemas before 0.0.4 had attributes where the version is now.
             _ => Err(self.old(span)),
@@ -279,13 +293,12 @@ impl OfRank<'_> {
 
     fn old(&self, span: Range<usize>) -> ScenarioError {
         let error = self
-            .file
             .fail(span, "the trace is of a schema of Chakra before 0.0.4, whose nodes name their `parent`");
         error.help("collect or convert it with Chakra 0.0.4 or newer")
     }
 
     fn what(&self, node: &Node, span: Range<usize>, reader: &mut Reader) -> Result<What, ScenarioError> {
-        let fail = |text: String| self.file.fail(span.clone(), format!("node {}: {text}", node.id));
+        let fail = |text: String| self.fail_of(node, &span, text);
         let is_cpu = node.whole("is_cpu_op").is_some_and(|value| value != 0);
         let duration = || {
             let takes = node.duration_micros.checked_mul(1_000_000).map(Time);
@@ -373,7 +386,7 @@ impl OfRank<'_> {
         };
         let text = inputs.values.trim();
         let inner = text.strip_prefix("['").and_then(|rest| rest.strip_suffix("']")).unwrap_or(text);
-        let fail = |text: String| self.file.fail(span.clone(), format!("node {}: {text}", node.id));
+        let fail = |text: String| self.fail_of(node, span, text);
         let list: serde_json::Value = serde_json::from_str(inner)
             .map_err(|error| fail(format!("its process groups are no JSON: {error}")))?;
         for one in list.as_array().into_iter().flatten() {
@@ -549,7 +562,7 @@ mod tests {
         let nodes = [node(1, 4, &[], vec![whole("num_ops", 5_000)])];
         let files = || vec![file(0, "0.0.4", &nodes)];
         let error = parse(files(), None).expect_err("no duration").to_string();
-        assert_eq!(error, "node 1: it computes 5000 operations and has no duration");
+        assert_eq!(error, "node 1 of rank 0: it computes 5000 operations and has no duration");
         let trace = parse(files(), Some(1e9)).expect("a trace");
         assert_eq!(trace.operations[0].what, What::Compute { takes: Time::us(5), processor: Some(0) });
     }
@@ -580,7 +593,8 @@ mod tests {
             inputs: "[]".into(),
             attributes: vec![whole("a", 1)],
         };
-        let before = "the trace is of a schema of Chakra before 0.0.4, whose nodes name their `parent`";
+        let before =
+            "rank 0: the trace is of a schema of Chakra before 0.0.4, whose nodes name their `parent`";
         let binary = |bytes: Vec<u8>| vec![Arc::new(Binary { name: "x.0.et".into(), bytes })];
         let of = |bytes: Vec<u8>| parse(binary(bytes), None).expect_err("no trace");
         let mut with_metadata = file(0, "0.0.4", &[]).bytes.clone();
@@ -590,13 +604,13 @@ mod tests {
         assert_eq!(of(file(0, "0.0.3", &[]).bytes.clone()).to_string(), before);
         assert_eq!(
             of(file(0, "2.0", &[]).bytes.clone()).to_string(),
-            "the trace is of Chakra 2.0; versions from 0.0.4 to 1 are read, not 2"
+            "rank 0: the trace is of Chakra 2.0; versions from 0.0.4 to 1 are read, not 2"
         );
         let whole = file(0, "1.0.0", &[send(1, &[], 0)]).bytes.clone();
         let cut = of(whole[..whole.len() - 3].to_vec());
         assert!(cut.to_string().contains("begins here, and"), "{cut}");
-        assert!(of(Vec::new()).to_string().starts_with("the file is empty"));
-        assert!(of(vec![0xff; 30]).to_string().starts_with("this is no length of a message"));
+        assert!(of(Vec::new()).to_string().starts_with("rank 0: the file is empty"));
+        assert!(of(vec![0xff; 30]).to_string().starts_with("rank 0: this is no length of a message"));
         for cut in 0..whole.len() {
             // Nothing but a whole number of messages is read.
             let read = parse(binary(whole[..cut].to_vec()), None);
@@ -607,28 +621,28 @@ mod tests {
     #[test]
     fn what_a_node_lacks_is_said() {
         let cases = [
-            (node(1, 5, &[], vec![whole("comm_dst", 1)]), "node 1: it has no `comm_size`"),
-            (send(1, &[], 2), "node 1: `comm_dst` is 2, and there are 2 files, one for each rank"),
-            (node(1, 6, &[], Vec::new()), "node 1: it has no `comm_src`"),
+            (node(1, 5, &[], vec![whole("comm_dst", 1)]), "node 1 of rank 0: it has no `comm_size`"),
+            (send(1, &[], 2), "node 1 of rank 0: `comm_dst` is 2, and there are 2 files, one for each rank"),
+            (node(1, 6, &[], Vec::new()), "node 1 of rank 0: it has no `comm_src`"),
             (
                 node(1, 7, &[], vec![whole("comm_type", 10), whole("comm_size", 1)]),
-                "node 1: there is no collective of `comm_type` 10",
+                "node 1 of rank 0: there is no collective of `comm_type` 10",
             ),
             (
                 node(1, 7, &[], vec![whole("comm_type", 0), whole("comm_size", -1)]),
-                "node 1: `comm_size` is -1",
+                "node 1 of rank 0: `comm_size` is -1",
             ),
-            (node(1, 9, &[], Vec::new()), "node 1: there is no node of type 9"),
+            (node(1, 9, &[], Vec::new()), "node 1 of rank 0: there is no node of type 9"),
             (node(1, 4, &[5], Vec::new()), "node 1 of rank 0 waits for node 5, which is not there"),
             (
                 Node { duration_micros: u64::MAX, ..node(1, 4, &[], Vec::new()) },
-                "node 1: 18446744073709551615 us are too long",
+                "node 1 of rank 0: 18446744073709551615 us are too long",
             ),
         ];
         for (node, message) in cases {
             assert_eq!(read([&[node], &[]]).expect_err(message).to_string(), message);
         }
         let twice = read([&[collective(1, 0, 1), collective(1, 0, 1)], &[]]).expect_err("two");
-        assert_eq!(twice.to_string(), "another node has the id 1");
+        assert_eq!(twice.to_string(), "rank 0, after node 1: another node has the id 1");
     }
 }

@@ -75,7 +75,8 @@ pub fn trace(source: &Arc<Source>, unit: Time) -> Result<Trace, ScenarioError> {
             return Err(error.help("results tell connections apart by `id`"));
         }
         let place = Place { file: 0, span: flow.places.row.clone() };
-        let what = What::Message { to: flow.dst as u32, bytes: flow.bytes, start: flow.start };
+        let class = connection.prio.as_ref().map(|prio| class_of(source, prio)).transpose()?;
+        let what = What::Message { to: flow.dst as u32, bytes: flow.bytes, start: flow.start, class };
         let operation = trace.push(flow.src as u32, what, Some(&flow.id), place);
         for (fired, when) in [(&connection.send_done, When::Known), (&connection.recv_done, When::Received)] {
             if let Some(fired) = fired {
@@ -97,13 +98,17 @@ pub fn trace(source: &Arc<Source>, unit: Time) -> Result<Trace, ScenarioError> {
         trigger.bind(*id, source, fired, waits.get(id).map_or(&[], Vec::as_slice), &mut trace)?;
     }
     if !ordered.is_empty() {
-        trace.notes.push(format!(
-            "{}: `prio` of {} has no effect: no transport orders its pulls by it",
-            source.name,
-            lines(&ordered)
-        ));
+        trace.classed = Some(format!("`prio` of {}", lines(&ordered)));
     }
     Ok(trace)
+}
+
+/// The class of a connection: its receiver pulls the lowest `prio` first, as the lowest class.
+fn class_of(source: &Arc<Source>, prio: &Given<u64>) -> Result<u16, ScenarioError> {
+    u16::try_from(prio.value).map_err(|_| {
+        let problem = Problem::Syntax(format!("a `prio` is at most {}, not {}", u16::MAX, prio.value));
+        ScenarioError::new(problem, &Origin::new(source, prio.at.clone()))
+    })
 }
 
 /// Numbers of lines in words, those in a row together.
@@ -680,10 +685,12 @@ mod tests {
         let text = "Nodes 9\nFailures 1\n0->1 id 1 start 0 size 9 prio 1\n0->2 id 2 start 0 size 9 prio 2\n\
             failure switch_type AGG switch_id 3 link_id 1\n0->2 id 3 start 0 size 9 prio 2\n";
         let trace = trace(&Source::new("x.cm", text), Time::ps(1)).expect("a trace");
-        assert_eq!(
-            trace.notes,
-            ["x.cm: `prio` of lines 3 to 4, 6 has no effect: no transport orders its pulls by it"]
-        );
+        assert_eq!(trace.classed.as_deref(), Some("`prio` of lines 3 to 4, 6"));
+        let class = |number: usize| match trace.operations[number].what {
+            What::Message { class, .. } => class,
+            _ => None,
+        };
+        assert_eq!([class(0), class(1), class(2)], [Some(1), Some(2), Some(2)]);
         assert_eq!(trace.failures.iter().map(|f| (f.switch, f.link)).collect::<Vec<_>>(), [(3, 1)]);
     }
 

@@ -47,7 +47,7 @@ impl Binary {
         let column = 10 + 3 * (start - line);
         let last = span.end.clamp(start + 1, line + LINE) - line;
         let end = (9 + 3 * last).min(text.len());
-        let source = Source::new(format!("{}, byte {start}", self.name), text);
+        let source = Source::listing(format!("{}, byte {start}", self.name), text);
         Origin::new(&source, column.min(end)..end)
     }
 
@@ -100,6 +100,8 @@ pub enum What {
         bytes: u64,
         /// So long after all that it waits for; or in the run, if it waits for nothing.
         start: Time,
+        /// Its class, where the file says one.
+        class: Option<u16>,
     },
     /// It sends a message that the other rank receives by an operation.
     Send {
@@ -213,6 +215,8 @@ pub struct Trace {
     pub failures: Vec<Failure>,
     /// What the file says and Headway does not do, or what was assumed.
     pub notes: Vec<String>,
+    /// Which lines give a message its class, where any does, in words.
+    pub classed: Option<String>,
     /// What places refer to.
     pub files: Vec<File>,
 }
@@ -273,6 +277,8 @@ mod tests {
             let at = binary.origin(span.clone());
             assert_eq!(&at.source.text[at.span], shown, "{span:?}");
         }
+        let error = binary.fail(17..19, "odd").render();
+        assert!(error.contains("[x.et, byte 17]") && !error.contains(":1:"), "{error}");
         let none = Binary { name: "x".into(), bytes: Vec::new() };
         assert_eq!(none.origin(0..1).source.text, "00000000 ");
     }

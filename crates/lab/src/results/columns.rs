@@ -178,7 +178,7 @@ pub const LINKS: &[Field] = &[
     Field::packets(
         "drops_link_down",
         "drops, link down",
-        "data dropped because the link was down: what waited when it went down, and what came until it was up",
+        "data dropped because the link was down: what waited when it went down, and what came until it was up. Also data that a lossless switch had no room for because a fault kept the link that it came over from being stopped",
     ),
     Field::packets(
         "drops_control_link_down",

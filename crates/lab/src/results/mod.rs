@@ -12,6 +12,7 @@ pub mod schema;
 pub mod statistics;
 pub mod summary;
 pub mod tables;
+mod volumes;
 pub mod write;
 
 use arrow_array::RecordBatch;

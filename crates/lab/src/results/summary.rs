@@ -7,6 +7,7 @@ use super::labels::labels;
 use super::measures::{Measured, Times, bands, deadlines, even_bins, fairness, gauges, round_trips};
 use super::part::{Part, Run};
 use super::statistics::{QUANTILE_DEFINITION, mean, quantile};
+use super::volumes::busiest_links;
 use crate::scenario::{Resolved, Setup};
 use crate::text::quantity::seconds;
 use headway_network::{FlowState, Outcome};
@@ -23,8 +24,8 @@ pub enum Of {
     Run(fn(&Run<'_>) -> Json),
     /// The same, where it has several transports.
     Mixture(fn(&Run<'_>) -> Json),
-    /// Of jobs, where flows wait for others.
-    Graph(fn(&Resolved, &Setup, &Outcome) -> Option<Json>),
+    /// Of the entries of traffic, where there is something to say of them.
+    Entries(fn(&Resolved, &Setup, &Outcome) -> Option<Json>),
     /// Of each of several transports alone.
     Transport(fn(&Part<'_>) -> Json),
 }
@@ -155,7 +156,9 @@ pub const SUMMARY: &[Number<Of>] = &[
         "quantiles",
         "nearest rank: the smallest value such that at least the share q of all values is not above it",
     ), Of::Run(|_| QUANTILE_DEFINITION.into())),
-    Number::new(Field::new("jobs", List, "jobs", "of a run with jobs, or in which flows wait for others, only: see below"), Of::Graph(jobs)),
+    Number::new(Field::new("jobs", List, "jobs", "of a run with jobs, or in which flows wait for others, only: see below"), Of::Entries(jobs)),
+    Number::new(Field::new("busiest_links", List, "busiest links", "with `volumes` in `[sample]` only: the 16 links that carried most bytes, the busiest first, each with `link`, `bytes` on the wire, and of each \
+        `[[traffic]]` entry `entry`, `kind`, `bytes` and `share` of the link's bytes (`entries`). Control of a flow counts for its entry; pause frames for none"), Of::Entries(busiest_links)),
     Number::new(Field::new("by_transport", List, "by transport", "of a run of several transports only: see below"), Of::Mixture(by_transport)),
     Number::new(Field::new(
         "delivered_bytes",
@@ -181,7 +184,7 @@ pub fn summarise(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> (Json
         Of::Flows(make) => Some(make(&run.part)),
         Of::Run(make) => Some(make(&run)),
         Of::Mixture(make) => (spec.transports.len() > 1).then(|| make(&run)),
-        Of::Graph(make) => make(resolved, setup, outcome),
+        Of::Entries(make) => make(resolved, setup, outcome),
         Of::Transport(_) => None,
     });
     let mut warnings = Vec::new();
@@ -218,7 +221,7 @@ fn of_part(part: &Part<'_>) -> Map<String, Json> {
     numbers(|of| match of {
         Of::Times(make) => Some(make(&part.times)),
         Of::Flows(make) | Of::Transport(make) => Some(make(part)),
-        Of::Run(_) | Of::Mixture(_) | Of::Graph(_) => None,
+        Of::Run(_) | Of::Mixture(_) | Of::Entries(_) => None,
     })
 }
 
@@ -238,7 +241,7 @@ fn bin(flows: &[Measured]) -> Json {
     let times = Times::of(flows);
     map.extend(numbers(|of| match of {
         Of::Times(make) => Some(make(&times)),
-        Of::Flows(_) | Of::Run(_) | Of::Mixture(_) | Of::Graph(_) | Of::Transport(_) => None,
+        Of::Flows(_) | Of::Run(_) | Of::Mixture(_) | Of::Entries(_) | Of::Transport(_) => None,
     }));
     Json::Object(map)
 }

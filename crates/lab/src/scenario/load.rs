@@ -306,6 +306,7 @@ fn read_setup(
     check_paths(&setup)?;
     check_external(&setup)?;
     read_links(table, &mut setup)?;
+    check_volumes(&setup)?;
     if let Some(item) = fabric_table.as_ref().and_then(|table| table.get("pfc")) {
         check_lossless(&setup).map_err(|error| fabric::no_pfc(&item, &error))?;
     }
@@ -322,12 +323,23 @@ fn check_external(setup: &Setup) -> Result<(), ScenarioError> {
     Err(ScenarioError::new(Problem::Contradiction(text.into()), &second.at))
 }
 
+/// Messages of another program have no place among the flows of entries.
+fn check_volumes(setup: &Setup) -> Result<(), ScenarioError> {
+    let Some(sample) = setup.sample.as_ref().filter(|sample| sample.volumes) else { return Ok(()) };
+    if !setup.traffic.iter().any(|entry| entry.pattern.is_external()) {
+        return Ok(());
+    }
+    let text = "`volumes` are told apart by [[traffic]] entries, and messages of another program (kind = \"external\") come while the run goes on";
+    Err(ScenarioError::new(Problem::Contradiction(text.into()), &sample.every_at))
+}
+
 /// Whether lossless switches go with the rest of the scenario.
 fn check_lossless(setup: &Setup) -> Result<(), BuildError> {
-    headway_network::lossless::check_around(&setup.hosts.costs, &setup.faults)?;
+    headway_network::lossless::check_around(&setup.hosts.costs)?;
     let network = Network::build(&setup.topology.spec, &setup.fabric)?;
     // What hosts are late by is under way as well.
-    Lossless::new(&network, Surplus::new(setup.hosts.jitter, &setup.transports)).map(drop)
+    let surplus = Surplus::new(setup.hosts.jitter, &setup.transports, &setup.faults);
+    Lossless::new(&network, surplus).map(drop)
 }
 
 /// Refuses a path number beyond the paths that there are between the two hosts.

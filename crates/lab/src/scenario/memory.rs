@@ -45,6 +45,15 @@ pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), Scena
     }
 }
 
+/// Rows of the tables of a run.
+pub(super) struct Rows {
+    pub(super) flows: u64,
+    pub(super) links: u64,
+    /// Edges and steps.
+    pub(super) edges: u64,
+    pub(super) samples: u64,
+}
+
 impl Setup {
     /// What a run needs, or an error at the key that asks for most of it when that is more than may be taken.
     pub fn check_memory(&self) -> Result<Estimate, ScenarioError> {
@@ -69,6 +78,18 @@ impl Setup {
         let estimate = self.check_memory()?;
         let growing = estimate.packet_bytes.saturating_add(estimate.sample_bytes);
         Ok(self.memory_limit.saturating_sub(estimate.memory_bytes.saturating_sub(growing)))
+    }
+
+    /// How many rows the tables of its results will have.
+    pub(super) fn expected_rows(&self) -> Result<Rows, ScenarioError> {
+        let estimate = self.check_memory()?;
+        let flows = self.expected();
+        Ok(Rows {
+            flows: flows.total,
+            links: estimate.links,
+            edges: flows.edges,
+            samples: estimate.sample_bytes / headway_network::PER_SAMPLE,
+        })
     }
 
     /// The run without its flows, up to its expected end.

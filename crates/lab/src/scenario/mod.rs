@@ -290,6 +290,7 @@ impl Setup {
                 probes: s.probes.clone(),
                 most: u64::MAX,
                 causes: s.causes,
+                volumes: Vec::new(),
             }),
             faults: self.faults.clone(),
             jitter: self.hosts.jitter,
@@ -338,11 +339,15 @@ impl Setup {
         if flows.is_empty() && !self.traffic.iter().all(|entry| entry.pattern.is_external()) {
             warnings.push("no flow starts: the arrival process drew none within its duration".into());
         }
-        let entries = flows.iter().map(|f| f.entry).collect();
+        let entries: Vec<usize> = flows.iter().map(|f| f.entry).collect();
         let rounds = flows.iter().map(|f| f.round).collect();
         let specs = flows.into_iter().map(|f| f.spec).collect();
         let mut spec = RunSpec { seed, graph: graph.map(Arc::new), ..self.spec(specs, sampled) };
         if let Some(sample) = &mut spec.sample {
+            if self.sample.as_ref().is_some_and(|asked| asked.volumes) {
+                let first = |entry: usize| entries.partition_point(|other| *other < entry) as u32;
+                sample.volumes = (0..self.traffic.len()).map(first).collect();
+            }
             // A run without a stated end may go on for longer than was expected of it.
             let others = estimate.memory_bytes.saturating_sub(estimate.sample_bytes);
             sample.most = self.memory_limit.saturating_sub(others) / headway_network::PER_SAMPLE;

@@ -34,6 +34,8 @@ pub struct Sample {
     pub probes: ProbeChoice,
     /// Whether the completion time of every flow is told by cause.
     pub causes: bool,
+    /// Whether bytes of links are told apart by entry of traffic.
+    pub volumes: bool,
 }
 
 /// Reads `[sample]`. `known` makes the names of all links, `bottleneck` holds those that the scenario named; `transports`
@@ -69,20 +71,23 @@ pub fn read(
         None => ProbeChoice::None,
         Some(item) => probe_choice(&item, transports)?,
     };
-    let causes = match table.get("causes") {
-        None => false,
+    let asked = |key: &str| match table.get(key) {
+        None => Ok(false),
         Some(item) => match item.value() {
-            Value::Bool(asked) => *asked,
-            _ => return Err(item.wrong("true or false")),
+            Value::Bool(asked) => Ok(*asked),
+            _ => Err(item.wrong("true or false")),
         },
     };
+    let (causes, volumes) = (asked("causes")?, asked("volumes")?);
+    // What is told once, at the end.
+    let once = causes || volumes;
     let periodic = flows != Flows::None || links != LinkChoice::None;
     let every = table.get("every");
     table.finish(&[], None)?;
     let (every, every_at) = match every {
-        // Causes are told once a flow.
-        None if causes && !periodic => (Time::MAX, table.at().clone()),
-        Some(item) if causes && !periodic => {
+        // Causes are told once a flow, and volumes once a link.
+        None if once && !periodic => (Time::MAX, table.at().clone()),
+        Some(item) if once && !periodic => {
             let text = "`every` has no effect: no flow and no link is sampled".to_string();
             let help = "say flows = \"all\" or links = \"bottlenecks\", or leave `every` out";
             return Err(item.fail(Problem::Contradiction(text)).help(help));
@@ -96,12 +101,12 @@ pub fn read(
         let problem = Problem::Contradiction("`probes` are of flows, and no flow is sampled".into());
         return Err(item.fail(problem).help("say flows = \"all\", or name flows"));
     }
-    if !periodic && !causes {
+    if !periodic && !once {
         let problem = Problem::Contradiction("[sample] samples nothing".into());
-        let help = "say flows = \"all\", links = \"bottlenecks\" or causes = true, or leave the table out";
+        let help = "say flows = \"all\", links = \"bottlenecks\", causes = true or volumes = true, or leave the table out";
         return Err(ScenarioError::new(problem, table.at()).help(help));
     }
-    Ok(Sample { every, every_at, flows, links, probes, causes })
+    Ok(Sample { every, every_at, flows, links, probes, causes, volumes })
 }
 
 /// Whether machines are asked, and what: all that they have, or probes by name.
@@ -213,6 +218,9 @@ impl Sample {
         }
         if self.causes {
             map["causes"] = json!(true);
+        }
+        if self.volumes {
+            map["volumes"] = json!(true);
         }
         map
     }

@@ -57,6 +57,43 @@ impl Scenario {
     }
 }
 
+/// Bytes of the files of a run: what does not depend on its size, and what each row of a table or entry of a list adds. Measured
+/// over the runs of `scenarios/field` and small jobs, compressed as they are written. Flows of jobs are alike, and take less.
+mod files {
+    pub(super) const FIXED: f64 = 38_000.0;
+    pub(super) const FLOW: f64 = 65.0;
+    pub(super) const FLOW_OF_JOB: f64 = 32.0;
+    pub(super) const LINK: f64 = 100.0;
+    pub(super) const EDGE: f64 = 8.0;
+    pub(super) const SAMPLE: f64 = 8.0;
+    /// Of a job in `summary.json`: a round, and a link of its critical path. There are at most so many of each.
+    pub(super) const ROUND: f64 = 86.0;
+    pub(super) const LINK_OF_PATH: f64 = 174.0;
+    pub(super) const MOST: f64 = 10_000.0;
+    /// Flows of a job for one round of it, and for one link of its critical path.
+    pub(super) const PER_ROUND: f64 = 4.0;
+    pub(super) const PER_LINK: f64 = 100.0;
+}
+
+impl Scenario {
+    /// Bytes that the files of a run take on disk, by the tables that it asks for; zero where nothing is simulated.
+    pub fn expected_file_bytes(&self) -> u64 {
+        let Some(setup) = self.setup.as_ref() else { return 0 };
+        let Ok(rows) = setup.expected_rows() else { return 0 };
+        let tables = [
+            (rows.flows, if rows.edges == 0 { files::FLOW } else { files::FLOW_OF_JOB }),
+            (rows.links, files::LINK),
+            (rows.edges, files::EDGE),
+            (rows.samples, files::SAMPLE),
+        ];
+        let sum: f64 = tables.iter().map(|(rows, bytes)| *rows as f64 * bytes).sum();
+        let of_jobs = if rows.edges == 0 { 0.0 } else { rows.flows as f64 };
+        let rounds = (of_jobs / files::PER_ROUND).min(files::MOST) * files::ROUND;
+        let path = (of_jobs / files::PER_LINK).min(files::MOST) * files::LINK_OF_PATH;
+        (files::FIXED + sum + rounds + path) as u64
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::Request;

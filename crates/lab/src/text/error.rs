@@ -218,7 +218,12 @@ impl ScenarioError {
             .with_wrap_lines(false)
             .with_width(110);
         let mut out = String::new();
-        match handler.render_report(&mut out, &view) {
+        let rendered = handler.render_report(&mut out, &view);
+        if let Some(at) = self.origin().filter(|at| at.source.listing) {
+            let (line, column) = at.source.line_column(at.span.start);
+            out = out.replacen(&format!("{}:{line}:{column}", at.source.name), &at.source.name, 1);
+        }
+        match rendered {
             Ok(()) => out.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_matches('\n').into(),
             Err(_) => self.to_string(),
         }

@@ -344,7 +344,15 @@ impl<'a> Item<'a> {
             },
             (ParamKind::Float { .. }, Value::Int(_) | Value::Float(_)) => ParamValue::Float(self.number()?),
             (ParamKind::Time { .. }, _) => ParamValue::Time(self.time()?),
-            (ParamKind::Bytes { .. }, _) => ParamValue::Int(self.bytes(0)?),
+            (ParamKind::Bytes { .. }, _) | (ParamKind::Length { .. }, Value::Int(0)) => {
+                ParamValue::Int(self.bytes(0)?)
+            }
+            (ParamKind::Length { .. }, Value::Int(bare)) => {
+                let error = self.wrong(spec.kind.expected());
+                let meant = format!("a number alone may mean packets: bytes are \"{bare} B\"");
+                return Err(error.help(meant));
+            }
+            (ParamKind::Length { .. }, _) => ParamValue::Int(self.quantity(&[Dimension::Bytes])?.amount),
             (ParamKind::Rate { .. }, _) => ParamValue::Rate(self.rate()?),
             (ParamKind::Choice(words), _) => ParamValue::Choice(words[self.choice(words)?].into()),
             _ => return Err(self.wrong(spec.kind.expected())),

@@ -14,12 +14,19 @@ pub struct Source {
     pub name: String,
     /// The whole text.
     pub text: String,
+    /// Whether its name says the place already, as that of a part of a binary file does: then it has no lines of its own.
+    pub listing: bool,
 }
 
 impl Source {
     /// A named text.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Source> {
-        Arc::new(Source { name: name.into(), text: text.into() })
+        Arc::new(Source { name: name.into(), text: text.into(), listing: false })
+    }
+
+    /// A part of a file that is no text, as it is shown; the name says which part.
+    pub fn listing(name: impl Into<String>, text: impl Into<String>) -> Arc<Source> {
+        Arc::new(Source { name: name.into(), text: text.into(), listing: true })
     }
 
     /// The line, from 1, and the column in characters, from 1, of a byte offset.
@@ -75,6 +82,9 @@ impl Origin {
 
 impl fmt::Debug for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.source.listing {
+            return f.write_str(&self.source.name);
+        }
         let (line, column) = self.source.line_column(self.span.start);
         write!(f, "{}:{line}:{column}", self.source.name)
     }

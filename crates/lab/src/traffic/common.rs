@@ -11,7 +11,12 @@ use headway_units::Time;
 
 /// The keys of every kind beside its own.
 pub const COMMON: &[Key] = &[
-    key("class", "whole number", "0", "application class"),
+    key(
+        "class",
+        "whole number",
+        "0",
+        "application class; a lower one comes first with transports that order messages by it (`ndp`)",
+    ),
     key("deadline", "duration", "none", "from a flow's start"),
     key(
         "mean_deadline",

@@ -12,7 +12,7 @@ use crate::import::trace::{Collective, Trace, What, When};
 use crate::text::error::counted;
 use crate::text::{Problem, ScenarioError};
 use crate::workload::random::{Purpose, Stream};
-use headway_network::{Cause, FlowSpec, Graph, GraphError, GraphStep, Node, Until};
+use headway_network::{Cause, FlowSpec, Gap, Graph, GraphError, GraphStep, Node, Until};
 use headway_units::Time;
 
 /// Most flows, and most edges, of a program.
@@ -27,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) overhead: Time,
     /// What each byte of a message but the first takes there in addition.
     pub(crate) byte_overhead: Time,
+    /// Least time between the beginnings of two messages that a host sends, and of two that it receives.
+    pub(crate) gap: Time,
     /// Sends of at most so many bytes are over for their rank when they have left the processor.
     pub(crate) eager: u64,
     /// Position of the algorithm of an allreduce.
@@ -38,6 +40,10 @@ impl Settings {
     fn overhead_of(&self, bytes: u64) -> Time {
         self.overhead.saturating_add(self.byte_overhead.saturating_mul(bytes.saturating_sub(1)))
     }
+
+    fn gap(&self, sends: bool) -> Option<Gap> {
+        (self.gap > Time::ZERO).then_some(Gap { sends, lasts: self.gap })
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -46,6 +52,7 @@ struct Flow {
     dst: u32,
     bytes: u64,
     start: Time,
+    class: Option<u16>,
     /// The operation that it comes from.
     of: u32,
     /// The collective that it belongs to.
@@ -125,7 +132,8 @@ impl Program {
             making.round = flow.round;
             let (src, dst) = (hosts[flow.src as usize], hosts[flow.dst as usize]);
             let name = self.names.get(number).and_then(|name| name.as_deref());
-            making.push_named(common.flow(src, dst, flow.bytes, flow.start, number), name);
+            let spec = common.flow(src, dst, flow.bytes, flow.start, number);
+            making.push_named(FlowSpec { class: flow.class.unwrap_or(spec.class), ..spec }, name);
         }
         making.round = None;
         for step in &self.steps {
@@ -194,14 +202,17 @@ impl Builder<'_> {
         for (number, one) in (0u32..).zip(&trace.operations) {
             let computed = &mut computes[one.rank as usize];
             let made = match one.what {
-                What::Message { to, bytes, start } => {
+                What::Message { to, bytes, start, class } => {
                     let flow = self.flow(number, to, bytes, start, None)?;
+                    self.program.flows[flow as usize].class = class;
                     Nodes { begin: Node::Flow(flow), begun: None, over: Cause::Flow(flow, Until::Received) }
                 }
                 What::Send { to, bytes, processor, .. } => {
                     let takes = settings.overhead_of(bytes);
-                    let step =
-                        self.step(number, GraphStep { host: Some(one.rank), takes, processor, needs: None });
+                    // What a rank sends to itself needs no interface.
+                    let gap = settings.gap(true).filter(|_| to != one.rank);
+                    let host = Some(one.rank);
+                    let step = self.step(number, GraphStep { host, takes, processor, gap, needs: None });
                     let over = if to == one.rank {
                         self.program.own += 1;
                         sent[number as usize] = Some(Cause::Step(step));
@@ -220,15 +231,17 @@ impl Builder<'_> {
                     *computed = computed.saturating_add(takes);
                     Nodes { begin: Node::Step(step), begun: None, over }
                 }
-                What::Receive { processor, .. } => {
-                    let step = self
-                        .step(number, GraphStep { host: Some(one.rank), processor, ..GraphStep::default() });
+                What::Receive { from, processor, .. } => {
+                    let (host, gap) =
+                        (Some(one.rank), settings.gap(false).filter(|_| from != Some(one.rank)));
+                    let step = self.step(number, GraphStep { host, processor, gap, ..GraphStep::default() });
                     Nodes { begin: Node::Step(step), begun: None, over: Cause::Step(step) }
                 }
                 What::Compute { takes, processor } => {
                     *computed = computed.saturating_add(takes);
+                    let host = Some(one.rank);
                     let step =
-                        self.step(number, GraphStep { host: Some(one.rank), takes, processor, needs: None });
+                        self.step(number, GraphStep { host, takes, processor, ..GraphStep::default() });
                     Nodes { begin: Node::Step(step), begun: None, over: Cause::Step(step) }
                 }
                 What::Join { needs, nowhere } => {
@@ -304,7 +317,7 @@ impl Builder<'_> {
             return Err(self.trace.fail(of, format!("with this there are more than {MOST} messages")));
         }
         let number = self.program.flows.len() as u32;
-        self.program.flows.push(Flow { src, dst, bytes, start, of, round });
+        self.program.flows.push(Flow { src, dst, bytes, start, class: None, of, round });
         // Other names would be those of all runs of the same program, and of all messages of a collective.
         let is_named = matches!(one.what, What::Message { .. });
         self.program.names.push(one.name.clone().filter(|_| is_named));

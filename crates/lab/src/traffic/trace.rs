@@ -13,6 +13,7 @@ use crate::import::format::{Format, NAMES, Told};
 use crate::import::trace::Trace as Imported;
 use crate::text::error::counted;
 use crate::text::{Item, Problem, Reader, ScenarioError, Value};
+use headway_transport::registry;
 use headway_units::Time;
 use serde_json::{Value as Json, json};
 
@@ -65,6 +66,12 @@ impl Declared for Trace {
                 "the same of each byte but the first: O of LogGOPS",
             ),
             key(
+                "gap",
+                "duration",
+                "`\"0 s\"`",
+                "least time between the beginnings of two messages that a host sends, and of two that it receives: g of LogGOPS",
+            ),
+            key(
                 "eager",
                 "bytes",
                 "by the format",
@@ -111,6 +118,9 @@ impl Declared for Trace {
         let trace = format.read(opened.files, &told)?;
         context.notes.borrow_mut().extend(trace.notes.iter().cloned());
         failures(table, &trace, &mut resolved)?;
+        if let Some(note) = unordered(&trace, &path.display().to_string(), context, common) {
+            context.notes.borrow_mut().push(note);
+        }
         let (ranks, mut placed) = Ranks::read_or(table, context, Some(trace.ranks))?;
         if let (Some(item), false) = (table.get("ranks"), ranks.count() == trace.ranks) {
             let text = format!("the {} of the trace", counted(u64::from(trace.ranks), "rank"));
@@ -202,6 +212,22 @@ fn told(table: &Reader<'_>, format: Format) -> Result<(Told, Resolved), Scenario
     Ok((Told { start_unit: Some(cm::start_unit(unit)), ranks, operations_per_second }, resolved))
 }
 
+/// A sentence where a file orders messages by classes, and their transport does not.
+fn unordered(trace: &Imported, path: &str, context: &Context<'_>, common: &Common) -> Option<String> {
+    let classed = trace.classed.as_ref()?;
+    let transports = context.transports.borrow();
+    let name = &transports.specs.get(usize::from(common.transport)).or(context.own)?.name;
+    if registry::find(name).is_some_and(|entry| entry.capabilities.classes) {
+        return None;
+    }
+    let others = registry::all().into_iter().filter(|entry| entry.capabilities.classes);
+    let others: Vec<String> = others.map(|entry| format!("`{}`", entry.info.name)).collect();
+    Some(format!(
+        "{path}: {classed} has no effect: `{name}` does not order messages by it, as {} does",
+        others.join(", ")
+    ))
+}
+
 /// Links that are down are no part of traffic.
 fn failures(table: &Reader<'_>, trace: &Imported, resolved: &mut Resolved) -> Result<(), ScenarioError> {
     let item = table.get("failures");
@@ -231,6 +257,7 @@ fn settings(table: &Reader<'_>, format: Format) -> Result<(Settings, Resolved), 
     let time = |item: Option<Item<'_>>| item.map_or(Ok(Time::ZERO), |item| item.time());
     let overhead = time(used(table, format, "overhead", &goal)?)?;
     let byte_overhead = time(used(table, format, "byte_overhead", &goal)?)?;
+    let gap = time(used(table, format, "gap", &goal)?)?;
     let unsaid = if format == Format::Goal { EAGER } else { 0 };
     let eager = used(table, format, "eager", &goal)?.map_or(Ok(unsaid), |item| item.bytes(0))?;
     let collective = [Format::Chakra, Format::SimAi];
@@ -239,12 +266,12 @@ fn settings(table: &Reader<'_>, format: Format) -> Result<(Settings, Resolved), 
     let mut resolved = object(json!({ "start": start.to_string() }));
     if format == Format::Goal {
         resolved.append(&mut object(json!({ "overhead": overhead.to_string(),
-            "byte_overhead": byte_overhead.to_string(), "eager": eager })));
+            "byte_overhead": byte_overhead.to_string(), "gap": gap.to_string(), "eager": eager })));
     }
     if collective.contains(&format) {
         resolved.insert("allreduce".into(), ALGORITHMS[allreduce].into());
     }
-    Ok((Settings { start, overhead, byte_overhead, eager, allreduce }, resolved))
+    Ok((Settings { start, overhead, byte_overhead, gap, eager, allreduce }, resolved))
 }
 
 impl Pattern for Trace {

@@ -62,7 +62,7 @@ pub(super) fn steps(
         rows.push(row);
         steps.push(WrittenStep {
             name,
-            step: GraphStep { host, takes, processor, needs },
+            step: GraphStep { host, takes, processor, needs, gap: None },
             at: item.at().clone(),
         });
     }

@@ -62,8 +62,13 @@ snapshot!(lossless_with_buffers_of_ports, {
     wrong(&format!("{SMALL}\n[fabric]\nbuffer = \"9 packets\"\n[fabric.pfc]\n"), &[])
 });
 snapshot!(lossless_without_memory, { wrong(&format!("{SMALL}\n[fabric.pfc]\nbuffer = \"10 kB\"\n"), &[]) });
-snapshot!(lossless_with_outages, {
-    wrong(&format!("{SMALL}\n[fabric.pfc]\n[[fault]]\nlinks = [\"s0->s1\"]\ndown_at = \"5 us\"\n"), &[])
+snapshot!(threshold_in_bytes_without_a_unit, {
+    wrong(&format!("{SMALL}\n[fabric]\ndiscipline = \"red-ecn\"\nkmin = 100\n"), &[])
+});
+snapshot!(volumes_of_another_program, {
+    let text = SMALL.replace("kind = \"flows\"", "kind = \"external\"");
+    let text = text.split("flows = [").next().unwrap_or_default();
+    wrong(&format!("{text}\n[sample]\nvolumes = true\n"), &[])
 });
 snapshot!(
     lossless_with_costs,

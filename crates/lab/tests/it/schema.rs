@@ -20,8 +20,12 @@ fn summary(transport: &str) -> Json {
 fn mixed() -> Json {
     let other = "[[traffic]]\nkind = \"flows\"\ntransport = \"cubic\"\n\
                  flows = [{ name = \"a\", src = 0, dst = 3, bytes = \"1 MB\" }, { src = 3, dst = 0, bytes = 9, after = [\"a\"] }]\n";
-    run(&good(&format!("{SMALL}\n{other}"), &["transport.name=dctcp", "fabric.discipline=ecn-threshold"]))
-        .summary
+    let sample = "[sample]\nvolumes = true\n";
+    run(&good(
+        &format!("{SMALL}\n{other}\n{sample}"),
+        &["transport.name=dctcp", "fabric.discipline=ecn-threshold"],
+    ))
+    .summary
 }
 
 fn keys(json: &Json) -> BTreeSet<&str> {
@@ -38,6 +42,13 @@ fn a_summary_has_the_keys_that_are_declared() {
     assert_eq!(keys(&summary), declared(schema::SUMMARY, Of::is_of_run));
     for part in summary["by_transport"].as_object().expect("two transports").values() {
         assert_eq!(keys(part), declared(schema::SUMMARY, Of::is_of_transport));
+    }
+    let links = summary["busiest_links"].as_array().expect("a list");
+    assert!(!links.is_empty() && links.len() <= 16);
+    for link in links {
+        let entries = link["entries"].as_array().expect("a list");
+        let sum: u64 = entries.iter().filter_map(|entry| entry["bytes"].as_u64()).sum();
+        assert_eq!((entries.len(), Some(sum)), (2, link["bytes"].as_u64()), "{link}");
     }
     let jobs = summary["jobs"].as_array().expect("a list");
     assert_eq!(jobs.len(), 1);

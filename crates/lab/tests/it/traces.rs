@@ -112,16 +112,18 @@ fn failed_links_have_to_be_faults() {
 const LOGGOPS: [&str; 2] = ["topology.rate=672 Gbps", "topology.delay=1249 ns"];
 
 /// When each rank of a binomial broadcast has all in the model of LogGOPSim, for messages of a byte: a send takes o on the sender's
-/// processor, the byte L, and the receive o.
-fn tree(ranks: u32, o: u64, l: u64) -> u64 {
+/// processor, the byte L, and the receive o. Two sends of a rank begin g apart at least.
+fn tree(ranks: u32, (o, g): (u64, u64), l: u64) -> u64 {
     let mut has = vec![0; ranks as usize];
     let mut busy = vec![0; ranks as usize];
     for rank in 0..ranks {
         busy[rank as usize] = has[rank as usize];
         // A rank sends in the order of the rounds after that in which it received.
         let first = if rank == 0 { 0 } else { rank.ilog2() + 1 };
+        let mut open = 0;
         for to in (first..ranks.ilog2()).map(|round| rank + (1 << round)) {
-            busy[rank as usize] += o;
+            let begins = busy[rank as usize].max(open);
+            (busy[rank as usize], open) = (begins + o, begins + g);
             has[to as usize] = busy[rank as usize] + l + o;
         }
     }
@@ -130,16 +132,16 @@ fn tree(ranks: u32, o: u64, l: u64) -> u64 {
 
 #[test]
 fn the_published_tree_of_loggopsim_takes_what_its_model_says() {
-    for o in [10u64, 700, 1500] {
-        let more = format!("overhead = \"{o} ns\"");
+    for (o, g) in [(10u64, 0u64), (700, 0), (1500, 0), (1500, 1000), (700, 1000), (10, 5000)] {
+        let more = format!("overhead = \"{o} ns\"\ngap = \"{g} ns\"");
         for ending in ["goal", "bin"] {
             let path = sample(&format!("loggopsim/binary_tree_32.{ending}"));
             let took = job(32, &entry(&path, &more), &LOGGOPS).took;
-            assert_eq!(took, Time::ns(tree(32, o, 2500)), "o = {o} ns, .{ending}");
+            assert_eq!(took, Time::ns(tree(32, (o, g), 2500)), "o = {o} ns, g = {g} ns, .{ending}");
         }
     }
-    // What LogGOPSim prints for it with its defaults.
-    assert_eq!(tree(32, 1500, 2500), 27_500);
+    // What LogGOPSim prints for it with its defaults, of which g is 1000 ns.
+    assert_eq!(tree(32, (1500, 1000), 2500), 27_500);
 }
 
 #[test]
@@ -159,6 +161,31 @@ fn ping_pong_takes_its_computations_overheads_and_messages() {
     assert_eq!(end(&outcome(&traced)), Time(expected));
     let (_folder, apart) = scenario(&text.replace("c: calc 900", "c: calc 900 cpu 1"), "goal", 2, more, &[]);
     assert_eq!(end(&outcome(&apart)), Time(expected - 700_000));
+}
+
+#[test]
+fn messages_that_a_host_receives_begin_a_gap_apart() {
+    // All are there when rank 0 is done with its computation; messages that it sends wait for nothing that it receives.
+    let receives: String =
+        (0..3).map(|n| format!("r{n}: recv 8b from 1 tag {n}\nr{n} requires c\n")).collect();
+    let text = format!(
+        "num_ranks 2\nrank 0 {{\nc: calc 100000\n{receives}s: send 8b to 1 cpu 1\ns requires c\n}}\nrank 1 {{\nsend 8b to 0 tag 0\n\
+         send 8b to 0 tag 1\nsend 8b to 0 tag 2\nrecv 8b from 0\n}}\n"
+    );
+    let over = |gap: &str| {
+        let (_folder, traced) =
+            scenario(&text, "goal", 2, &format!("overhead = \"10 ns\"\ngap = \"{gap}\""), &[]);
+        let found = outcome(&traced);
+        let mut over: Vec<u64> =
+            found.steps.iter().filter_map(|step| step.finish).map(|at| at.0 / 1000).collect();
+        over.retain(|at| *at > 100_000);
+        over.sort_unstable();
+        (over, found.flows[0].start.expect("it begins"))
+    };
+    // The last is the receive of rank 1.
+    let (apart, sent) = over("400 ns");
+    assert_eq!((&apart[..4], sent), (&[100_010, 100_010, 100_410, 100_810][..], Time::ns(100_010)));
+    assert_eq!(over("0 s").0[..4], [100_010, 100_010, 100_020, 100_030]);
 }
 
 #[test]

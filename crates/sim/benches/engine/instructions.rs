@@ -155,6 +155,7 @@ fn specification(row: &Row) -> RunSpec {
         sample: (row.extra == Extra::Samples).then(|| SampleSpec {
             probes: headway_network::ProbeChoice::None,
             causes: false,
+            volumes: Vec::new(),
             every: Time::us(10),
             flows: FlowChoice::All,
             links: LinkChoice::All,

@@ -3,7 +3,7 @@
 use super::{Conductor, Guards};
 use crate::ports::lossless::{Guard, deadlock};
 use headway_network::pfc::OnDeadlock;
-use headway_network::{LinkRecord, Stopped};
+use headway_network::{Fault, FaultSpec, LinkRecord, Stopped};
 use headway_transport::Endpoint;
 use headway_units::Time;
 
@@ -21,6 +21,11 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let ends = pfc.on_deadlock == OnDeadlock::End;
         let every = pfc.deadlock_check.0;
         self.next_check = Time(next.max(self.now.0 + 1).div_ceil(every).saturating_mul(every));
+        // One that a link takes apart as it goes down is none. That is known ahead.
+        let apart = |fault: &FaultSpec| matches!(&fault.what, Fault::Down(down) if down.at > self.now);
+        if self.spec.faults.iter().any(apart) {
+            return;
+        }
         self.find_deadlock(all);
         if ends && self.deadlock.is_some() {
             self.stop = self.now;

@@ -49,6 +49,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
         sample: Some(SampleSpec {
             probes: headway_network::ProbeChoice::None,
             causes: false,
+            volumes: Vec::new(),
             every: Time::us(50),
             flows: FlowChoice::All,
             links: LinkChoice::All,

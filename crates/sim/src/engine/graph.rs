@@ -7,10 +7,15 @@ use super::Engine;
 use crate::links::FLOW_START;
 use crate::rank;
 use crate::waiting::Waiting;
-use headway_network::{Cause, GraphStep, Node};
+use headway_network::{Cause, Gap, GraphStep, Node};
 use headway_transport::Endpoint;
 use headway_units::Time;
 use std::sync::Arc;
+
+/// The number of an interface of a host in one direction, beyond those of processors.
+fn interface(gap: Gap) -> u32 {
+    u32::from(u16::MAX) + 1 + u32::from(gap.sends)
+}
 
 impl<E: Endpoint> Engine<'_, E> {
     /// Steps that wait for nothing begin with the run: those of this shard.
@@ -24,17 +29,21 @@ impl<E: Endpoint> Engine<'_, E> {
         }
     }
 
-    /// A step begins, now or when its processor is free. Until when it takes.
+    /// A step begins, now or when its processor and its interface are free. Until when it takes.
     fn begin_step(&mut self, waiting: &Waiting, node: u32, step: GraphStep) -> Time {
-        let Some(processor) = step.processor else {
-            waiting.begin(node, self.now);
-            return self.now.saturating_add(step.takes);
-        };
-        let free = self.processors.entry((step.host, processor)).or_insert(Time::ZERO);
-        let begin = self.now.max(*free);
-        *free = begin.saturating_add(step.takes);
+        let (by_processor, by_interface) = (step.processor.map(u32::from), step.gap.map(interface));
+        let free = |key: Option<u32>| key.and_then(|key| self.processors.get(&(step.host, key))).copied();
+        let waits = free(by_processor).max(free(by_interface)).unwrap_or(Time::ZERO);
+        let begin = self.now.max(waits);
+        let end = begin.saturating_add(step.takes);
+        if let Some(processor) = by_processor {
+            self.processors.insert((step.host, processor), end);
+        }
+        if let (Some(key), Some(gap)) = (by_interface, step.gap) {
+            self.processors.insert((step.host, key), begin.saturating_add(gap.lasts));
+        }
         waiting.begin(node, begin);
-        *free
+        end
     }
 
     fn schedule_node(&mut self, host: Option<u32>, node: u32, at: Time) {

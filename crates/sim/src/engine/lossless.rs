@@ -33,7 +33,9 @@ impl<E: Endpoint> Engine<'_, E> {
     pub(super) fn forward_lossless(&mut self, link: u32, next: u32, handle: u32) {
         if !self.ports.admit(link, handle, self.now) {
             let packet = *self.ports.links.pool.get(handle);
-            self.ports.egress[next as usize].port.refuse_for_headroom(&packet);
+            let by_fault =
+                self.ports.lossless.as_ref().is_some_and(|guard| guard.could_not_stop(link, &packet));
+            self.ports.egress[next as usize].port.refuse_for_headroom(&packet, by_fault);
             self.ports.links.dropped.note(packet.tag, packet.is_data());
             if packet.is_data() {
                 self.flows[packet.tag as usize].drop_one();
@@ -51,19 +53,42 @@ impl<E: Endpoint> Engine<'_, E> {
         }
     }
 
+    /// Asks a machine for what its host may send.
+    fn poll(&mut self, host: u32) -> Option<Packet> {
+        let endpoint = &mut self.hosts[host as usize].endpoint;
+        match self.ports.asks(host) {
+            Asks::All => endpoint.poll_transmit(self.now),
+            Asks::Control => endpoint.poll_control(self.now),
+            Asks::Nothing => None,
+        }
+    }
+
+    /// Asks a host for a packet although its link is down.
+    #[cold]
+    #[inline(never)]
+    fn pull_in_the_dark(&mut self, host: u32) {
+        let Some(packet) = self.poll(host) else { return };
+        self.ports.refuse_lossless(host, &packet, self.now);
+        if packet.is_data() {
+            self.flows[packet.tag as usize].drop_one();
+        }
+        self.note_repeated(&packet);
+    }
+
     /// Asks a host for packets as long as its wire is free: for control alone while its data is stopped.
     pub(super) fn pull_unless_stopped(&mut self, host: u32) {
+        if let Some(free) = self.ports.is_dark(host) {
+            if free {
+                self.pull_in_the_dark(host);
+            }
+            return;
+        }
         while self.ports.is_free(host, self.now) {
             if self.ports.send_kept(host, self.now) {
                 continue;
             }
+            let Some(packet) = self.poll(host) else { return };
             let endpoint = &mut self.hosts[host as usize].endpoint;
-            let packet: Option<Packet> = match self.ports.asks(host) {
-                Asks::All => endpoint.poll_transmit(self.now),
-                Asks::Control => endpoint.poll_control(self.now),
-                Asks::Nothing => None,
-            };
-            let Some(packet) = packet else { return };
             let echo = endpoint.reads_stamps().then(|| endpoint.poll_echo());
             self.note_repeated(&packet);
             self.ports.send_or_keep(host, (packet, echo), self.now);

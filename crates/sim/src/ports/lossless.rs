@@ -14,7 +14,7 @@ use crate::links::RELEASE;
 use crate::rank;
 use headway_fabric::Full;
 use headway_network::{
-    BuildError, Deadlock, Ledger, Lossless, Network, PauseCounts, RunSpec, Stopped, Surplus,
+    BuildError, Deadlock, Ledger, Lossless, Network, PauseCounts, RunSpec, Step, Stopped, Surplus,
 };
 use headway_packet::{HostId, Packet, PacketKind, Stamps};
 use headway_units::Time;
@@ -46,8 +46,12 @@ struct Lane {
     counts: PauseCounts,
     /// Classes in which its port was told to stop, by the switch at its end.
     told: u32,
-    /// When a frame last left over it, and how many did in that instant before.
+    /// When the last frame over it is known at its end, and how many are in that instant before.
     framed: (Time, u32),
+    /// At the switch at its end: whether its port cannot be told to stop, because the way back is down.
+    deaf: bool,
+    /// At the same place: classes for which there was no room already when the way back came up, and has not been since.
+    late: u32,
     /// A packet that its host's machine gave away before it was known to be one of a class that is stopped.
     kept: VecDeque<Pulled>,
 }
@@ -61,6 +65,8 @@ pub(crate) struct Guard {
     lanes: Vec<Lane>,
     /// By handle.
     charges: Vec<Charge>,
+    /// Of packets that links which go down just now have dropped.
+    freed: Vec<Charge>,
 }
 
 /// Whether the port of a link can be stopped queue by queue: all of switches, and those of hosts that have a queue. Of other
@@ -72,13 +78,12 @@ pub(crate) fn has_gate(network: &Network, number: u32) -> bool {
 
 impl Guard {
     pub(crate) fn new(network: &Network, spec: &RunSpec) -> Result<Option<Guard>, BuildError> {
-        let Some(rules) = Lossless::new(network, Surplus::new(spec.jitter, &spec.transports))? else {
-            return Ok(None);
-        };
-        headway_network::lossless::check_around(&spec.costs, &spec.faults)?;
+        let surplus = Surplus::new(spec.jitter, &spec.transports, &spec.faults);
+        let Some(rules) = Lossless::new(network, surplus)? else { return Ok(None) };
+        headway_network::lossless::check_around(&spec.costs)?;
         let ledgers = (0..network.switches()).map(|switch| rules.ledger(switch)).collect();
         let lanes = vec![Lane::default(); network.links().len()];
-        Ok(Some(Guard { rules: Arc::new(rules), ledgers, lanes, charges: Vec::new() }))
+        Ok(Some(Guard { rules: Arc::new(rules), ledgers, lanes, charges: Vec::new(), freed: Vec::new() }))
     }
 
     fn class_of(&self, packet: &Packet) -> usize {
@@ -97,6 +102,35 @@ impl Guard {
             Some(charge) => std::mem::replace(charge, UNCOUNTED),
             None => UNCOUNTED,
         }
+    }
+
+    /// Packets have been dropped out of the memory of their switch by a link that goes down.
+    pub(crate) fn free(&mut self, handles: &[u32]) {
+        for handle in handles {
+            let charge = self.take_charge(*handle);
+            self.freed.push(charge);
+        }
+    }
+
+    /// A packet is no longer in the memory of its switch.
+    fn release(&mut self, charge: Charge) {
+        if charge.class == 0 {
+            return;
+        }
+        if let Some(inbound) = self.rules.inbound(charge.link) {
+            let ledger = &mut self.ledgers[inbound.switch as usize];
+            ledger.release(inbound.place, charge.class.into(), charge.bytes.into());
+            let lane = &mut self.lanes[charge.link as usize];
+            if lane.late != 0 {
+                lane.late &= ledger.stopped(inbound.place);
+            }
+        }
+    }
+
+    /// Whether a packet for which there was no room came over a link that could not be stopped in time because of a fault.
+    pub(crate) fn could_not_stop(&self, link: u32, packet: &Packet) -> bool {
+        let lane = &self.lanes[link as usize];
+        lane.deaf || lane.late >> self.class_of(packet) & 1 == 1
     }
 
     /// What a switch had of its memory at the most, of the pool.
@@ -153,19 +187,15 @@ impl Ports<'_> {
         if charge.class == 0 {
             return;
         }
-        let guard = self.guard();
-        if let Some(inbound) = guard.rules.inbound(charge.link).copied() {
-            let ledger = &mut guard.ledgers[inbound.switch as usize];
-            ledger.release(inbound.place, charge.class.into(), charge.bytes.into());
-            self.tell(charge.link, now);
-        }
+        self.guard().release(charge);
+        self.tell(charge.link, now);
     }
 
     /// Sends the far end of a link what it has to know, or sees to it that this is done as soon as the wire is free.
     fn tell(&mut self, link: u32, now: Time) {
         let guard = self.guard();
         let back = guard.rules.back(link);
-        if !guard.has_frame(back) {
+        if !guard.has_frame(back) || guard.lanes[link as usize].deaf {
             return;
         }
         let apart = guard.rules.params().out_of_band;
@@ -184,10 +214,7 @@ impl Ports<'_> {
         let Some(inbound) = guard.rules.inbound(port).copied() else { return };
         let state = guard.ledgers[inbound.switch as usize].stopped(inbound.place);
         let changed = state ^ std::mem::replace(&mut guard.lanes[port as usize].told, state);
-        let lane = &mut guard.lanes[number as usize];
-        let place = if lane.framed.0 == now { lane.framed.1 + 1 } else { 0 };
-        lane.framed = (now, place);
-        let counts = &mut lane.counts;
+        let counts = &mut guard.lanes[number as usize].counts;
         counts.sent += u64::from((changed & state).count_ones());
         counts.resumes_sent += u64::from((changed & !state).count_ones());
         let egress = &mut self.egress[number as usize];
@@ -195,7 +222,13 @@ impl Ports<'_> {
         let mut frame = Packet::new(PacketKind::Probe, HostId(0), HostId(0), 0);
         (frame.index, frame.count) = (changed, state);
         let link = egress.link(number);
-        self.links.bring_frame(link, port, frame, (ends + link.delay, place));
+        let Some(known) = self.links.signal(link, (now, ends)) else { return };
+        let lane = &mut self.guard().lanes[number as usize];
+        // None overtakes another, even where the link has become shorter.
+        let known = known.max(lane.framed.0);
+        let place = if lane.framed.0 == known { lane.framed.1 + 1 } else { 0 };
+        lane.framed = (known, place);
+        self.links.bring_frame(link, port, frame, (known, place));
     }
 
     /// A frame is there that stops a port, or lets it go on.
@@ -219,6 +252,11 @@ impl Ports<'_> {
         } else if before != 0 && lane.stopped == 0 {
             lane.counts.stopped += now - lane.stopped_since;
         }
+        self.go_on(number, now);
+    }
+
+    /// What a port may send has changed.
+    fn go_on(&mut self, number: u32, now: Time) {
         self.hold(number);
         if has_gate(&self.links.network, number) {
             self.serve(number, now);
@@ -306,6 +344,87 @@ impl Ports<'_> {
             *release = at;
             self.links.queue.push(at.0, rank::of_work(RELEASE | number), RELEASE | number, 0);
         }
+    }
+}
+
+/// Links that go down, and come up.
+impl Ports<'_> {
+    /// What lossless switches and the ports that they stop make of what has just happened to links. `back` are hosts that may
+    /// send again, to which others are added.
+    ///
+    /// All is noted before anything leaves: what one link lets go of must not be told over another that goes down with it.
+    pub(crate) fn change_lossless(&mut self, steps: &[(u32, Step)], now: Time, back: &mut Vec<u32>) {
+        let mut tells: Vec<u32> = Vec::new();
+        for charge in std::mem::take(&mut self.guard().freed) {
+            self.guard().release(charge);
+            tells.extend((charge.class > 0).then_some(charge.link));
+        }
+        let mut opened = Vec::new();
+        for &(link, step) in steps {
+            let other = self.guard().rules.back(link);
+            let (starts, ends) = (self.owns(link), self.owns(other));
+            match step {
+                Step::Down => {
+                    if starts {
+                        let lane = &mut self.guard().lanes[other as usize];
+                        (lane.told, lane.deaf) = (0, true);
+                        self.lose_kept(link);
+                    }
+                    if ends && self.open(other, now) {
+                        opened.push(other);
+                    }
+                }
+                Step::Up if starts => {
+                    let guard = self.guard();
+                    let lane = &mut guard.lanes[other as usize];
+                    lane.deaf = false;
+                    if let Some(inbound) = guard.rules.inbound(other) {
+                        lane.late = guard.ledgers[inbound.switch as usize].stopped(inbound.place);
+                        tells.push(other);
+                    }
+                }
+                Step::Up | Step::Rate(_) | Step::Delay(_) => {}
+            }
+        }
+        tells.into_iter().for_each(|link| self.tell(link, now));
+        for number in opened {
+            self.go_on(number, now);
+            back.extend((number < self.hosts).then_some(number));
+        }
+    }
+
+    /// Pauses of a port are void: the link over which they came is down. Answers whether there were any.
+    fn open(&mut self, number: u32, now: Time) -> bool {
+        let lane = &mut self.guard().lanes[number as usize];
+        if lane.stopped == 0 {
+            return false;
+        }
+        lane.stopped = 0;
+        lane.counts.stopped += now - lane.stopped_since;
+        true
+    }
+
+    /// The link of a host is down: what was kept back for it is lost.
+    fn lose_kept(&mut self, link: u32) {
+        for (packet, _) in std::mem::take(&mut self.guard().lanes[link as usize].kept) {
+            self.egress[link as usize].port.refuse(&packet);
+            self.links.dropped.note(packet.tag, packet.is_data());
+            let handle = self.links.pool.insert(packet);
+            self.links.lose(handle);
+        }
+    }
+
+    /// A packet that a host hands over although its link is down is lost, and takes as long as if it were sent.
+    pub(crate) fn refuse_lossless(&mut self, host: u32, packet: &Packet, now: Time) {
+        let takes = self.egress[host as usize].port.refuse(packet);
+        self.links.dropped.note(packet.tag, packet.is_data());
+        self.look_at(host, now + takes);
+    }
+
+    /// Whether a host's link is down, and if so whether nothing it has handed over is still on the wire as it were.
+    pub(crate) fn is_dark(&self, host: u32) -> Option<bool> {
+        let dark = self.egress[host as usize].port.is_down();
+        dark.then(|| self.releases[host as usize] == Time::MAX)
     }
 }
 

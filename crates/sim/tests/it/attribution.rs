@@ -18,7 +18,15 @@ use proptest::prelude::*;
 
 fn asked(mut run: RunSpec) -> RunSpec {
     let (flows, links, probes) = (FlowChoice::None, LinkChoice::None, ProbeChoice::None);
-    run.sample = Some(SampleSpec { every: Time::MAX, flows, links, probes, most: u64::MAX, causes: true });
+    run.sample = Some(SampleSpec {
+        every: Time::MAX,
+        flows,
+        links,
+        probes,
+        most: u64::MAX,
+        causes: true,
+        volumes: Vec::new(),
+    });
     run
 }
 

@@ -8,13 +8,14 @@ use headway_fabric::{Buffer, DropReason, Limit};
 use headway_network::pfc::OnDeadlock;
 use headway_network::topology::{Graph, LeafSpine, SingleSwitch};
 use headway_network::{
-    BuildError, EventKind, Fault, FaultSpec, FlowChoice, FlowSpec, FlowState, HostCosts, LinkChoice, Network,
-    Outcome, PfcParams, Place, ProbeChoice, RunError, RunSpec, SampleSpec, Seen, Witness,
+    BuildError, Change, Down, EventKind, Fault, FaultSpec, FlowChoice, FlowSpec, FlowState, HostCosts,
+    LinkChoice, Network, Outcome, PfcParams, Place, ProbeChoice, RunError, RunSpec, SampleSpec, Seen,
+    Witness,
 };
 use headway_packet::Sizes;
 use headway_sim::{Around, run_within, run_witnessed};
 use headway_transport::InitialWindow;
-use headway_units::Time;
+use headway_units::{Rate, Time};
 use proptest::prelude::*;
 
 /// Makes the switches of a run lossless.
@@ -189,11 +190,13 @@ fn tight(run: &mut RunSpec, pool: u64) {
     let Some(pfc) = &mut run.fabric.pfc else { return };
     pfc.buffer = 1 << 40;
     let network = Network::build(&run.topology, &run.fabric).expect("a network");
-    let least =
-        headway_network::Lossless::new(&network, headway_network::Surplus::new(run.jitter, &run.transports))
-            .expect("it fits")
-            .expect("it is lossless")
-            .set_apart();
+    let least = headway_network::Lossless::new(
+        &network,
+        headway_network::Surplus::new(run.jitter, &run.transports, &run.faults),
+    )
+    .expect("it fits")
+    .expect("it is lossless")
+    .set_apart();
     if let Some(pfc) = &mut run.fabric.pfc {
         pfc.buffer = least + pool;
     }
@@ -220,7 +223,7 @@ proptest! {
         }
         let causes = seed % 2 == 0;
         let (flows, links, probes) = (FlowChoice::None, LinkChoice::None, ProbeChoice::None);
-        run.sample = Some(SampleSpec { every: Time::MAX, flows, links, probes, most: u64::MAX, causes });
+        run.sample = Some(SampleSpec { every: Time::MAX, flows, links, probes, most: u64::MAX, causes, volumes: vec![0, 5, 9] });
         run.jitter = Time(jitter);
         run.fabric.host_queue = queue.map(Limit::Packets);
         tight(&mut run, pool);
@@ -233,6 +236,10 @@ proptest! {
         let open: Vec<_> = out.flows.iter().filter(|flow| flow.state != FlowState::Done).collect();
         prop_assert!(open.is_empty(), "{}: {:?}", name, open);
         check_pauses(&out);
+        for link in &out.links {
+            // Frames are no part of it, nor of what the port counts as packets.
+            prop_assert_eq!(link.volumes.iter().sum::<u64>(), link.counters.wire_bytes, "{}", link.name);
+        }
         for (number, flow) in out.flows.iter().enumerate() {
             prop_assert_eq!(out.by_cause(number).map(|told| told.sum()), flow.fct().filter(|_| causes), "{}", name);
         }
@@ -375,15 +382,194 @@ fn what_does_not_go_with_lossless_switches_is_refused() {
     let mut slow = usual();
     slow.costs = HostCosts { packet: Time::ns(1), ..HostCosts::default() };
     assert!(refused(&slow).contains("processors"));
-    let mut dark = usual();
-    let what = Fault::Change(headway_network::Change {
-        at: Time::us(5),
-        until: Time::MAX,
-        rate: None,
-        delay: Some(Time::us(2)),
-    });
-    dark.faults = vec![FaultSpec { links: LinkChoice::All, kind: None, what }];
-    assert!(refused(&dark).contains("headroom is made for links as they are"));
     let holdable = disciplines::NAMES.iter().filter(|name| disciplines::is_holdable(name)).count();
     assert_eq!(holdable, disciplines::NAMES.len() - 1);
+}
+
+/// Links that go down at a time, and come up again.
+fn down(links: &[&str], (at, until): (Time, Time), converge: Time) -> FaultSpec {
+    let what = Fault::Down(Down { switches: Vec::new(), at, until, converge });
+    let links = LinkChoice::Some(links.iter().map(|name| (*name).to_string()).collect());
+    FaultSpec { links, kind: None, what }
+}
+
+/// All of 15 hosts fill the switch; host 14 is stopped, and its link dies and comes back.
+fn incast_with(faults: Vec<FaultSpec>) -> RunSpec {
+    let mut run = fifteen_to_one(PfcParams { buffer: 1 << 20, headroom: 37_500, ..PfcParams::default() });
+    run.faults = faults;
+    // Longer than a time-out.
+    run.stop = Time::s(1);
+    run
+}
+
+fn dropped(out: &Outcome, link: &str, reason: DropReason) -> u64 {
+    let link = out.links.iter().find(|l| l.name == link).expect("a link");
+    link.counters.dropped[reason as usize]
+}
+
+#[test]
+fn a_pause_that_came_over_a_link_which_dies_is_void() {
+    // Host 14 hears its pause at 3837.92 ns, as `an_incast_pauses_each_host_when_arithmetic_says` computes.
+    let heard = Time(2_831_200 + 6_720 + 1_000_000);
+    let dies = heard + Time::us(1);
+    let both = ["h14->s0", "s0->h14"];
+    // For 60 us: what the switch holds of the host has left long before.
+    let out = outcome(&incast_with(vec![down(&both, (dies, dies + Time::us(60)), Time::MAX)]));
+    let link = &out.links[14];
+    assert_eq!((link.pauses.received, link.pauses.resumes_received), (1, 0));
+    assert_eq!(link.pauses.stopped, Time::us(1), "until it was void");
+    assert_eq!(lost(&out), 0);
+    assert!(out.flows.iter().all(|flow| flow.state == FlowState::Done));
+    // A pause under way on a link that dies is lost with it, and the host is never stopped.
+    let before = heard - Time(1);
+    let out = outcome(&incast_with(vec![down(&["s0->h14"], (before, before + Time::us(60)), Time::MAX)]));
+    assert_eq!((out.links[14].pauses.received, out.links[14].pauses.stopped), (0, Time::ZERO));
+    assert!(out.flows.iter().all(|flow| flow.state == FlowState::Done));
+}
+
+#[test]
+fn a_link_that_comes_up_is_stopped_anew_if_its_switch_is_still_full() {
+    let heard = Time(2_831_200 + 6_720 + 1_000_000);
+    let (dies, comes) = (heard + Time::us(2), heard + Time::us(4));
+    let both = ["h14->s0", "s0->h14"];
+    let run = incast_with(vec![down(&both, (dies, comes), Time::MAX)]);
+    let mut pauses = Pauses::default();
+    let out = run_witnessed(&run, &mut pauses, &mut |_| true).expect("a valid run");
+    // A frame and a link's delay after it came up.
+    let again = comes + Time(6_720) + Time::us(1);
+    let of_host: Vec<Time> = pauses.0.iter().filter(|(_, port)| *port == 14).map(|(at, _)| *at).collect();
+    assert_eq!(&of_host[..2], [heard, again]);
+    assert_eq!(out.links[14].pauses.received, out.links[14].pauses.resumes_received + 1);
+    assert_eq!(lost(&out), 0);
+    assert!(out.flows.iter().all(|flow| flow.state == FlowState::Done));
+}
+
+#[test]
+fn what_a_dead_way_back_cannot_stop_is_lost_to_the_fault() {
+    // Pauses of host 14 are lost from the start; it sends four times what its switch has room for.
+    let window = InitialWindow { window: Some(400), ..InitialWindow::default() };
+    let mut run = incast_with(vec![down(&["s0->h14"], (Time(1), Time::us(300)), Time::MAX)]);
+    run.flows[14] = FlowSpec { initial_window: window, ..flow(14, 15, 400_000, Time::ZERO) };
+    let out = outcome(&run);
+    let gone = dropped(&out, "s0->h15", DropReason::LinkDown);
+    assert!(gone > 0, "nothing was beyond the headroom");
+    assert_eq!(out.flows[14].drops, Some(gone as u32));
+    assert!((0..14).all(|flow| out.flows[flow].drops == Some(0)));
+    assert_eq!(lost(&out), 0, "nothing for any other reason");
+    assert_eq!(out.links[14].pauses.received, 0);
+    assert!(out.flows.iter().all(|flow| flow.state == FlowState::Done));
+}
+
+#[test]
+fn packets_that_wait_for_a_dead_port_give_back_their_room() {
+    // The only way to host 15 dies while all are stopped: every account is empty at once, and every host goes on.
+    let dies = Time::us(6);
+    let run = incast_with(vec![down(&["s0->h15"], (dies, Time::us(40)), Time::MAX)]);
+    let mut pauses = Pauses::default();
+    let out = run_witnessed(&run, &mut pauses, &mut |_| true).expect("a valid run");
+    // An acknowledgement may be on the wire before the frame.
+    let first = dies + Time(6_720) + Time::us(1);
+    let resumed = pauses.0.iter().filter(|(at, _)| (first..=first + Time(6_720)).contains(at)).count();
+    assert_eq!(resumed, 15, "{:?}", pauses.0);
+    let gone = dropped(&out, "s0->h15", DropReason::LinkDown);
+    let all: u64 = out.flows.iter().map(|flow| u64::from(flow.drops.unwrap_or(0))).sum();
+    assert!(gone > 400 && all > gone, "{gone} waited or came later, {all} with the one on the wire");
+    assert_eq!(lost(&out), 0);
+    assert!(out.flows.iter().all(|flow| flow.state == FlowState::Done));
+}
+
+#[test]
+fn frames_do_not_overtake_each_other_where_a_link_becomes_shorter() {
+    // The way back of host 0 takes 200 us as its pause leaves, and a microsecond when its end does.
+    let change = |at, delay| {
+        let what = Fault::Change(Change { at, until: Time::MAX, rate: None, delay: Some(delay) });
+        FaultSpec { links: LinkChoice::Some(vec!["s0->h0".into()]), kind: None, what }
+    };
+    let mut run = fifteen_to_one(PfcParams::default());
+    run.faults = vec![change(Time(1), Time::us(200)), change(Time::us(4), Time::us(1))];
+    // The run goes on until they are there.
+    run.flows.push(flow(1, 2, 1_000, Time::us(300)));
+    tight(&mut run, 383_040);
+    let mut pauses = Pauses::default();
+    let out = run_witnessed(&run, &mut pauses, &mut |_| true).expect("a valid run");
+    let heard: Vec<Time> = pauses.0.iter().filter(|(_, port)| *port == 0).map(|(at, _)| *at).collect();
+    assert!(heard.len() == 2 && heard[0] == heard[1] && heard[0] > Time::us(202), "{heard:?}");
+    assert_eq!(out.links[0].pauses.stopped, Time::ZERO);
+    assert_eq!(lost(&out), 0);
+    assert!(out.flows.iter().all(|flow| flow.state == FlowState::Done));
+    check_pauses(&out);
+}
+
+/// A fault of a leaf-spine network of three racks, two spines and nine hosts.
+fn some_fault() -> impl Strategy<Value = FaultSpec> {
+    let pair = prop_oneof![
+        (0..9u32).prop_map(|h| (format!("h{h}"), format!("leaf{}", h / 3))),
+        (0..3u32, 0..2u32).prop_map(|(leaf, spine)| (format!("leaf{leaf}"), format!("spine{spine}"))),
+    ];
+    let links = (pair, 0..5u8).prop_map(|((a, b), ways)| {
+        let there = format!("{a}->{b}");
+        let back = format!("{b}->{a}");
+        LinkChoice::Some(match ways {
+            0 => vec![there],
+            1 => vec![back],
+            _ => vec![there, back],
+        })
+    });
+    let at = 1_000_000..60_000_000u64;
+    let lasts = 1_000..80_000_000u64;
+    let converge = prop::option::of(0..20_000_000u64);
+    let switch = prop::option::weighted(0.2, prop_oneof![Just("spine0"), Just("leaf2")]);
+    let goes_down = (links.clone(), at.clone(), lasts.clone(), converge, switch).prop_map(
+        |(links, at, lasts, converge, switch)| {
+            let switches: Vec<String> = switch.into_iter().map(String::from).collect();
+            let links = if switches.is_empty() { links } else { LinkChoice::None };
+            let converge = converge.map_or(Time::MAX, Time);
+            let what = Fault::Down(Down { switches, at: Time(at), until: Time(at + lasts), converge });
+            FaultSpec { links, kind: None, what }
+        },
+    );
+    let rate = prop::option::of(1_000_000_000..200_000_000_000u64);
+    let delay = prop::option::of(0..6_000_000u64);
+    let changes =
+        (links, at, lasts, rate, delay, any::<bool>()).prop_map(|(links, at, lasts, rate, delay, ends)| {
+            let until = if ends { Time(at + lasts) } else { Time::MAX };
+            let delay = delay.or(rate.is_none().then_some(1_000)).map(Time);
+            let what = Fault::Change(Change { at: Time(at), until, rate: rate.and_then(Rate::new), delay });
+            FaultSpec { links, kind: None, what }
+        });
+    prop_oneof![3 => goes_down, 2 => changes]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 80, ..ProptestConfig::default() })]
+
+    #[test]
+    fn links_that_fail_and_change_cost_no_more_than_they_do(
+        name in 0..headway_transport::registry::NAMES.len(),
+        (gbps, delay) in (prop::sample::select(vec![10u64, 25, 100]), 0..3_000_000u64),
+        (alpha, classes, pool) in (0.01..8.0f64, 1..9u64, 2_000..200_000u64),
+        (out_of_band, pause_control) in (any::<bool>(), any::<bool>()),
+        (jitter, queue) in (0..2_000_000u64, prop::option::of(20_000..30_000u32)),
+        faults in prop::collection::vec(some_fault(), 1..5),
+        seed in any::<u64>(),
+    ) {
+        prop_assume!(headway_network::conflict(&faults).is_none());
+        let name = headway_transport::registry::NAMES[name];
+        let pfc = PfcParams { alpha, classes, out_of_band, pause_control, ..PfcParams::default() };
+        let mut run = bursts(name, pfc, (gbps, Time(delay)), seed);
+        run.faults = faults;
+        run.jitter = Time(jitter);
+        run.fabric.host_queue = queue.map(Limit::Packets);
+        tight(&mut run, pool);
+        // A panic at the end of a run says that a switch's memory does not hold what waits at its ports.
+        let out = outcome(&run);
+        let full = out.links.iter().map(|l| l.counters.dropped[DropReason::HeadroomFull as usize]).sum::<u64>();
+        let limited = run.fabric.discipline == "cross-queue-ecn";
+        prop_assert_eq!(if limited { full } else { lost(&out) }, 0, "{}: {:?}", name, losses(&out));
+        prop_assert_eq!(&out.deadlock, &None, "{}: a tree has no cycle", name);
+        let open: Vec<_> = out.flows.iter().filter(|flow| flow.state != FlowState::Done).collect();
+        prop_assert!(open.is_empty(), "{}: {:?}", name, open);
+        let threads = 2 + (seed % 7) as usize;
+        prop_assert!(on_threads(&run, threads) == out, "{} on {} threads", name, threads);
+    }
 }

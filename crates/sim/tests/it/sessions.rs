@@ -25,7 +25,15 @@ fn star(transport: &str, flows: Vec<FlowSpec>) -> RunSpec {
 /// Says of each flow where its time went.
 fn told_by_cause(mut run: RunSpec) -> RunSpec {
     let (flows, links, probes) = (FlowChoice::None, LinkChoice::None, ProbeChoice::None);
-    run.sample = Some(SampleSpec { every: Time::MAX, flows, links, probes, most: u64::MAX, causes: true });
+    run.sample = Some(SampleSpec {
+        every: Time::MAX,
+        flows,
+        links,
+        probes,
+        most: u64::MAX,
+        causes: true,
+        volumes: Vec::new(),
+    });
     run
 }
 

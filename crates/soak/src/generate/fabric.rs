@@ -113,6 +113,10 @@ fn near(dice: &mut Dice, spec: &ParamSpec) -> Option<Value> {
                 dice.count(min.bps().max(usual.bps() / 4), max.bps().min(usual.bps().saturating_mul(4)));
             format!("{bps} bps").into()
         }
+        (ParamKind::Length { min, max }, ParamValue::Int(usual)) if *usual > 0 => {
+            let bytes = dice.count((*min).max(usual / 4), (*max).min(usual.saturating_mul(4)));
+            format!("{bytes} B").into()
+        }
         (ParamKind::Bool | ParamKind::Choice(_), _) => return anywhere(dice, spec),
         // A 0 that stands for something else has nothing near it.
         _ => return None,
@@ -124,6 +128,10 @@ fn anywhere(dice: &mut Dice, spec: &ParamSpec) -> Option<Value> {
     Some(match &spec.kind {
         ParamKind::Bool => Value::Boolean(dice.percent(50)),
         ParamKind::Choice(words) => (*dice.pick(words)).into(),
+        ParamKind::Length { min, max } => {
+            let (any, small) = (dice.count(*min, *max), dice.count(*min, (*max).min(min + 100)));
+            format!("{} B", dice.pick(&[*min, *max, any, small])).into()
+        }
         ParamKind::Int { min, max } | ParamKind::Bytes { min, max } => {
             // TOML's numbers end before ours do.
             let (min, max) = (*min, (*max).min(i64::MAX as u64));

@@ -52,7 +52,8 @@ pub(super) fn draw(dice: &mut Dice, case: &mut Case, folder: &Path) -> bool {
         let scenario = made.load(folder).ok()?;
         let setup = scenario.setup().ok()?;
         let network = Network::build(&setup.topology.spec, &setup.fabric).ok()?;
-        Some(Lossless::new(&network, Surplus { jitter: Time::us(1_000), telemetry: 42 }).ok()??.set_apart())
+        let surplus = Surplus { jitter: Time::us(1_000), telemetry: 42, faults: &setup.faults };
+        Some(Lossless::new(&network, surplus).ok()??.set_apart())
     };
     let Some(least) = least() else { return false };
     pfc.insert("buffer".into(), number(least + dice.count(10_000, 20_000_000)));

@@ -76,12 +76,18 @@ pub fn generate(seed: u64, size: Size, folder: &Path) -> (Case, u64) {
     panic!("{DRAWS} draws of seed {seed} made no scenario");
 }
 
-/// The same with lossless switches, and nothing that goes wrong on links.
+/// The same with lossless switches, and nothing that goes wrong on links but that they change, or go down and come up again.
 pub fn generate_lossless(seed: u64, size: Size, folder: &Path) -> Case {
     for draw in 0.. {
         let (mut case, _) = generate(headway_primitives::mix(seed) ^ draw, size, folder);
-        for key in ["fault", "stop", "sample", "hosts"] {
+        for key in ["stop", "sample", "hosts"] {
             case.scenario.remove(key);
+        }
+        if let Some(Value::Array(faults)) = case.scenario.get_mut("fault") {
+            faults.retain(|fault| fault.get("at").is_some() || fault.get("up_at").is_some());
+            if faults.is_empty() {
+                case.scenario.remove("fault");
+            }
         }
         let mut dice = Dice::new(headway_primitives::mix(seed ^ draw << 32));
         if lossless::draw(&mut dice, &mut case, folder) {

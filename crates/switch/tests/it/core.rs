@@ -51,6 +51,7 @@ fn core_with(discipline: &str, bottleneck: u64, packets: u32, faults: Vec<FaultS
     let sample = SampleSpec {
         probes: headway_network::ProbeChoice::None,
         causes: false,
+        volumes: Vec::new(),
         every: Time::ms(1),
         most: u64::MAX,
         flows: headway_network::FlowChoice::None,

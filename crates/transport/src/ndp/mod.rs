@@ -95,7 +95,7 @@ pub struct Ndp;
 impl Transport for Ndp {
     type Endpoint = NdpEndpoint;
     type Params = NdpParams;
-    const CAPABILITIES: Capabilities = Capabilities { multipath: true, ..Capabilities::NONE };
+    const CAPABILITIES: Capabilities = Capabilities { multipath: true, classes: true, ..Capabilities::NONE };
     const PACKETS: Family = packets::PACKETS;
     const PROBES: &'static [GaugeInfo] = &[probes::IN_FLIGHT, probes::PERMITTED, receiver::PULLS_WAITING];
     const INFO: TransportInfo = TransportInfo {

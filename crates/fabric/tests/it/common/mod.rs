@@ -20,7 +20,7 @@ pub fn within(spec: &ParamSpec, lot: u64) -> ParamValue {
     match spec.kind {
         ParamKind::Bool => ParamValue::Bool(lot & 1 == 1),
         ParamKind::Rate { min, max } => ParamValue::Rate(if lot & 1 == 1 { max } else { min }),
-        ParamKind::Int { min, max } | ParamKind::Bytes { min, max } => {
+        ParamKind::Int { min, max } | ParamKind::Bytes { min, max } | ParamKind::Length { min, max } => {
             ParamValue::Int(min + (lot >> 8) % (max - min).saturating_add(1).min(1 + lot % 12))
         }
         ParamKind::Float { min, max } => ParamValue::Float(min + (max - min) * (lot % 1001) as f64 / 1000.0),

@@ -106,6 +106,7 @@ pub fn sampled(mut spec: RunSpec, every: Time) -> RunSpec {
         links: LinkChoice::All,
         probes: headway_network::ProbeChoice::None,
         causes: false,
+        volumes: Vec::new(),
         most: u64::MAX,
     });
     spec

@@ -57,9 +57,13 @@ pub fn within(spec: &ParamSpec, lot: u64) -> ParamValue {
     match spec.kind {
         ParamKind::Bool => ParamValue::Bool(low),
         ParamKind::Choice(words) => ParamValue::Choice(words[(lot >> 8) as usize % words.len()].into()),
-        ParamKind::Int { min, .. } | ParamKind::Bytes { min, .. } if low => ParamValue::Int(min),
-        ParamKind::Int { max, .. } | ParamKind::Bytes { max, .. } if high => ParamValue::Int(max),
-        ParamKind::Int { min, max } | ParamKind::Bytes { min, max } => {
+        ParamKind::Int { min, .. } | ParamKind::Bytes { min, .. } | ParamKind::Length { min, .. } if low => {
+            ParamValue::Int(min)
+        }
+        ParamKind::Int { max, .. } | ParamKind::Bytes { max, .. } | ParamKind::Length { max, .. } if high => {
+            ParamValue::Int(max)
+        }
+        ParamKind::Int { min, max } | ParamKind::Bytes { min, max } | ParamKind::Length { min, max } => {
             ParamValue::Int(min + (lot >> 8) % (max - min).clamp(1, 40))
         }
         ParamKind::Rate { min, max } => ParamValue::Rate(if low { min } else { max }),
