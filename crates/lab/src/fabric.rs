@@ -394,7 +394,7 @@ fn buffer(spec: &FabricSpec, space: Space, at: &Origin) -> Result<Buffer, Scenar
 /// one of the transports needs that.
 fn own_routing(transports: &[TransportSpec]) -> Routing {
     let symmetric = |t: &TransportSpec| {
-        headway_transport::registry::find(&t.name).is_some_and(|e| e.capabilities.symmetric)
+        headway_transport::registry::capabilities(&t.name).is_some_and(|declared| declared.symmetric)
     };
     if transports.iter().any(symmetric) { Routing::Symmetric } else { Routing::Ecmp }
 }

@@ -18,7 +18,7 @@ const MOST: u64 = 1_000;
 
 /// Whether the credits of so many flows between so many hosts are counted one by one: somebody has to give out any.
 pub fn counts_credits(transports: &[TransportSpec], flows: u64, hosts: u64) -> bool {
-    let gives = |t: &TransportSpec| registry::find(&t.name).is_some_and(|e| e.capabilities.credits);
+    let gives = |t: &TransportSpec| registry::capabilities(&t.name).is_some_and(|declared| declared.credits);
     flows <= MOST && hosts <= MOST && transports.iter().any(gives)
 }
 

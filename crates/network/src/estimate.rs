@@ -134,7 +134,7 @@ fn asks_causes(spec: &RunSpec) -> bool {
 
 /// Whether a transport of the run declares something.
 fn declares(spec: &RunSpec, what: impl Fn(&Capabilities) -> bool) -> bool {
-    spec.transports.iter().filter_map(|t| registry::find(&t.name)).any(|entry| what(&entry.capabilities))
+    spec.transports.iter().filter_map(|t| registry::capabilities(&t.name)).any(|declared| what(&declared))
 }
 
 /// Bytes that a packet in flight takes in a run.

@@ -25,8 +25,8 @@ impl<'a> Ideals<'a> {
     pub fn new(network: &'a Network, spec: &'a RunSpec) -> Ideals<'a> {
         let sprayed = network.fabric().routing.divides_flows();
         let several = spec.transports.iter().map(|transport| {
-            let found = headway_transport::registry::find(&transport.name);
-            sprayed || found.is_some_and(|entry| entry.capabilities.multipath)
+            let declared = headway_transport::registry::capabilities(&transport.name);
+            sprayed || declared.is_some_and(|declared| declared.multipath)
         });
         Ideals { network, spec, choice: PathSelector::new(network, spec.seed), several: several.collect() }
     }

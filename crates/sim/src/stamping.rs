@@ -17,7 +17,7 @@ pub(crate) struct Stamping {
 impl Stamping {
     /// Nothing where no transport of the run reads stamps.
     pub(crate) fn new(spec: &RunSpec) -> Option<Box<Stamping>> {
-        let reads = |name: &str| registry::find(name).is_some_and(|entry| entry.capabilities.telemetry > 0);
+        let reads = |name: &str| registry::capabilities(name).is_some_and(|declared| declared.telemetry > 0);
         let asked = spec.transports.iter().any(|transport| reads(&transport.name));
         asked.then(|| Box::new(Stamping { slots: Vec::new(), next: None }))
     }

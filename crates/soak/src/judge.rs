@@ -97,7 +97,7 @@ fn examine(scenario: &Scenario, invariants: &[Invariant], most: Option<u64>) -> 
 /// only too long; any other run should have ended. It is compared with nothing: threads see its end at other events.
 fn too_long(run: &Run<'_>) -> Verdict {
     let found = format!("{} events until {}", run.outcome.events, run.outcome.end);
-    let gives_credits = |name: &str| registry::find(name).is_some_and(|entry| entry.capabilities.credits);
+    let gives_credits = |name: &str| registry::capabilities(name).is_some_and(|declared| declared.credits);
     if run.spec.transports.iter().any(|transport| gives_credits(&transport.name)) {
         return Verdict::TooLong(format!("credits go on for longer than a draw may take: {found}"));
     }

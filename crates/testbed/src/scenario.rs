@@ -119,7 +119,7 @@ impl Job {
             return Err(TestbedError::Unsuitable(text));
         }
         let reads = |name: &str| {
-            headway_transport::registry::find(name).is_some_and(|entry| entry.capabilities.telemetry > 0)
+            headway_transport::registry::capabilities(name).is_some_and(|declared| declared.telemetry > 0)
         };
         if let Some(transport) = self.slow.transports.iter().find(|transport| reads(&transport.name)) {
             return Err(TestbedError::Unsuitable(format!(

@@ -45,18 +45,6 @@ macro_rules! transports {
         /// Every name, in the order of the list.
         pub const NAMES: &[&str] = &[$($name),+];
 
-        /// Every transport's description and parameters.
-        pub fn all() -> Vec<Entry> {
-            vec![$(Entry {
-                info: <$type as Transport>::INFO,
-                params: <<$type as Transport>::Params as Params>::specs(),
-                packets: <$type as Transport>::PACKETS,
-                capabilities: <$type as Transport>::CAPABILITIES,
-                gauges: <$type as Transport>::GAUGES,
-                probes: <$type as Transport>::PROBES,
-            }),+]
-        }
-
         /// Runs `visitor` with the transport called `name`; `None` when there is none.
         pub fn visit<V: TransportVisitor>(name: &str, visitor: V) -> Option<V::Output> {
             match name {
@@ -122,9 +110,41 @@ transports! {
     "template" => crate::template::Template,
 }
 
+/// Every transport, in the order of the list.
+pub fn all() -> Vec<Entry> {
+    NAMES.iter().filter_map(|name| find(name)).collect()
+}
+
 /// The transport called `name`.
 pub fn find(name: &str) -> Option<Entry> {
-    all().into_iter().find(|entry| entry.info.name == name)
+    struct Whole;
+    impl TransportVisitor for Whole {
+        type Output = Entry;
+        fn visit<T: Transport>(self) -> Entry {
+            Entry {
+                info: T::INFO,
+                params: T::Params::specs(),
+                packets: T::PACKETS,
+                capabilities: T::CAPABILITIES,
+                gauges: T::GAUGES,
+                probes: T::PROBES,
+            }
+        }
+    }
+    visit(name, Whole)
+}
+
+/// What the transport called `name` needs of its surroundings and does to them. It costs nothing, while an [`Entry`]
+/// writes down every parameter.
+pub fn capabilities(name: &str) -> Option<Capabilities> {
+    struct Declared;
+    impl TransportVisitor for Declared {
+        type Output = Capabilities;
+        fn visit<T: Transport>(self) -> Capabilities {
+            T::CAPABILITIES
+        }
+    }
+    visit(name, Declared)
 }
 
 /// The value of every parameter of the transport called `name` once these are set, in declared order.
@@ -144,8 +164,8 @@ pub fn resolved(name: &str, set: &[(String, ParamValue)]) -> Option<Result<Vec<P
 
 /// The names of those that run on real packets too: ports need not write into theirs hop by hop.
 pub fn real_names() -> Vec<&'static str> {
-    let entries = all().into_iter().filter(|entry| entry.capabilities.telemetry == 0);
-    entries.map(|entry| entry.info.name).collect()
+    let real = |name: &&str| capabilities(name).is_some_and(|declared| declared.telemetry == 0);
+    NAMES.iter().copied().filter(real).collect()
 }
 
 /// Every parameter of the transport called `name` with its value once these are set; nothing where there is no such

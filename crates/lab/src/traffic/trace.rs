@@ -217,7 +217,7 @@ fn unordered(trace: &Imported, path: &str, context: &Context<'_>, common: &Commo
     let classed = trace.classed.as_ref()?;
     let transports = context.transports.borrow();
     let name = &transports.specs.get(usize::from(common.transport)).or(context.own)?.name;
-    if registry::find(name).is_some_and(|entry| entry.capabilities.classes) {
+    if registry::capabilities(name).is_some_and(|declared| declared.classes) {
         return None;
     }
     let others = registry::all().into_iter().filter(|entry| entry.capabilities.classes);
