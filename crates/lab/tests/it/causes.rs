@@ -68,7 +68,7 @@ fn mistakes_say_what_helps() {
         ("{every = \"1 us\", causes = true}", "`every` has no effect: no flow and no link is sampled"),
         (
             "{every = \"1 us\", causes = false}",
-            "say flows = \"all\", links = \"bottlenecks\" or causes = true",
+            "say flows = \"all\", links = \"bottlenecks\", causes = true or volumes = true",
         ),
         ("{cause = true}", "did you mean `causes`?"),
         ("{causes = true, probes = true}", "say flows = \"all\", or name flows"),
