@@ -272,8 +272,8 @@ def test_check_reads_every_scenario_of_the_project(headway: Headway) -> None:
         assert answer.status == 0, answer.err
         if answer.err:
             odd[entry["name"]] = answer.err
-    # One shows what other routes cost, one has a matrix with priorities, two a transport on the ports of the others.
-    names = ["expresspass/incast", "peers/csg-htsim/triggers", "proactmp/fig07-kernel"]
+    # One shows what other routes cost, two have no timing noise, three a transport on the ports of others.
+    names = ["expresspass/incast", "peers/hpcc-ns3/crossing", "peers/hpcc-ns3/dctcp", "proactmp/fig07-kernel"]
     names += ["proactmp/fig07-sharing", "proactmp/fig08-fairness"]
     assert sorted(odd) == names
     assert '`expresspass` needs `fabric.routing = "symmetric"`' in odd["expresspass/incast"]

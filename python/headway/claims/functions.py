@@ -111,7 +111,9 @@ def flows_quantile(context: Context, column: str, q: float, largest: float = mat
     frame = run.flows.to_polars()
     _look_for(column, "flows", frame)
     warmup = seconds(run.manifest["scenario"].get("warmup") or 0.0)
-    kept = frame.filter((frame["state"] == "done") & (frame["start_s"] >= warmup) & (frame["bytes"] <= largest))
+    kept = frame.filter((frame["state"] == "done") & (frame["start_s"] >= warmup))
+    if largest < math.inf:
+        kept = kept.filter(kept["bytes"] <= largest)
     values = sorted(float(v) for v in kept[column].drop_nulls().to_list())
     if not values:
         small = f" of at most {largest:g} bytes" if largest < math.inf else ""
