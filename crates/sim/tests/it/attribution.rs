@@ -3,32 +3,18 @@
 
 use crate::common;
 
-use common::{flow, link, outcome, spec};
+use common::{flow, link, outcome, spec, told_by_cause};
 use headway_fabric::Limit;
 use headway_network::topology::{LeafSpine, SingleSwitch};
 use headway_network::{
-    Down, Fault, FaultSpec, FlowChoice, FlowSpec, Forwarding, HostCosts, LinkChoice, Outcome, ProbeChoice,
-    Routing, RunSpec, SampleSpec, TimeByCause, TopologySpec, TransportSpec,
+    Down, Fault, FaultSpec, FlowSpec, Forwarding, HostCosts, LinkChoice, Outcome, Routing, RunSpec,
+    TimeByCause, TopologySpec, TransportSpec,
 };
 use headway_packet::PacketKind;
 use headway_sim::{Around, run_within};
 use headway_transport::registry;
 use headway_units::{Rate, Time};
 use proptest::prelude::*;
-
-fn asked(mut run: RunSpec) -> RunSpec {
-    let (flows, links, probes) = (FlowChoice::None, LinkChoice::None, ProbeChoice::None);
-    run.sample = Some(SampleSpec {
-        every: Time::MAX,
-        flows,
-        links,
-        probes,
-        most: u64::MAX,
-        causes: true,
-        volumes: Vec::new(),
-    });
-    run
-}
 
 fn on_threads(run: &RunSpec, threads: usize) -> Outcome {
     run_within(run, Around { threads, ..Around::default() }, &mut |_| true).expect("a valid run")
@@ -121,7 +107,7 @@ fn surroundings() -> impl Strategy<Value = RunSpec> {
         (any::<bool>(), any::<bool>(), 0..300u64, 1..1_000u64),
     );
     parts.prop_map(|(sizes, faults, costs, routing, buffer, (cuts_through, queue, jitter, seed))| {
-        let mut run = asked(spec(leaf_spine(), "ndp", busy(&sizes), Time::s(5)));
+        let mut run = told_by_cause(spec(leaf_spine(), "ndp", busy(&sizes), Time::s(5)));
         run.fabric.buffer.data = Limit::Packets(buffer);
         run.fabric.routing = routing;
         if cuts_through {
@@ -162,7 +148,7 @@ proptest! {
 fn parts_add_up_where_several_transports_share_hosts() {
     let mut flows = busy(&[200_000, 1_000, 90_000, 1_461, 300_000, 20_000, 150_000, 70_000]);
     flows.iter_mut().enumerate().for_each(|(number, flow)| flow.transport = (number % 2) as u8);
-    let mut run = asked(spec(leaf_spine(), "dctcp", flows, Time::s(5)));
+    let mut run = told_by_cause(spec(leaf_spine(), "dctcp", flows, Time::s(5)));
     run.transports.push(TransportSpec { name: "cubic".into(), params: Vec::new() });
     run.fabric.buffer.data = Limit::Packets(12);
     let out = outcome(&run);
@@ -189,7 +175,8 @@ fn wire(bytes: u64) -> Time {
 #[test]
 fn a_packet_alone_is_serialised_and_propagates() {
     for name in registry::NAMES {
-        let out = outcome(&asked(spec(star(3), name, vec![flow(0, 1, 1_460, Time::us(3))], Time::s(1))));
+        let out =
+            outcome(&told_by_cause(spec(star(3), name, vec![flow(0, 1, 1_460, Time::us(3))], Time::s(1))));
         let by_cause = told(&out, 0);
         let (two_links, delays) = (wire(full(name)) * 2, Time::us(10));
         assert_eq!((by_cause.serialise, by_cause.propagate), (two_links, delays), "{name}");
@@ -204,7 +191,7 @@ fn a_packet_alone_is_serialised_and_propagates() {
 fn of_two_packets_the_later_waits_where_they_meet() {
     // At one port of the switch.
     let to_one = vec![flow(0, 2, 1_460, Time::ZERO), flow(1, 2, 1_460, Time::ns(200))];
-    let out = outcome(&asked(spec(star(3), "cubic", to_one, Time::s(1))));
+    let out = outcome(&told_by_cause(spec(star(3), "cubic", to_one, Time::s(1))));
     let by_cause = told(&out, 1);
     let waited = wire(FULL) - Time::ns(200);
     assert_eq!((by_cause.queue, by_cause.host), (waited, Time::ZERO));
@@ -213,7 +200,7 @@ fn of_two_packets_the_later_waits_where_they_meet() {
     assert_eq!((told(&out, 0).queue, told(&out, 0).held), (Time::ZERO, None));
     // At one host.
     let of_one = vec![flow(0, 1, 1_460, Time::ZERO), flow(0, 2, 1_460, Time::ns(200))];
-    let out = outcome(&asked(spec(star(3), "cubic", of_one, Time::s(1))));
+    let out = outcome(&told_by_cause(spec(star(3), "cubic", of_one, Time::s(1))));
     let by_cause = told(&out, 1);
     assert_eq!((by_cause.host, by_cause.queue, by_cause.wait), (waited, Time::ZERO, Time::ZERO));
 }
@@ -221,7 +208,7 @@ fn of_two_packets_the_later_waits_where_they_meet() {
 #[test]
 fn what_a_lost_packet_costs_is_retransmission() {
     for name in registry::NAMES {
-        let mut run = asked(spec(star(3), name, vec![flow(0, 1, 1_460, Time::ZERO)], Time::s(5)));
+        let mut run = told_by_cause(spec(star(3), name, vec![flow(0, 1, 1_460, Time::ZERO)], Time::s(5)));
         let unharmed = told(&outcome(&run), 0);
         let links = LinkChoice::Some(vec!["s0->h1".into()]);
         run.faults = vec![FaultSpec { links, kind: Some(PacketKind::Data), what: Fault::DropNth(vec![1]) }];
@@ -249,7 +236,7 @@ fn processors_and_interfaces_of_hosts_are_at_hosts() {
         coalesce: Time::us(7),
         ..HostCosts::default()
     };
-    let run = asked(spec(star(3), "cubic", vec![flow(0, 1, 1_460, Time::ZERO)], Time::s(1)));
+    let run = told_by_cause(spec(star(3), "cubic", vec![flow(0, 1, 1_460, Time::ZERO)], Time::s(1)));
     let free = outcome(&run);
     let out = outcome(&RunSpec { costs, ..run });
     let more = out.flows[0].fct().expect("done") - free.flows[0].fct().expect("done");

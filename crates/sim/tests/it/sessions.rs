@@ -1,10 +1,10 @@
 //! Flows that are given while a run goes on.
 
-use crate::common::{flow, link, outcome, spec};
+use crate::common::{flow, link, outcome, spec, told_by_cause};
 use headway_network::topology::SingleSwitch;
 use headway_network::{
-    Ask, Cause, Fault, FaultSpec, FlowChoice, FlowSpec, FlowState, Graph, GraphStep, Happening, LinkChoice,
-    Node, Outcome, ProbeChoice, RunError, RunSpec, SampleSpec, Source, TransportSpec, Until,
+    Ask, Cause, Fault, FaultSpec, FlowSpec, FlowState, Graph, GraphStep, Happening, LinkChoice, Node,
+    Outcome, RunError, RunSpec, Source, TransportSpec, Until,
 };
 use headway_sim::{Rest, Session};
 use headway_transport::registry;
@@ -20,21 +20,6 @@ const ROUNDS: u32 = 2 * (RANKS - 1);
 fn star(transport: &str, flows: Vec<FlowSpec>) -> RunSpec {
     let hosts = SingleSwitch { hosts: RANKS, link: link(10, Time::us(1)) };
     spec(hosts.into(), transport, flows, Time::ms(100))
-}
-
-/// Says of each flow where its time went.
-fn told_by_cause(mut run: RunSpec) -> RunSpec {
-    let (flows, links, probes) = (FlowChoice::None, LinkChoice::None, ProbeChoice::None);
-    run.sample = Some(SampleSpec {
-        every: Time::MAX,
-        flows,
-        links,
-        probes,
-        most: u64::MAX,
-        causes: true,
-        volumes: Vec::new(),
-    });
-    run
 }
 
 fn go(session: &mut Session, source: &mut dyn Source, until: Option<Time>) -> Rest {

@@ -3,8 +3,8 @@
 
 use headway_fabric::{Buffer, Limit};
 use headway_network::{
-    FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Metric, Network, Outcome, Routing, RunSpec,
-    SampleSpec, TopologySpec, TransportSpec,
+    FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Metric, Network, Outcome, ProbeChoice, Routing,
+    RunSpec, SampleSpec, TopologySpec, TransportSpec,
 };
 use headway_packet::Sizes;
 use headway_params::ParamValue;
@@ -131,4 +131,19 @@ pub fn mean(series: &[(Time, f64)], from: Time, to: Time) -> f64 {
     let inside: Vec<f64> = series.iter().filter(|(t, _)| *t > from && *t <= to).map(|(_, v)| *v).collect();
     assert!(!inside.is_empty(), "no sample between {from} and {to}");
     inside.iter().sum::<f64>() / inside.len() as f64
+}
+
+/// Says of each flow where its time went.
+pub fn told_by_cause(mut run: RunSpec) -> RunSpec {
+    let (flows, links, probes) = (FlowChoice::None, LinkChoice::None, ProbeChoice::None);
+    run.sample = Some(SampleSpec {
+        every: Time::MAX,
+        flows,
+        links,
+        probes,
+        most: u64::MAX,
+        causes: true,
+        volumes: Vec::new(),
+    });
+    run
 }
