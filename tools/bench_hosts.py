@@ -258,6 +258,17 @@ def interrupted(peers: list[subprocess.Popen[str]]) -> float:
     return found
 
 
+def printed(client: subprocess.Popen[str], what: str) -> str:
+    """What a client has printed when it has ended."""
+    try:
+        out, error = client.communicate(timeout=LONGEST)
+    finally:
+        client.kill()
+    if client.returncode:
+        raise RuntimeError(f"{what}: {error.strip()}")
+    return out
+
+
 def bare_udp(network: Network, line: Line) -> dict[str, float]:
     """What the kernel alone takes."""
     tool = [sys.executable, str(BARE_UDP)]
@@ -267,13 +278,7 @@ def bare_udp(network: Network, line: Line) -> dict[str, float]:
         server.stdout.readline()
         seconds = line.command[line.command.index("--seconds") + 1]
         words = [*tool, "send", network.address, str(PORT), "--seconds", seconds, "--mtu", str(line.mtu)]
-        client = start(network.client, words)
-        try:
-            out, error = client.communicate(timeout=LONGEST)
-        finally:
-            client.kill()
-        if client.returncode:
-            raise RuntimeError(f"{line.name}, bare UDP: {error.strip()}")
+        out = printed(start(network.client, words), f"{line.name}, bare UDP")
     finally:
         server.kill()
         server.communicate()
@@ -304,12 +309,7 @@ def measure(program: str, key: Path, line: Line, column: Column, network: Networ
             time.sleep(1.0)
         before = processors()
         client = start(network.client, [program, line.command[0], address, *line.command[1:], "--json", *how])
-        try:
-            out, error = client.communicate(timeout=LONGEST)
-        finally:
-            client.kill()
-        if client.returncode:
-            raise RuntimeError(f"{line.name}, {column.name}: {error.strip()}")
+        out = printed(client, f"{line.name}, {column.name}")
         idle, whole = (after - start for after, start in zip(processors(), before, strict=True))
         found["idle"] = idle / max(whole, 1e-9)
         if "bulk_gbps" in line.values:

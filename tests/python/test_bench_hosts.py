@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,15 +25,26 @@ def bench(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(words, process.returncode, out, error)
 
 
+def on_real_hosts(test: Callable[..., None]) -> Callable[..., None]:
+    """Skips a test where two hosts cannot be made, or have no program."""
+    root = sys.platform == "linux" and os.geteuid() == 0
+    lacks = {
+        "network namespaces need Linux and root": not root,
+        "ip is not installed": shutil.which("ip") is None,
+        "headway-perf is not installed": not PROGRAM.exists(),
+    }
+    for reason, lacking in lacks.items():
+        test = pytest.mark.skipif(lacking, reason=reason)(test)
+    return test
+
+
 def test_a_line_that_does_not_exist_is_refused() -> None:
     refused = bench("--lines", "carrier-pigeon")
     assert refused.returncode == 2
     assert "no line" in refused.stderr
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="network namespaces need Linux and root")
-@pytest.mark.skipif(shutil.which("ip") is None, reason="ip is not installed")
-@pytest.mark.skipif(not PROGRAM.exists(), reason="headway-perf is not installed")
+@on_real_hosts
 def test_calls_are_measured_beside_tcp(tmp_path: Path) -> None:
     file = tmp_path / "results.json"
     done = bench("--reps", 1, "--calls", 200, "--lines", "latency", "--json", file)
@@ -47,9 +59,7 @@ def test_calls_are_measured_beside_tcp(tmp_path: Path) -> None:
     assert f"{ratio:.2f} ({ratio:.2f}) |" in done.stdout
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="network namespaces need Linux and root")
-@pytest.mark.skipif(shutil.which("ip") is None, reason="ip is not installed")
-@pytest.mark.skipif(not PROGRAM.exists(), reason="headway-perf is not installed")
+@on_real_hosts
 def test_bulk_is_measured_beside_its_bound(tmp_path: Path) -> None:
     file = tmp_path / "results.json"
     done = bench("--reps", 1, "--seconds", 0.2, "--lines", "one stream, MTU 9000", "--json", file)
