@@ -38,8 +38,8 @@ pub struct FlowRecord {
     /// Completion time on the same path without any other packet: store and forward with headers,
     /// from the application's hand-over to the last byte at the receiver.
     pub ideal: Time,
-    /// Time that one control packet takes back to the sender without any other packet.
-    pub ideal_return: Time,
+    /// Time that one control packet takes back to the sender without any other packet, if `known` is there.
+    pub ideal_return: Option<Time>,
     /// Application bytes delivered, each counted once.
     pub delivered: u64,
     /// Application bytes that left the sender again; `None`, here and below, where nobody counted.
@@ -105,7 +105,7 @@ impl FlowRecord {
     /// Time until the sender knew, over the same without any other packet: the ideal completion time, and the way of one
     /// control packet back.
     pub fn sender_slowdown(&self) -> Option<f64> {
-        ratio(self.until_known()?, self.ideal + self.ideal_return)
+        ratio(self.until_known()?, self.ideal + self.ideal_return?)
     }
 }
 

@@ -621,7 +621,10 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             finish: flow.finished(),
             known: flow.known(),
             ideal: ideals.of(number),
-            ideal_return: self.network.ideal_control(spec.flows[number].dst, spec.flows[number].src),
+            ideal_return: flow.known().map(|_| {
+                let FlowSpec { src, dst, .. } = spec.flows[number];
+                self.network.ideal_control(dst, src)
+            }),
             delivered: flow.delivered(),
             retransmitted: Some(flow.retransmitted()),
             drops: Some(flow.drops() + lost(number)),

@@ -188,7 +188,7 @@ fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
                 finish: done.map(|(at, _)| *at),
                 known: None,
                 ideal: ideals.of(number),
-                ideal_return: job.network.ideal_control(flow.dst, flow.src),
+                ideal_return: None,
                 delivered: 0,
                 retransmitted: (!of_kernel).then_some(0),
                 // Ports do not know whose packets they drop.
