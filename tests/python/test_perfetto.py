@@ -1,30 +1,19 @@
-"""`headway export RUN --format perfetto`: a trace that Perfetto's own schema decodes, checked by SQL.
-
-Where `TRACE_PROCESSOR` names Perfetto's `trace_processor`, that program answers the queries. Elsewhere tables of the
-same names and columns are made here from what Perfetto's protobuf classes decode, and SQLite answers them.
-"""
+"""`headway export RUN --format perfetto`: a trace that Perfetto's own `trace_processor` opens, checked by its SQL."""
 
 from __future__ import annotations
 
-import os
-import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 import headway as package
+from processor import Query, trace_processor
 from support import Answer
 
-trace_pb2 = pytest.importorskip(
-    "perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="the package perfetto is not installed"
-)
-
 Headway = Callable[..., Answer]
-Query = Callable[[str], list[tuple[Any, ...]]]
 
 JOB = """
 stop = "2 ms"
@@ -73,90 +62,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> package.Run:
 
 
 @pytest.fixture(scope="module")
-def query(run: package.Run, tmp_path_factory: pytest.TempPathFactory) -> Query:
+def query(run: package.Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Query]:
     """Answers of SQL over the trace of the run."""
-    path = run.export(tmp_path_factory.mktemp("trace") / "run.perfetto-trace")
-    return trace_processor(path) or decoded(path)
+    with trace_processor(run.export(tmp_path_factory.mktemp("trace") / "run.perfetto-trace")) as ask:
+        yield ask
 
 
-def trace_processor(path: Path) -> Query | None:
-    """Perfetto's own: the program that `TRACE_PROCESSOR` names, or nothing. Its package would fetch one."""
-    binary = os.environ.get("TRACE_PROCESSOR")
-    if not binary:
-        return None
-    from perfetto.trace_processor import TraceProcessor, TraceProcessorConfig
-
-    processor = TraceProcessor(trace=str(path), config=TraceProcessorConfig(bin_path=binary))
-
-    def ask(sql: str) -> list[tuple[Any, ...]]:
-        return [tuple(vars(row).values()) for row in processor.query(sql)]
-
-    return ask
-
-
-def decoded(path: Path) -> Query:
-    """The same of a trace of one sequence: `track`, `counter_track`, `slice`, `args`, `counter` and `flow`."""
-    trace = trace_pb2.Trace.FromString(path.read_bytes())
-    tables = sqlite3.connect(":memory:")
-    tables.executescript(
-        """create table track (id, parent_id, name);
-        create table counter_track (id, parent_id, name, unit);
-        create table slice (id integer primary key, ts, dur, track_id, name, depth, arg_set_id);
-        create table args (arg_set_id, key, int_value, real_value, string_value);
-        create table counter (ts, value, track_id);
-        create table flow (slice_out, slice_in);"""
-    )
-    names: dict[int, str] = {}
-    open_slices: dict[int, list[int]] = {}
-    tails: dict[int, int] = {}
-    event = trace_pb2.TrackEvent
-    # As trace_processor does: by time, and in the order of the file.
-    for packet in sorted(trace.packet, key=lambda one: one.timestamp):
-        assert packet.trusted_packet_sequence_id == 1
-        for name in packet.interned_data.debug_annotation_names:
-            names[name.iid] = name.name
-    for packet in sorted(trace.packet, key=lambda one: one.timestamp):
-        if packet.HasField("track_descriptor"):
-            of = packet.track_descriptor
-            kind = "counter_track" if of.HasField("counter") else "track"
-            whose = (of.uuid, of.parent_uuid or None, of.name)
-            tables.execute("insert into track values (?, ?, ?)", whose)
-            if kind == "counter_track":
-                tables.execute("insert into counter_track values (?, ?, ?, ?)", (*whose, of.counter.unit_name))
-        elif packet.track_event.type == event.TYPE_COUNTER:
-            found = packet.track_event
-            value = found.double_counter_value if found.HasField("double_counter_value") else found.counter_value
-            tables.execute("insert into counter values (?, ?, ?)", (packet.timestamp, value, found.track_uuid))
-        elif packet.track_event.type == event.TYPE_SLICE_BEGIN:
-            found = packet.track_event
-            stack = open_slices.setdefault(found.track_uuid, [])
-            row = (packet.timestamp, -1, found.track_uuid, found.name, len(stack))
-            number = tables.execute(
-                "insert into slice (ts, dur, track_id, name, depth) values (?, ?, ?, ?, ?)", row
-            ).lastrowid
-            assert number is not None
-            tables.execute("update slice set arg_set_id = id where id = ?", (number,))
-            stack.append(number)
-            for note in found.debug_annotations:
-                value = getattr(note, note.WhichOneof("value"))
-                place = {int: 0, float: 1, str: 2}[type(value)]
-                cells = [value if place == column else None for column in range(3)]
-                tables.execute(
-                    "insert into args values (?, ?, ?, ?, ?)", (number, f"debug.{names[note.name_iid]}", *cells)
-                )
-            for arrow in found.terminating_flow_ids:
-                tables.execute("insert into flow values (?, ?)", (tails.pop(arrow), number))
-            tails.update(dict.fromkeys(found.flow_ids, number))
-        else:
-            assert packet.track_event.type == event.TYPE_SLICE_END
-            number = open_slices[packet.track_event.track_uuid].pop()
-            tables.execute("update slice set dur = ? - ts where id = ?", (packet.timestamp, number))
-    assert not tails, "every arrow ends"
-
-    def ask(sql: str) -> list[tuple[Any, ...]]:
-        return tables.execute(sql).fetchall()
-
-    return ask
+def test_trace_processor_finds_no_fault(query: Query) -> None:
+    assert query("select name, value from stats where severity != 'info' and value != 0") == []
 
 
 def nanoseconds(seconds: float | None) -> int | None:
@@ -221,7 +134,8 @@ def test_ports_have_their_volume_and_what_was_sampled(run: package.Run, query: Q
     )
     assert volumes == list(run.links.to_polars().sort("name").select("name", "wire_bytes").iter_rows())
     counters = query(
-        "select c.name, c.unit, p.name from counter_track c join track p on c.parent_id = p.id order by c.name"
+        "select c.name, c.unit, p.name from counter_track c join track t on c.id = t.id "
+        "join track p on t.parent_id = p.id"
     )
     assert ("queue_bytes", "B", "port s0->h0") in counters
     assert ("throughput_bps of reply", "bit/s", "h1") in counters
