@@ -187,7 +187,7 @@ fn carries(spec: &RunSpec, carrier: u32, flow: &FlowSpec) -> bool {
     })
 }
 
-/// All hosts run one transport: the engine is compiled for it.
+/// All hosts run one transport: the engine is compiled for it where builds are optimised (`build.rs`).
 struct Single<'a, 'w, 'v> {
     spec: &'a RunSpec,
     network: Arc<Network>,
@@ -202,11 +202,16 @@ impl<'a> TransportVisitor for Single<'a, '_, '_> {
         let params = parameters::<T>(self.transport)?;
         let context = |host| self.network.host_context(host, self.spec.seed);
         let endpoints = (0..self.network.hosts()).map(|host| T::endpoint(&params, context(host)));
+        #[cfg(not(engine_for_each))]
+        let endpoints = endpoints.map(|machine| -> Machine { Box::new(machine) });
         let endpoints = endpoints.collect();
-        ready(self.spec, self.network, endpoints, self.watch, |only: &T::Endpoint| {
-            vec![(0, only as &dyn Endpoint)]
-        })
+        ready(self.spec, self.network, endpoints, self.watch, only)
     }
+}
+
+/// The machines of a host that has one.
+pub(crate) fn only<E: Endpoint>(machine: &E) -> Vec<(u8, &dyn Endpoint)> {
+    vec![(0, machine)]
 }
 
 fn ready<'a, E: Endpoint + Send + 'a>(

@@ -278,18 +278,20 @@ class Choices:
         first: dict[str, Point] = {}
         for point in scenario.points():
             first.setdefault(point.variant, point)
+        stated = [(point, scenario.at(point)) for point in first.values()]
         for choice in self.about(name):
             for value in choice.grid(2):
-                self._check_value(choice, value, name, scenario, first.values())
+                self._check_value(choice, value, name, scenario, stated)
 
     def _check_value(
-        self, choice: Choice, value: Value, name: str, scenario: Scenario, points: Iterable[Point]
+        self, choice: Choice, value: Value, name: str, scenario: Scenario, stated: Iterable[tuple[Point, Scenario]]
     ) -> None:
         reading = self.reading({choice.id: value})
-        for point in points:
+        for point, run in stated:
             try:
-                sets = self.sets(reading, name, scenario.at(point))
-                scenario.at(replace(point, sets=(*point.sets, *sets)))
+                sets = self.sets(reading, name, run)
+                if sets:
+                    scenario.at(replace(point, sets=(*point.sets, *sets)))
             except HeadwayError as error:
                 text = f"the choice {choice.id} at {choice.show(value)}, variant {point.variant}: {error}"
                 raise HeadwayError(text) from None

@@ -1,13 +1,16 @@
-//! Looking ahead is a matter of speed alone, and so is the number of threads.
+//! Looking ahead is a matter of speed alone, and so are the number of threads, and whether the engine is compiled for a
+//! transport's machines or takes them behind pointers.
 
 use super::*;
+use crate::mixed::Machine;
+use crate::run::only;
 use headway_fabric::{Buffer, Limit};
 use headway_network::topology::FatTree;
 use headway_network::{
     FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Routing, SampleSpec, TopologySpec, TransportSpec,
 };
 use headway_packet::Sizes;
-use headway_transport::endpoint::Transport;
+use headway_transport::endpoint::{Endpoint, HostContext, Transport};
 use headway_transport::{InitialWindow, amrt::Amrt, expresspass::ExpressPass, ndp::Ndp, phost::Phost};
 use headway_units::Rate;
 
@@ -63,10 +66,22 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
     }
 }
 
-fn outcome<T: Transport>(spec: &RunSpec, look_ahead: bool, threads: usize) -> Outcome {
+fn machine<T: Transport>(context: HostContext) -> T::Endpoint {
+    T::endpoint(&T::Params::default(), context)
+}
+
+fn behind_a_pointer<T: Transport>(context: HostContext) -> Machine {
+    Box::new(machine::<T>(context))
+}
+
+fn outcome<E: Endpoint + Send>(
+    spec: &RunSpec,
+    machine: fn(HostContext) -> E,
+    look_ahead: bool,
+    threads: usize,
+) -> Outcome {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric).expect("a network"));
-    let endpoint = |host| T::endpoint(&T::Params::default(), network.host_context(host, 1));
-    let endpoints = (0..network.hosts()).map(endpoint).collect();
+    let endpoints = (0..network.hosts()).map(|host| machine(network.host_context(host, 1))).collect();
     let mut progress = |_: &Progress| true;
     let mut watch = Watch {
         progress: &mut progress,
@@ -80,12 +95,13 @@ fn outcome<T: Transport>(spec: &RunSpec, look_ahead: bool, threads: usize) -> Ou
     let mut conductor = Conductor::new(spec, Arc::clone(&network), endpoints, &watch).expect("a run");
     conductor.force_look_ahead(look_ahead);
     assert!(conductor.run(&mut watch));
-    conductor.finish(false, |only: &T::Endpoint| vec![(0, only as &dyn headway_transport::Endpoint)])
+    conductor.finish(false, only)
 }
 
 fn assert_same<T: Transport>() {
     let spec = crowded(T::INFO.name, T::INFO.discipline);
-    let (with, without) = (outcome::<T>(&spec, true, 1), outcome::<T>(&spec, false, 1));
+    let outcome = |look_ahead, threads| outcome(&spec, machine::<T>, look_ahead, threads);
+    let (with, without) = (outcome(true, 1), outcome(false, 1));
     assert!(
         with.links.iter().any(|link| link.counters.drops() + link.counters.trimmed > 0),
         "nothing was crowded"
@@ -93,14 +109,18 @@ fn assert_same<T: Transport>() {
     assert_eq!(with.digest, without.digest, "{}", T::INFO.name);
     assert_eq!(with, without, "{}", T::INFO.name);
     for threads in [2, 3, 4, 8] {
-        let shared = outcome::<T>(&spec, threads % 2 == 0, threads);
+        let shared = outcome(threads % 2 == 0, threads);
         assert_eq!(shared.digest, with.digest, "{} on {threads} threads", T::INFO.name);
         assert_eq!(shared, with, "{} on {threads} threads", T::INFO.name);
+    }
+    for threads in [1, 2] {
+        let boxed = self::outcome(&spec, behind_a_pointer::<T>, true, threads);
+        assert_eq!(boxed, with, "{} behind a pointer", T::INFO.name);
     }
 }
 
 #[test]
-fn a_run_that_looks_ahead_or_has_several_threads_is_the_run_that_does_not() {
+fn a_run_that_looks_ahead_or_has_several_threads_or_pointers_is_the_run_that_does_not() {
     assert_same::<Amrt>();
     assert_same::<Phost>();
     assert_same::<Ndp>();
