@@ -7,7 +7,8 @@ use crate::run::only;
 use headway_fabric::{Buffer, Limit};
 use headway_network::topology::FatTree;
 use headway_network::{
-    FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Routing, SampleSpec, TopologySpec, TransportSpec,
+    FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Outcome, Routing, SampleSpec, TopologySpec,
+    TransportSpec,
 };
 use headway_packet::Sizes;
 use headway_transport::endpoint::{Endpoint, HostContext, Transport};
