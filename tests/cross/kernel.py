@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from pathlib import Path
 HOST = Path(__file__).with_name("kernel_host.py")
 FRAME = 1514
 PORT = 5201
+# Until both ends of every flow are ready to begin.
+READY_S = 0.5
 CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
@@ -120,21 +123,23 @@ def multipath(control: str, rate_mbps: int, buffer_packets: int, skip_s: float, 
     if not Path("/proc/sys/net/mptcp/enabled").exists():
         raise Missing("this kernel has no MPTCP")
     with paths(rate_mbps, buffer_packets) as ends:
-        return _bulk(ends, "10.78.0.2", control, 1, (skip_s, last_s), ("mptcp",)).goodput_bps[0]
+        return _bulk(ends, "10.78.0.2", control, (0.0,), (skip_s, last_s), ("mptcp",)).goodput_bps[0]
 
 
-def transfer(control: str, flows: int, rate_mbps: int, buffer_packets: int, skip_s: float, last_s: float) -> Measured:
-    """Bulk flows that begin together; the first `skip_s` seconds are left out."""
+def transfer(
+    control: str, starts_s: tuple[float, ...], rate_mbps: int, buffer_packets: int, skip_s: float, last_s: float
+) -> Measured:
+    """Bulk flows, one for each start; the first `skip_s` seconds are left out."""
     check(control)
     with path(rate_mbps, buffer_packets) as ends:
-        return _bulk(ends, "10.77.2.2", control, flows, (skip_s, last_s), ())
+        return _bulk(ends, "10.77.2.2", control, starts_s, (skip_s, last_s), ())
 
 
 def _bulk(
     ends: tuple[str, str],
     address: str,
     control: str,
-    flows: int,
+    starts_s: tuple[float, ...],
     window: tuple[float, float],
     protocol: tuple[str, ...],
 ) -> Measured:
@@ -144,17 +149,17 @@ def _bulk(
     inside = ("ip", "netns", "exec")
     times = (str(skip_s), str(last_s), *protocol)
     receiver = subprocess.Popen(
-        [*inside, sink, sys.executable, str(HOST), "receive", str(PORT), str(flows), *times],
+        [*inside, sink, sys.executable, str(HOST), "receive", str(PORT), str(len(starts_s)), *times],
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     senders: list[subprocess.Popen[str]] = []
     try:
         assert receiver.stdout is not None
         receiver.stdout.readline()
-        command = [sys.executable, str(HOST), "send", address, str(PORT), control, *times]
-        senders = [
-            subprocess.Popen([*inside, source, *command], stdout=subprocess.PIPE, text=True) for _ in range(flows)
-        ]
+        begin = time.monotonic() + READY_S
+        for start in starts_s:
+            command = [sys.executable, str(HOST), "send", address, str(PORT), control, str(begin + start), *times]
+            senders.append(subprocess.Popen([*inside, source, *command], stdout=subprocess.PIPE, text=True))
         counts = receiver.communicate(timeout=last_s + 30)[0].split()
         trips = [float(sender.communicate(timeout=30)[0]) for sender in senders]
     finally:

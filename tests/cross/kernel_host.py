@@ -1,7 +1,9 @@
 """One end of a bulk transfer with the kernel's TCP. Run by `kernel.py` inside a network namespace.
 
 kernel_host.py receive PORT FLOWS SKIP_S LAST_S    prints the bytes of each flow between SKIP_S and LAST_S
-kernel_host.py send ADDRESS PORT CONTROL SKIP_S LAST_S    prints the mean smoothed round trip in microseconds
+kernel_host.py send ADDRESS PORT CONTROL AT SKIP_S LAST_S    prints the mean smoothed round trip in microseconds
+
+AT is when to connect, on the monotonic clock, in seconds.
 
 With `mptcp` behind, sockets are of MPTCP, and the round trip is that of the first subflow.
 """
@@ -47,8 +49,9 @@ def receive(port: int, flows: int, skip_s: float, last_s: float, protocol: int) 
     print(" ".join(map(str, counts)), flush=True)
 
 
-def send(address: str, port: int, control: str, skip_s: float, last_s: float, protocol: int) -> None:
+def send(address: str, port: int, control: str, at: float, skip_s: float, last_s: float, protocol: int) -> None:
     """Send as fast as the window lets, and sample the kernel's smoothed round trip."""
+    time.sleep(max(0.0, at - time.monotonic()))
     connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
     connection.connect((address, port))
@@ -90,4 +93,4 @@ if __name__ == "__main__":
     if role == "receive":
         receive(int(rest[0]), int(rest[1]), float(rest[2]), float(rest[3]), protocol)
     else:
-        send(rest[0], int(rest[1]), rest[2], float(rest[3]), float(rest[4]), protocol)
+        send(rest[0], int(rest[1]), rest[2], float(rest[3]), float(rest[4]), float(rest[5]), protocol)

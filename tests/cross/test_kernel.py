@@ -63,7 +63,7 @@ def simulated(name: str, flows: int) -> tuple[float, float]:
 def test_throughput_and_queueing_delay_are_the_kernels(
     name: str, flows: int, transfer: Callable[..., Measured], tmp_path: Path
 ) -> None:
-    kernel = transfer(CONTROLS[name], flows, RATE_MBPS, BUFFER, SKIP_S, LAST_S)
+    kernel = transfer(CONTROLS[name], (0.0,) * flows, RATE_MBPS, BUFFER, SKIP_S, LAST_S)
     goodput, delay = simulated(name, flows)
     # A packet's own transmission is in the kernel's round trip, and not in a queue.
     measured = kernel.round_trip_s - 8 * FRAME / (RATE_MBPS * 1e6)

@@ -174,13 +174,15 @@ def _number(where: str, text: Mapping[str, Any], *, has_table: bool) -> Number:
 
 
 def _values(where: str, value: object) -> tuple[float, float]:
-    """A number, a time with its unit, or a range of times."""
+    """A number, a time with its unit, or a range of either: of numbers as a list of two."""
     if isinstance(value, int | float):
         return (float(value), float(value))
+    if isinstance(value, list) and len(value) == 2 and all(isinstance(end, int | float) for end in value):
+        return (float(value[0]), float(value[1]))
     match = _RANGE.fullmatch(str(value))
     ends = [parse_seconds(part) for part in (match.groups() if match else (value, value))]
     if ends[0] is None or ends[1] is None:
-        raise HeadwayError(f"{where}: `{value}` is neither a number nor a time such as 4.2 us or 1 us to 2 us")
+        raise HeadwayError(f"{where}: `{value}` is no number, no list of two, and no time such as 4.2 us or 1 us to 2 us")
     return (ends[0], ends[1])
 
 
