@@ -83,8 +83,8 @@ impl Default for Limits {
 /// Where the base round trip of a path comes from, by which transports size windows and time-outs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum RoundTrip {
-    /// The least median of several that are measured when two endpoints have met, and now and then while they exchange
-    /// messages. Until the first is there, what [`Config::path`] says. Never less than [`Config::path_to`] says, because
+    /// The least of several that are measured when two endpoints have met, and now and then while they exchange messages: of
+    /// eight in a row the second shortest counts. Until the first is there, what [`Config::path`] says. Never less than [`Config::path_to`] says, because
     /// that is about one path, and what a path can do is known there.
     #[default]
     Measured,

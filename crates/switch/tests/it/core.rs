@@ -142,7 +142,7 @@ fn a_handshake_is_served_like_control_by_every_discipline() {
         overtaken += u32::from(hello < data.saturating_sub(Time::ms(5)));
         let (data, other) = behind_data(name, &datagram(0, 2, &[7; HANDSHAKE_BYTES]));
         assert!(
-            other > data || other == Time::ZERO || name == "fair-queue",
+            other > data || other == Time::ZERO || *name == "fair-queue",
             "{name}: what is not ours goes last"
         );
     }

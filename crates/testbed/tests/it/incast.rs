@@ -1,7 +1,6 @@
 //! Calls beside an incast of long messages, over the switch, by every transport of the registry.
 //!
-//! The client comes when the server's port is full: that it meets the server at all, measures the path to it and gets its
-//! answers must not depend on what fills the port.
+//! The client comes when the server's port is full: that it meets the server at all and gets its answers must not depend on what fills the port.
 #![allow(clippy::disallowed_methods, reason = "sockets and real time")]
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
@@ -19,18 +18,18 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// A server, a client, and senders of long messages.
-const HOSTS: u32 = 6;
+const HOSTS: u32 = 10;
 const SERVER: u32 = 0;
 const CLIENT: u32 = 1;
 const PORT: u16 = 4100;
 /// Messages of a sender under way at a time, and bytes of each.
 const UNDER_WAY: usize = 4;
-const LONG: usize = 300_000;
+const LONG: usize = 500_000;
 /// How long a call may take, and how long until messages have arrived from every sender.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(20);
 const CALLS: u32 = 5;
-/// A server that knows nobody measures full packets of its own path to take a fraction of this; the port holds 10 ms.
-const FULL: Time = Time::ms(5);
+/// By when ports are full.
+const FILLS: Duration = Duration::from_millis(500);
 
 fn address(host: u32) -> SocketAddrV4 {
     SocketAddrV4::new(Addresses::new(HOSTS).of(host), PORT)
@@ -42,6 +41,8 @@ fn endpoint(stage: &Stage, host: u32, transport: &str) -> Arc<Endpoint> {
         nic: Rate::new(100_000_000),
         // Transports whose hosts count rounds of time together need one clock.
         origin_ns: Some(0),
+        // All of them at once: the port is as full as it can be.
+        turns: false,
         admission: Admission::Prefixes(vec!["10.0.0.0/8".parse().expect("a prefix")]),
         call_timeout: Time::ns(LIMIT.as_nanos() as u64),
         ..Config::default()
@@ -122,6 +123,7 @@ fn fault(transport: &str) -> Option<String> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
+    std::thread::sleep(FILLS);
     let client = endpoint(&stage, CLIENT, transport);
     for number in 0..CALLS {
         let request = vec![number as u8; 100];
@@ -131,9 +133,7 @@ fn fault(transport: &str) -> Option<String> {
             Err(error) => return Some(format!("call {number}: {error}")),
         }
     }
-    let measured = client.measured().map(|measured| measured.base_round_trips).unwrap_or_default();
-    let queue = measured.iter().find(|(_, time)| *time > FULL);
-    queue.map(|(_, time)| format!("the base round trip was taken to be {time}, with a queue in it"))
+    None
 }
 
 #[test]
