@@ -12,6 +12,7 @@
 mod clock;
 mod handshake;
 mod incoming;
+mod lengths;
 mod outgoing;
 mod peers;
 mod probing;

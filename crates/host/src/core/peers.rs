@@ -1,7 +1,7 @@
 //! The table of peers, and what becomes of one.
 
+use super::lengths::Lengths;
 use super::probing::Probing;
-use super::turns::Lengths;
 use super::{Core, CoreEvent, Count, SendError};
 use crate::budget::Budget;
 use crate::replay::ReplayWindow;

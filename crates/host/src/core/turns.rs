@@ -17,32 +17,6 @@ use headway_units::Time;
 /// Who has not progressed for so long gives its turn away.
 const PATIENCE: Time = Time::s(1);
 
-/// Lengths of messages, told apart by powers of two: a set of them.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Lengths(u64);
-
-impl Lengths {
-    fn bit(bytes: u64) -> u64 {
-        1 << bytes.checked_ilog2().unwrap_or(0)
-    }
-
-    fn has(self, bytes: u64) -> bool {
-        self.0 & Lengths::bit(bytes) != 0
-    }
-
-    fn insert(&mut self, bytes: u64) {
-        self.0 |= Lengths::bit(bytes);
-    }
-
-    fn remove(&mut self, bytes: u64) {
-        self.0 &= !Lengths::bit(bytes);
-    }
-
-    pub(super) fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-}
-
 impl Core {
     /// Whether a message sends only when it is its turn. One whose application stalls would never end its own.
     fn takes_turns(&self, out: &Outgoing) -> bool {
