@@ -83,8 +83,8 @@ impl Default for Limits {
 /// Where the base round trip of a path comes from, by which transports size windows and time-outs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum RoundTrip {
-    /// The least median of several that are measured when two endpoints have met, and now and then while they exchange
-    /// messages. Until the first is there, what [`Config::path`] says. Never less than [`Config::path_to`] says, because
+    /// The least of several that are measured when two endpoints have met, and now and then while they exchange messages: of
+    /// eight in a row the second shortest counts. Until the first is there, what [`Config::path`] says. Never less than [`Config::path_to`] says, because
     /// that is about one path, and what a path can do is known there.
     #[default]
     Measured,
@@ -133,6 +133,9 @@ pub struct Config {
     pub handshake_to: Option<RoundTripOf>,
     /// Whether their base round trips are measured. A measured one moves [`Path::max_rtt`] along.
     pub round_trip: RoundTrip,
+    /// Whether long messages of about one length to one peer are sent one after the other, as whole as their transport
+    /// sends them: each begins when all packets of the one before have left. Otherwise all are under way at once.
+    pub turns: bool,
     /// Who may talk to this endpoint.
     pub admission: Admission,
     /// Bounds of its memory.
@@ -185,6 +188,7 @@ impl Default for Config {
             path_to: None,
             handshake_to: None,
             round_trip: RoundTrip::Measured,
+            turns: true,
             admission: Admission::Loopback,
             limits: Limits::default(),
             peer_timeout: Time::s(30),

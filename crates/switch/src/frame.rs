@@ -1,7 +1,7 @@
 //! Ethernet frames: what the ports want to know of one, and what a switch writes back into it.
 //!
-//! A frame that carries a Headway header is that packet; any other IPv4 frame is data of the lowest
-//! priority, and ARP is control. The packet's size on the wire is the frame's own (with preamble, frame
+//! A frame that carries a Headway header is that packet; a handshake of hosts and ARP are control, and any other IPv4
+//! frame is data of the lowest priority. The packet's size on the wire is the frame's own (with preamble, frame
 //! check and inter-frame gap), never what a sender claims. Marks live in the IP header's two ECN bits. Of the
 //! Headway header a switch writes the fields that `headway-packet` declares mutable, and no others, so that hosts
 //! may authenticate the rest; a payload that a port cut off is cut off the frame, and a header that a port returned
@@ -12,6 +12,7 @@
 
 use crate::Addresses;
 use etherparse::{ArpEthIpv4Packet, EtherType, NetSlice, SlicedPacket, TransportSlice};
+use headway_packet::session::Handshake;
 use headway_packet::{Ecn, HostId, MUTABLE_BITS, Packet, PacketKind, PacketView, WIRE_HEADER};
 
 /// Bytes of preamble, frame check sequence and inter-frame gap around a frame.
@@ -82,7 +83,8 @@ pub fn inspect(frame: &[u8], host: u32, addresses: &Addresses) -> Result<ParsedF
             let header = ip.header();
             let (src, dst) = ends(header.source_addr(), header.destination_addr(), host, addresses)?;
             let ours = match transport {
-                Some(TransportSlice::Udp(udp)) => headway(frame, header.slice().len(), udp.payload()),
+                Some(TransportSlice::Udp(udp)) => headway(frame, header.slice().len(), udp.payload())
+                    .or_else(|| handshake(udp.payload(), ports(udp.source_port(), udp.destination_port()))),
                 _ => None,
             };
             let foreign = || ParsedFrame { packet: foreign(&sliced), header: None, cut: None, subflow: None };
@@ -139,6 +141,15 @@ fn headway(frame: &[u8], ip: usize, payload: &[u8]) -> Option<ParsedFrame> {
         cut: view.cut().map(|left| header + left),
         subflow: None,
     })
+}
+
+/// A handshake: what hosts exchange before anything else, and by which they measure round trips. Behind data it would say
+/// how long the data waits, and behind data that never ends nobody would ever meet.
+fn handshake(payload: &[u8], entropy: u32) -> Option<ParsedFrame> {
+    Handshake::parse(payload)?;
+    let mut packet = Packet::new(PacketKind::Ack, HostId(0), HostId(0), 0);
+    packet.entropy = entropy;
+    Some(ParsedFrame { packet, header: None, cut: None, subflow: None })
 }
 
 fn is_ipv4(frame: &[u8]) -> bool {

@@ -12,11 +12,13 @@
 mod clock;
 mod handshake;
 mod incoming;
+mod lengths;
 mod outgoing;
 mod peers;
 mod probing;
 mod progress;
 mod round_trip;
+mod turns;
 mod watch;
 
 use crate::budget::{Budget, Charge};
@@ -424,6 +426,11 @@ impl Core {
                     continue;
                 }
                 self.clock.caught_up();
+                if !self.ready.is_empty() {
+                    // A message has sent everything, and the next one has its turn.
+                    self.admit_ready(now);
+                    continue;
+                }
                 return None;
             };
             self.nic.transmit(now, &mut packet);

@@ -35,6 +35,10 @@ pub(super) struct Outgoing {
     /// Its number, once the machine has it.
     number: Option<u32>,
     pub(super) watch: Watch,
+    /// Packets of it that have not left.
+    unsent: u64,
+    /// Whether others wait until all of them have.
+    pub(super) turn: bool,
     /// Its application has been told that it failed, and the machine does not know.
     over: bool,
     reserved: Option<Reservation>,
@@ -42,6 +46,10 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
+    pub(super) fn peer(&self) -> PeerKey {
+        self.peer
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         let header = if self.call { CALL_HEADER } else { 0 };
         header as u64 + self.body.bytes()
@@ -126,6 +134,8 @@ impl Core {
             only_epoch: command.only_epoch,
             number: None,
             watch: Watch::new(now),
+            unsent: 0,
+            turn: false,
             over: false,
             reserved: Some(command.charge),
             charge: None,
@@ -208,16 +218,22 @@ impl Core {
         let first = peer.open.first_key_value().map_or(peer.next_message, |(&number, _)| number);
         let in_window = peer.next_message - first < NUMBERS_AHEAD;
         let may = peer.phase == Phase::Met && peer.open.len() < most && in_window;
-        if may { peer.waiting.pop_front() } else { None }
+        if !may {
+            return None;
+        }
+        let place = self.whose_turn(key, most)?;
+        self.peers.get_mut(key)?.waiting.remove(place)
     }
 
     fn open(&mut self, now: Time, key: PeerKey, place: usize) {
+        self.take_turn(now, key, place);
         let (Some(peer), Some(out)) = (self.peers.get_mut(key), self.outgoing.get_mut(place)) else { return };
         let number = peer.next_message;
         peer.next_message += 1;
         peer.open.insert(number, place);
         out.number = Some(number);
         out.watch = Watch::new(now);
+        out.unsent = self.sizes.packets(out.bytes());
         // An odd step that visits every value; the paths that hashes choose differ from message to message.
         self.entropy = self.entropy.wrapping_add(0x9e37_79b1);
         let entropy = out.options.entropy.unwrap_or(self.entropy);
@@ -234,6 +250,7 @@ impl Core {
 
     /// The machine is done with a message.
     pub(super) fn ended(&mut self, now: Time, tag: u32, outcome: Result<(), SendError>) {
+        self.end_turn(tag as usize);
         let Some(out) = self.outgoing.try_remove(tag as usize) else { return };
         let Some(peer) = self.peers.get_mut(out.peer) else { return };
         let number = out.number.unwrap_or_default();
@@ -257,6 +274,7 @@ impl Core {
     /// Fails a message that the machine keeps, because a machine fails all messages to a peer or none. None of its
     /// packets leaves any more.
     pub(super) fn give_up(&mut self, now: Time, place: usize, error: SendError) {
+        self.end_turn(place);
         let Some(out) = self.outgoing.get_mut(place) else { return };
         out.over = true;
         (out.body, out.reserved, out.charge) = (Body::Whole(Bytes::new()), None, None);
@@ -295,6 +313,7 @@ impl Core {
         let out = out.map(|out| {
             if out.watch.sent(now, packet.index) {
                 peer.progressed = now;
+                out.unsent -= 1;
             }
             if out.call {
                 packet.flags = packet.flags.with(PacketFlags::CALL);
@@ -321,6 +340,9 @@ impl Core {
         if packet.is_data() && packet.flags.has(PacketFlags::AGAIN) {
             let bytes = packet.payload.into();
             self.note(now, address, packet.message, MessageEventKind::Repeated { bytes });
+        }
+        if packet.is_data() && self.outgoing.get(packet.tag as usize).is_some_and(|out| out.unsent == 0) {
+            self.end_turn(packet.tag as usize);
         }
         let tos = tos(packet.priority, packet.ecn);
         Some(Transmit { to: address, tos, length, answer: !packet.is_data() })

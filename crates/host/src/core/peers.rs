@@ -1,5 +1,6 @@
 //! The table of peers, and what becomes of one.
 
+use super::lengths::Lengths;
 use super::probing::Probing;
 use super::{Core, CoreEvent, Count, SendError};
 use crate::budget::Budget;
@@ -37,6 +38,8 @@ pub(super) enum Deadline {
     Silence,
     /// A message to it may have been without progress for too long.
     Progress,
+    /// One that has its turn may have been without progress for long.
+    Turn,
 }
 
 /// How far the handshake is.
@@ -71,6 +74,9 @@ pub(super) struct Peer {
     pub(super) open: BTreeMap<u32, usize>,
     /// Messages that wait for the handshake, or for others to end.
     pub(super) waiting: VecDeque<usize>,
+    /// Of which lengths one has its turn, and whether a deadline for that is armed.
+    pub(super) turns: Lengths,
+    pub(super) turns_watched: bool,
     /// Messages being received.
     pub(super) incoming: u32,
     /// Its share of the memory.
@@ -164,6 +170,8 @@ impl Core {
             next_message: 0,
             open: BTreeMap::new(),
             waiting: VecDeque::new(),
+            turns: Lengths::default(),
+            turns_watched: false,
             incoming: 0,
             memory,
             heard: now,
@@ -193,6 +201,7 @@ impl Core {
             Deadline::Handshake if peer.phase == Phase::Met => {}
             Deadline::Handshake if peer.waiting.is_empty() => peer.attempts = 0,
             Deadline::Handshake => self.greet(now, key),
+            Deadline::Turn => self.look_at_turns(now, key),
             Deadline::Progress => self.look_for_progress(now, at, key),
             Deadline::Silence => {
                 let due = peer.heard.saturating_add(self.config.peer_timeout);

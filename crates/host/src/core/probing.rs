@@ -1,11 +1,15 @@
 //! Round trips of handshakes that are measured to one peer, and what is known from them.
 
 use headway_units::Time;
+use std::collections::VecDeque;
 
 /// Measurements in a row when two endpoints have met.
 pub(super) const AT_FIRST: u32 = 8;
-/// Round trips of which the median is taken.
+/// Round trips that are looked at together, the last ones.
 const IN_A_ROW: usize = 8;
+/// Which of them counts: the second shortest. One alone may be a lucky one, of threads that happened to be awake; and of
+/// eight that met a queue now and then, two have not.
+const COUNTS: usize = 1;
 /// Between later ones, and after one that was not answered.
 const PAUSE: Time = Time::ms(100);
 /// Numbers of measurements begin here among those that cookies are made from: incarnations of a peer never get so far.
@@ -22,10 +26,12 @@ pub(super) struct Probing {
     pub(super) last: Option<Time>,
     /// Measurements so far.
     pub(super) made: u32,
-    /// Round trips of handshakes since the last median was taken.
-    recent: Vec<Time>,
-    /// The least median.
+    /// The last round trips of handshakes.
+    recent: VecDeque<Time>,
+    /// The least that counted of so many in a row.
     least: Option<Time>,
+    /// Whether so many are being measured because of one that was far shorter than that.
+    anew: bool,
 }
 
 impl Probing {
@@ -40,25 +46,35 @@ impl Probing {
         rested || (self.asked.is_none() && self.made < AT_FIRST)
     }
 
-    /// Takes in a round trip; what is known now.
+    /// Takes in a round trip; what is known now. One that is far shorter than what was known says that this was the length
+    /// of a queue, which is gone: then it is measured anew.
     pub(super) fn took(&mut self, time: Time) -> Time {
-        self.recent.push(time);
-        self.recent.sort_unstable();
-        let median = self.recent[(self.recent.len() - 1) / 2];
-        let known = self.least.map_or(median, |least| least.min(median));
-        if self.recent.len() < IN_A_ROW {
-            // Of fewer, the median is only good enough where there is nothing better.
-            return self.least.unwrap_or(median);
+        if !self.anew && self.least.is_some_and(|least| time < least / 2) {
+            (self.anew, self.made) = (true, 0);
+            self.recent.clear();
         }
-        self.recent.clear();
-        self.least = Some(known);
-        known
+        if self.recent.len() == IN_A_ROW {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(time);
+        let counts = self.counts().unwrap_or(time);
+        if self.recent.len() == IN_A_ROW {
+            self.least = Some(self.least.map_or(counts, |least| least.min(counts)));
+            self.anew = false;
+        }
+        // Of fewer, it is only good enough where there is nothing better.
+        self.least.unwrap_or(counts)
+    }
+
+    fn counts(&self) -> Option<Time> {
+        let mut sorted: Vec<Time> = self.recent.iter().copied().collect();
+        sorted.sort_unstable();
+        sorted.get(COUNTS.min(sorted.len().saturating_sub(1) / 2)).copied()
     }
 
     /// What is known.
     pub(super) fn known(&self) -> Option<Time> {
-        let middle = self.recent.len().saturating_sub(1) / 2;
-        self.least.or_else(|| self.recent.get(middle).copied())
+        self.least.or_else(|| self.counts())
     }
 }
 
@@ -75,6 +91,26 @@ mod tests {
     #[test]
     fn one_lucky_round_trip_is_not_taken_for_the_path() {
         assert_eq!(known(&[90, 30, 95, 91, 92, 93, 94, 96]).last(), Some(&92));
+    }
+
+    #[test]
+    fn two_of_eight_that_met_no_queue_are_enough() {
+        assert_eq!(known(&[900, 400, 52, 910, 700, 50, 880, 905]).last(), Some(&52));
+    }
+
+    #[test]
+    fn one_far_shorter_than_what_was_known_has_it_measured_anew() {
+        let mut probing = Probing { made: AT_FIRST, ..Probing::default() };
+        (0..8).for_each(|_| _ = probing.took(Time::us(900)));
+        assert_eq!(
+            (probing.took(Time::us(50)), probing.made),
+            (Time::us(900), 0),
+            "not by a lucky one alone"
+        );
+        let last = (0..7).map(|_| probing.took(Time::us(55))).last();
+        assert_eq!(last, Some(Time::us(55)));
+        (0..100).for_each(|_| _ = probing.took(Time::us(900)));
+        assert_eq!(probing.known(), Some(Time::us(55)));
     }
 
     #[test]

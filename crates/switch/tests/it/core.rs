@@ -7,6 +7,7 @@ use headway_network::{
     Change, Down, FabricSpec, Fault, FaultSpec, LinkChoice, LinkSpec, Metric, Network, Routing, SampleSpec,
     TopologySpec,
 };
+use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind, Terms};
 use headway_packet::{Ecn, HostId, Packet, PacketKind, Sizes};
 use headway_primitives::TokenBucket;
 use headway_switch::{Addresses, Core, CoreConfig, FrameError, FrameTap, parse};
@@ -87,6 +88,65 @@ fn frame_of(kind: PacketKind, from: u32, to: u32, index: u32, bytes: usize) -> V
     let mut bytes = Vec::new();
     builder.write(&mut bytes, &payload).expect("room");
     bytes
+}
+
+/// A frame with a UDP datagram between the ports of hosts.
+fn datagram(from: u32, to: u32, payload: &[u8]) -> Vec<u8> {
+    let plan = Addresses::new(HOSTS);
+    let builder = PacketBuilder::ethernet2([2; 6], [4; 6])
+        .ipv4(plan.of(from).octets(), plan.of(to).octets(), 64)
+        .udp(4000, 4000);
+    let mut bytes = Vec::new();
+    builder.write(&mut bytes, payload).expect("room");
+    bytes
+}
+
+/// When the last of 20 full packets, and after them a frame of `bytes`, leave a port that has them all at once.
+fn behind_data(discipline: &str, bytes: &[u8]) -> (Time, Time) {
+    let mut core = core_of(discipline, 10, 64);
+    for index in 0..20 {
+        core.receive(Time::us(5), 0, &frame(0, 2, index, 1412)).expect("good");
+    }
+    // When some of the data is at the bottleneck.
+    core.receive(Time::ms(2), 0, bytes).expect("good");
+    let (mut data, mut other) = (Time::ZERO, Time::ZERO);
+    while let Some(at) = core.next_event().filter(|&at| at < Time::s(1)) {
+        core.advance(at);
+        while let Some((due, length)) = core.poll_frame(|_, due, bytes| (due, bytes.len())) {
+            *(if length > 1000 { &mut data } else { &mut other }) = due;
+        }
+    }
+    (data, other)
+}
+
+#[test]
+fn a_handshake_is_served_like_control_by_every_discipline() {
+    let handshake = Handshake {
+        kind: HandshakeKind::Hello,
+        terms: Terms::new("amrt", 1500).expect("a short name"),
+        cipher: 0,
+        epoch: 1,
+        peer_epoch: 0,
+        shown: 0,
+        offered: 7,
+        mac: [0; 16],
+    };
+    // Of the same length on the wire: a packet without data, as hosts send it.
+    let mut grant = Packet::new(PacketKind::Grant, HostId(0), HostId(2), 0).header_bytes().to_vec();
+    grant.resize(HANDSHAKE_BYTES, 0);
+    let mut overtaken = 0;
+    for name in headway_fabric::registry::NAMES {
+        let (_, control) = behind_data(name, &datagram(0, 2, &grant));
+        let (data, hello) = behind_data(name, &datagram(0, 2, &handshake.bytes()));
+        assert!(hello > Time::ZERO && hello == control, "{name}: {hello}, control {control}");
+        overtaken += u32::from(hello < data.saturating_sub(Time::ms(5)));
+        let (data, other) = behind_data(name, &datagram(0, 2, &[7; HANDSHAKE_BYTES]));
+        assert!(
+            other > data || other == Time::ZERO || *name == "fair-queue",
+            "{name}: what is not ours goes last"
+        );
+    }
+    assert!(overtaken * 3 > headway_fabric::registry::NAMES.len() as u32 * 2, "{overtaken} overtake data");
 }
 
 /// What came out: host, time, mark, index.

@@ -257,6 +257,8 @@ impl Agent {
             handshake_to: Some(Arc::new(move |peer: SocketAddrV4| {
                 addresses.host(*peer.ip()).filter(|h| *h != host).map(&handshake)
             })),
+            // Flows are as in the simulator, which starts each at its own time.
+            turns: false,
             admission: self.admission(),
             limits: Limits {
                 total_bytes: total,

@@ -7,17 +7,13 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 use headway_switch::{Addresses, IoChoice, IoKind};
-use headway_testbed::namespaces::{self, in_namespace_of, in_new_namespace, switch_interface};
-use nix::sched::{CloneFlags, setns};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use headway_testbed::namespaces;
 use serde_json::Value as Json;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddrV4, UdpSocket};
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::stage::Stage;
 
 const PORT: u16 = 4000;
 /// Datagrams that are on their way at once.
@@ -42,98 +38,15 @@ fn available() -> bool {
     true
 }
 
-/// A switch of two hosts in a namespace that outlives it, and the hosts' namespaces.
-struct Stage {
-    scenario: tempfile::NamedTempFile,
-    middle: Child,
-    hosts: [Child; 2],
+fn stage(mtu: u32) -> Stage {
+    Stage::set(2, "1 Gbps", "10 us", "1000 packets", mtu)
 }
 
-impl Stage {
-    fn set(mtu: u32) -> Stage {
-        let mut scenario = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
-        let text = "stop = \"60 s\"\n[topology]\nkind = \"single-switch\"\nhosts = 2\nrate = \"1 Gbps\"\ndelay = \"10 us\"\n\
-             [fabric]\nbuffer = \"1000 packets\"\n[transport]\nname = \"amrt\"\n[[traffic]]\nkind = \"flows\"\n\
-             flows = [{ src = 0, dst = 1, bytes = 1000, start = \"0 s\" }]\n";
-        scenario.write_all(text.as_bytes()).expect("written");
-        let stage = Stage { scenario, middle: anchor(), hosts: [anchor(), anchor()] };
-        let pids = [(0, stage.hosts[0].id()), (1, stage.hosts[1].id())];
-        namespaces::join(stage.middle.id(), &pids, &Addresses::new(2), mtu).expect("namespaces");
-        stage
-    }
-
-    /// Starts the switch and waits until it is ready; the line in which it says so.
-    fn switch(&self, io: IoChoice, mtu: u32) -> (Switch, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_headway-switch"));
-        command.arg(self.scenario.path()).arg("--slowdown=1").arg(format!("--mtu={mtu}"));
-        command.args([0, 1].map(|h| format!("--port=h{h}={}", switch_interface(h))));
-        command.arg(format!("--io={}", io.word())).stdout(Stdio::piped()).stderr(Stdio::piped());
-        in_namespace_of(&mut command, self.middle.id()).expect("it is there");
-        let mut process = command.spawn().expect("the switch starts");
-        let mut said = String::new();
-        BufReader::new(process.stderr.take().expect("piped")).read_line(&mut said).expect("it speaks");
-        (Switch(process), said)
-    }
-
-    /// A socket in a host's namespace.
-    fn socket(&self, host: u32) -> UdpSocket {
-        let namespace =
-            File::open(format!("/proc/{}/ns/net", self.hosts[host as usize].id())).expect("it is there");
-        // A thread is in a namespace of its own; the socket stays where it was made.
-        let made = std::thread::spawn(move || {
-            setns(&namespace, CloneFlags::CLONE_NEWNET).expect("it may be entered");
-            UdpSocket::bind(address(host)).expect("a socket")
-        });
-        let socket = made.join().expect("made");
-        socket.set_read_timeout(Some(LIMIT)).expect("a limit");
-        socket
-    }
-
-    /// What `ip` says of the switch's interfaces.
-    fn links(&self) -> String {
-        let mut command = Command::new("ip");
-        command.args(["-details", "link", "show"]);
-        in_namespace_of(&mut command, self.middle.id()).expect("it is there");
-        String::from_utf8_lossy(&command.output().expect("it runs").stdout).into_owned()
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        for child in self.hosts.iter_mut().chain([&mut self.middle]) {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-/// A running switch, killed when dropped.
-struct Switch(Child);
-
-impl Switch {
-    /// Ends it as Ctrl-C does; its report.
-    fn end(mut self) -> Json {
-        kill(Pid::from_raw(self.0.id() as i32), Signal::SIGINT).expect("it is there");
-        let mut report = String::new();
-        self.0.stdout.take().expect("piped").read_to_string(&mut report).expect("a report");
-        assert!(self.0.wait().expect("it ends").success());
-        serde_json::from_str(&report).expect("JSON")
-    }
-}
-
-impl Drop for Switch {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A process that only holds a namespace.
-fn anchor() -> Child {
-    let mut command = Command::new("sleep");
-    command.arg("120");
-    in_new_namespace(&mut command);
-    command.spawn().expect("it starts")
+/// A socket in a host's namespace.
+fn socket(stage: &Stage, host: u32) -> UdpSocket {
+    let socket = stage.within(host, move || UdpSocket::bind(address(host)).expect("a socket"));
+    socket.set_read_timeout(Some(LIMIT)).expect("a limit");
+    socket
 }
 
 fn address(host: u32) -> SocketAddrV4 {
@@ -142,7 +55,7 @@ fn address(host: u32) -> SocketAddrV4 {
 
 /// Sends datagrams of every length up to `longest` from one host to the other and checks them; how many.
 fn exchange(stage: &Stage, longest: usize, step: usize) -> u64 {
-    let (from, to) = (stage.socket(0), stage.socket(1));
+    let (from, to) = (socket(stage, 0), socket(stage, 1));
     let lengths: Vec<usize> = (0..=longest).step_by(step).collect();
     let mut buffer = vec![0; longest + 1];
     for window in lengths.chunks(WINDOW) {
@@ -170,10 +83,10 @@ fn every_frame_goes_through_whole_and_is_counted() {
     if !available() {
         return;
     }
-    let stage = Stage::set(1500);
+    let stage = stage(1500);
     let mut counted = Vec::new();
     for kind in [IoKind::AfXdp, IoKind::AfPacket] {
-        let (switch, said) = stage.switch(IoChoice::Only(kind), 1500);
+        let (switch, said) = stage.switch(IoChoice::Only(kind), 1500, &[]);
         assert!(said.contains(&format!("frames by {kind}: it was asked for")), "{said}");
         let sent = exchange(&stage, 1472, 3);
         let report = switch.end();
@@ -197,13 +110,12 @@ fn the_program_goes_with_the_switch_however_it_ends() {
     if !available() {
         return;
     }
-    let stage = Stage::set(1500);
+    let stage = stage(1500);
     for round in 0..2 {
-        let (mut switch, said) = stage.switch(IoChoice::Only(IoKind::AfXdp), 1500);
+        let (mut switch, said) = stage.switch(IoChoice::Only(IoKind::AfXdp), 1500, &[]);
         assert!(said.contains("frames by AF_XDP: "), "round {round}: {said}");
         assert!(stage.links().contains("prog/xdp"), "{}", stage.links());
-        switch.0.kill().expect("killed");
-        switch.0.wait().expect("it is gone");
+        switch.kill();
         let deadline = Instant::now() + LIMIT;
         // What a process had open is closed soon after it has ended.
         while stage.links().contains("prog/xdp") {
@@ -211,7 +123,7 @@ fn the_program_goes_with_the_switch_however_it_ends() {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
-    let (switch, _) = stage.switch(IoChoice::Only(IoKind::AfXdp), 1500);
+    let (switch, _) = stage.switch(IoChoice::Only(IoKind::AfXdp), 1500, &[]);
     assert_eq!(exchange(&stage, 64, 1), 65 + 3);
     switch.end();
     assert!(!stage.links().contains("prog/xdp"));
@@ -222,12 +134,12 @@ fn frames_that_are_too_long_for_it_go_by_packet_sockets_and_the_reason_is_said()
     if !available() {
         return;
     }
-    let stage = Stage::set(9000);
-    let (switch, said) = stage.switch(IoChoice::Auto, 9000);
+    let stage = stage(9000);
+    let (switch, said) = stage.switch(IoChoice::Auto, 9000, &[]);
     assert!(said.contains("frames by AF_PACKET: AF_XDP is not possible on interface `host0`: "), "{said}");
     assert!(said.contains("its frames have 9018 bytes, and at most 38"), "{said}");
     exchange(&stage, 8972, 997);
     assert_eq!(switch.end()["io"], "af-packet");
-    let (_switch, said) = stage.switch(IoChoice::Only(IoKind::AfXdp), 9000);
+    let (_switch, said) = stage.switch(IoChoice::Only(IoKind::AfXdp), 9000, &[]);
     assert!(said.starts_with("headway-switch: AF_XDP is not possible on interface `host0`"), "{said}");
 }

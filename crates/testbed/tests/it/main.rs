@@ -5,4 +5,6 @@ mod af_xdp;
 #[path = "../common/mod.rs"]
 mod common;
 mod conformance;
+mod incast;
 mod kernel;
+mod stage;
