@@ -313,7 +313,7 @@ impl Core {
         let out = out.map(|out| {
             if out.watch.sent(now, packet.index) {
                 peer.progressed = now;
-                out.unsent -= 1;
+                out.unsent = out.unsent.saturating_sub(1);
             }
             if out.call {
                 packet.flags = packet.flags.with(PacketFlags::CALL);
