@@ -12,4 +12,5 @@ mod meeting;
 mod queue;
 mod receive;
 mod round_trip;
+mod stamps;
 mod wire;
