@@ -147,13 +147,8 @@ pub const HEADER_CHECK: usize = 8;
 
 impl Envelope {
     /// Every envelope, in wire order.
-    pub const ALL: [Envelope; 5] = [
-        Envelope::Bare,
-        Envelope::Session,
-        Envelope::Sealed,
-        Envelope::Stamped,
-        Envelope::StampedSealed,
-    ];
+    pub const ALL: [Envelope; 5] =
+        [Envelope::Bare, Envelope::Session, Envelope::Sealed, Envelope::Stamped, Envelope::StampedSealed];
 
     /// The envelope with this wire number.
     pub fn from_wire(n: u8) -> Option<Envelope> {

@@ -13,7 +13,8 @@
 use crate::Addresses;
 use etherparse::{ArpEthIpv4Packet, EtherType, NetSlice, SlicedPacket, TransportSlice};
 use headway_packet::{
-    Ecn, Hop, HostId, MUTABLE_BITS, Packet, PacketKind, PacketView, STAMPS_BYTES, Stamps, WIRE_FRONT, WIRE_HEADER,
+    Ecn, Hop, HostId, MUTABLE_BITS, Packet, PacketKind, PacketView, STAMPS_BYTES, Stamps, WIRE_FRONT,
+    WIRE_HEADER,
 };
 
 /// Bytes of preamble, frame check sequence and inter-frame gap around a frame.

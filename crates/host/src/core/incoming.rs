@@ -13,9 +13,7 @@ use crate::buffers::{Buffer, Buffers, is_kept};
 use crate::stream::Sink;
 use bytes::Bytes;
 use headway_packet::session::{SESSION_HEADER, Session};
-use headway_packet::{
-    Ecn, HostId, Packet, PacketFlags, PacketKind, PacketView, Stamps, WIRE_FRONT, covered,
-};
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, PacketView, Stamps, WIRE_FRONT, covered};
 use headway_transport::Endpoint;
 use headway_units::Time;
 use std::net::SocketAddrV4;
@@ -78,7 +76,9 @@ impl Core {
     /// A datagram that should be a packet.
     pub(super) fn packet(&mut self, now: Time, from: SocketAddrV4, ecn: Ecn, datagram: &mut [u8]) {
         let parsed = match PacketView::parse(datagram) {
-            Ok(view) => view.session().map(|session| (view.packet(), session, view.envelope(), view.stamps())),
+            Ok(view) => {
+                view.session().map(|session| (view.packet(), session, view.envelope(), view.stamps()))
+            }
             Err(_) => None,
         };
         let Some((packet, session, envelope, stamps)) = parsed else {

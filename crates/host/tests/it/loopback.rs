@@ -53,8 +53,14 @@ fn megabytes_arrive_intact_over_every_transport_and_admission() {
             // The clock that all endpoints of a machine share.
             // Nor does anything write into packets between them: hosts that want it go on without.
             let (origin_ns, telemetry) = (Some(0), true);
-            let config =
-                Config { transport: transport.into(), params, admission, origin_ns, telemetry, ..Config::default() };
+            let config = Config {
+                transport: transport.into(),
+                params,
+                admission,
+                origin_ns,
+                telemetry,
+                ..Config::default()
+            };
             let (a, b) = (endpoint(&config), endpoint(&config));
             let sent: Vec<_> = (0..4).map(|n| bytes(1 << 20, n)).collect();
             let handles: Vec<_> =

@@ -6,7 +6,8 @@ use headway_packet::session::{
 };
 use headway_packet::{
     CROSSED_FIELDS, Ecn, Envelope, HEADER_CHECK, HOP_BYTES, HOP_FIELDS, Hop, HostId, MUTABLE_BITS, Mutable,
-    Packet, PacketFlags, PacketKind, PacketView, SEAL_TAG, STAMPS_BYTES, Stamps, WIRE_FIELDS, WIRE_FRONT, WIRE_HEADER, WIRE_VERSION, WireError, covered, covered_of_cut,
+    Packet, PacketFlags, PacketKind, PacketView, SEAL_TAG, STAMPS_BYTES, Stamps, WIRE_FIELDS, WIRE_FRONT,
+    WIRE_HEADER, WIRE_VERSION, WireError, covered, covered_of_cut,
 };
 use headway_units::{Rate, Time};
 use proptest::prelude::*;

@@ -273,12 +273,8 @@ fn ports_stamp_data_that_has_room_and_nothing_else() {
                 queue: if n == 0 { 0 } else { wire * (2 - n) },
                 rate: slow,
             };
-            let second = Hop {
-                at: crosses + bottleneck + Time::us(10),
-                sent: wire * n,
-                queue: 0,
-                rate: fast,
-            };
+            let second =
+                Hop { at: crosses + bottleneck + Time::us(10), sent: wire * n, queue: 0, rate: fast };
             assert_eq!(stamps.hops(), [first, second], "packet {n}, sealed {sealed}");
             let mut plain = l.datagram.clone();
             plain[WIRE_FRONT..WIRE_FRONT + STAMPS_BYTES].fill(0);

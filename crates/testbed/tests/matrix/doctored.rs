@@ -58,7 +58,8 @@ pub fn check(outcome: &Outcome, bytes: &[u64]) {
     assert!(changes(&unchanged).1.is_some(), "packets that no port cut");
     unchanged.real.links[1].counters.trimmed = 1;
     assert!(changes(&unchanged).1.is_none());
-    let good = Echoes { answers: 900, whole: 900, impossible: 0, alone: 1500, shared: 90_000, settled: 3000.0 };
+    let good =
+        Echoes { answers: 900, whole: 900, impossible: 0, alone: 1500, shared: 90_000, settled: 3000.0 };
     assert!(unstamped(&good).is_none());
     for wrong in [
         Echoes { answers: 0, whole: 0, ..good },

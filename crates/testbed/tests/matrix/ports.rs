@@ -109,7 +109,8 @@ impl Echoes {
             };
             echoes.whole += u64::from(hop.rate.bps() / 1000 == bps / 1000);
             let most = |one: &Hop| hop.rate.bytes_in(hop.at.saturating_sub(one.at)) + 2 * MOST_BYTES;
-            let follows = |one: &Hop| hop.at < one.at || (hop.sent >= one.sent && hop.sent - one.sent <= most(one));
+            let follows =
+                |one: &Hop| hop.at < one.at || (hop.sent >= one.sent && hop.sent - one.sent <= most(one));
             echoes.impossible += u64::from(!before.as_ref().is_none_or(follows));
             before = Some(hop);
             let largest = if flows.len() == 1 { &mut echoes.alone } else { &mut echoes.shared };

@@ -59,14 +59,10 @@ const SESSION: Part = Part {
     when: &[("envelope", WITH_SESSION)],
     ..Part::always("Session", "headway.session", SESSION_FIELDS)
 };
-const CROSSED: Part = Part {
-    when: &[("envelope", WITH_STAMPS)],
-    ..Part::always("Stamps", "headway.stamps", CROSSED_FIELDS)
-};
-const HOP: Part = Part {
-    when: &[("envelope", WITH_STAMPS)],
-    ..Part::always("Stamp", "headway.stamp", HOP_FIELDS)
-};
+const CROSSED: Part =
+    Part { when: &[("envelope", WITH_STAMPS)], ..Part::always("Stamps", "headway.stamps", CROSSED_FIELDS) };
+const HOP: Part =
+    Part { when: &[("envelope", WITH_STAMPS)], ..Part::always("Stamp", "headway.stamp", HOP_FIELDS) };
 
 impl Part {
     const fn always(title: &'static str, filter: &'static str, fields: &'static [WireField]) -> Part {
@@ -94,17 +90,8 @@ const SEAL: Tail = Tail {
 };
 const HANDSHAKE: Part = Part::always("Handshake", "headway.handshake", HANDSHAKE_FIELDS);
 /// Of a packet, in order.
-const PACKET: &[Part] = &[
-    HEADER,
-    SESSION,
-    CROSSED,
-    Part::hop(1),
-    Part::hop(2),
-    Part::hop(3),
-    Part::hop(4),
-    Part::hop(5),
-    CHECK,
-];
+const PACKET: &[Part] =
+    &[HEADER, SESSION, CROSSED, Part::hop(1), Part::hop(2), Part::hop(3), Part::hop(4), Part::hop(5), CHECK];
 
 /// The packet, and every datagram of the handshake.
 fn forms() -> Vec<Form> {
