@@ -17,7 +17,7 @@ local FORMS = {
               values = { [0] = "not-ect", [1] = "spare", [2] = "ect", [3] = "ce" } },
             { name = "priority", filter = "headway.priority", offset = 4, bytes = 1, doc = "Queue class at every port, 0 served first" },
             { name = "envelope", filter = "headway.envelope", offset = 5, bytes = 1, doc = "What stands between this header and the payload",
-              values = { [0] = "bare", [1] = "session", [2] = "sealed" } },
+              values = { [0] = "bare", [1] = "session", [2] = "sealed", [3] = "stamped", [4] = "stamped-sealed" } },
             { name = "reserved", filter = "headway.reserved", offset = 6, bytes = 2, doc = "Zero", zero = true },
             { name = "wire", filter = "headway.wire", offset = 8, bytes = 2, doc = "Bytes on the wire, framing included" },
             { name = "payload", filter = "headway.payload", offset = 10, bytes = 2, doc = "Bytes of payload after the header" },
@@ -32,16 +32,49 @@ local FORMS = {
             { name = "message_bytes", filter = "headway.message_bytes", offset = 44, bytes = 8, doc = "Bytes of the whole message; in an ack, two SACK blocks: start above count and length, 16 bits each" },
             { name = "lifetime", filter = "headway.lifetime", offset = 52, bytes = 8, doc = "How long a permission is valid, or an echoed time, in picoseconds" },
         } },
-        { title = "Session", bytes = 24, when = { { field = "envelope", values = { 1, 2 } } }, fields = {
+        { title = "Session", bytes = 24, when = { { field = "envelope", values = { 1, 2, 3, 4 } } }, fields = {
             { name = "src_epoch", filter = "headway.session.src_epoch", offset = 0, bytes = 8, doc = "Incarnation of the sender, a random number" },
             { name = "cookie", filter = "headway.session.cookie", offset = 8, bytes = 8, doc = "What the receiver gave the sender to show" },
             { name = "counter", filter = "headway.session.counter", offset = 16, bytes = 8, doc = "Number of the datagram from this sender to this receiver" },
         } },
-        { title = "Check", bytes = 8, when = { { field = "envelope", values = { 2 } }, { field = "kind", values = { 0, 6 } } }, fields = {
+        { title = "Stamps", bytes = 2, when = { { field = "envelope", values = { 3, 4 } } }, fields = {
+            { name = "crossed", filter = "headway.stamps.crossed", offset = 0, bytes = 2, doc = "Ports of switches that the packet has left, those beyond the fifth too" },
+        } },
+        { title = "Stamp", bytes = 24, when = { { field = "envelope", values = { 3, 4 } } }, filled = { field = "crossed", least = 1 }, fields = {
+            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "When the packet began to leave, in picoseconds of the switch's clock" },
+            { name = "sent", filter = "headway.stamp.sent", offset = 8, bytes = 8, doc = "Bytes on the wire that the port had sent before it" },
+            { name = "queue", filter = "headway.stamp.queue", offset = 16, bytes = 4, doc = "Bytes on the wire that waited at the port" },
+            { name = "rate", filter = "headway.stamp.rate", offset = 20, bytes = 4, doc = "Rate of the port in kb/s, not 0" },
+        } },
+        { title = "Stamp", bytes = 24, when = { { field = "envelope", values = { 3, 4 } } }, filled = { field = "crossed", least = 2 }, fields = {
+            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "When the packet began to leave, in picoseconds of the switch's clock" },
+            { name = "sent", filter = "headway.stamp.sent", offset = 8, bytes = 8, doc = "Bytes on the wire that the port had sent before it" },
+            { name = "queue", filter = "headway.stamp.queue", offset = 16, bytes = 4, doc = "Bytes on the wire that waited at the port" },
+            { name = "rate", filter = "headway.stamp.rate", offset = 20, bytes = 4, doc = "Rate of the port in kb/s, not 0" },
+        } },
+        { title = "Stamp", bytes = 24, when = { { field = "envelope", values = { 3, 4 } } }, filled = { field = "crossed", least = 3 }, fields = {
+            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "When the packet began to leave, in picoseconds of the switch's clock" },
+            { name = "sent", filter = "headway.stamp.sent", offset = 8, bytes = 8, doc = "Bytes on the wire that the port had sent before it" },
+            { name = "queue", filter = "headway.stamp.queue", offset = 16, bytes = 4, doc = "Bytes on the wire that waited at the port" },
+            { name = "rate", filter = "headway.stamp.rate", offset = 20, bytes = 4, doc = "Rate of the port in kb/s, not 0" },
+        } },
+        { title = "Stamp", bytes = 24, when = { { field = "envelope", values = { 3, 4 } } }, filled = { field = "crossed", least = 4 }, fields = {
+            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "When the packet began to leave, in picoseconds of the switch's clock" },
+            { name = "sent", filter = "headway.stamp.sent", offset = 8, bytes = 8, doc = "Bytes on the wire that the port had sent before it" },
+            { name = "queue", filter = "headway.stamp.queue", offset = 16, bytes = 4, doc = "Bytes on the wire that waited at the port" },
+            { name = "rate", filter = "headway.stamp.rate", offset = 20, bytes = 4, doc = "Rate of the port in kb/s, not 0" },
+        } },
+        { title = "Stamp", bytes = 24, when = { { field = "envelope", values = { 3, 4 } } }, filled = { field = "crossed", least = 5 }, fields = {
+            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "When the packet began to leave, in picoseconds of the switch's clock" },
+            { name = "sent", filter = "headway.stamp.sent", offset = 8, bytes = 8, doc = "Bytes on the wire that the port had sent before it" },
+            { name = "queue", filter = "headway.stamp.queue", offset = 16, bytes = 4, doc = "Bytes on the wire that waited at the port" },
+            { name = "rate", filter = "headway.stamp.rate", offset = 20, bytes = 4, doc = "Rate of the port in kb/s, not 0" },
+        } },
+        { title = "Check", bytes = 8, when = { { field = "envelope", values = { 2, 4 } }, { field = "kind", values = { 0, 6 } } }, fields = {
             { name = "check", filter = "headway.check", offset = 0, bytes = 8, doc = "Authentication of the session and of the header's fields that no switch may change" },
         } },
     }, tail = { title = "Seal", filter = "headway.seal", bytes = 16,
-        when = { { field = "envelope", values = { 2 } }, { field = "kind", values = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13 } } } } },
+        when = { { field = "envelope", values = { 2, 4 } }, { field = "kind", values = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13 } } } } },
     [128] = { name = "hello", parts = {
         { title = "Handshake", bytes = 80, fields = {
             { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
@@ -521,6 +554,11 @@ local function is_present(part, values)
     return true
 end
 
+-- Whether a part that is there holds something; otherwise it is room.
+local function is_filled(part, values)
+    return not part.filled or (values[part.filled.field] or 0) >= part.filled.least
+end
+
 -- What a field holds in this packet, where its kind, its flags and the chosen transport decide.
 local function meaning(name, values)
     for _, one in ipairs(MEANINGS) do
@@ -542,7 +580,6 @@ local function add_part(part, tvb, at, tree, values)
             item:add(protofields[field.filter .. "." .. flag.name], range)
         end
     end
-    return at + part.bytes
 end
 
 -- Names of what is set: the mark, then the flags.
@@ -625,7 +662,10 @@ function headway.dissector(tvb, pinfo, tree)
                 pinfo.cols.info = form.name .. ", cut short"
                 return tvb:captured_len()
             end
-            at = add_part(part, tvb, at, root:add(tvb(at, part.bytes), part.title), values)
+            if is_filled(part, values) then
+                add_part(part, tvb, at, root:add(tvb(at, part.bytes), part.title), values)
+            end
+            at = at + part.bytes
         end
     end
     full_payload = math.max(full_payload, values.payload or 0)
@@ -645,7 +685,7 @@ local function heuristic(tvb, pinfo, tree)
     for _, part in ipairs(form.parts) do
         if is_present(part, values) then
             if at + part.bytes > tvb:captured_len() then return false end
-            for _, field in ipairs(part.fields) do
+            for _, field in ipairs(is_filled(part, values) and part.fields or {}) do
                 local number = value(tvb(at + field.offset, field.bytes), field)
                 values[field.name] = number
                 if number and not is_used(field, number) then return false end

@@ -6,7 +6,7 @@
 
 use headway_host::Config;
 use headway_packet::session::{HANDSHAKE_BYTES, Session};
-use headway_packet::{PacketView, WIRE_HEADER, WIRE_VERSION};
+use headway_packet::{Envelope, PacketView, WIRE_HEADER, WIRE_VERSION};
 use headway_transport::registry;
 use headway_units::Time;
 use wire::{Datagram, Faults, World, address, config, content, identify, prefixes, shared_key};
@@ -72,7 +72,7 @@ pub fn check(bytes: &[u8]) {
 
 impl Attack {
     fn begin(mode: u8) -> Attack {
-        let names = registry::real_names();
+        let names = registry::NAMES;
         let name = names[usize::from(mode >> 1) % names.len()];
         let sealed = mode & 1 == 1;
         let config: Config = config(name, if sealed { shared_key() } else { prefixes() });
@@ -129,14 +129,20 @@ impl Attack {
         let mut header = [0; WIRE_HEADER];
         let given = input.take(WIRE_HEADER);
         header[..given.len()].copy_from_slice(given);
-        (header[0], header[5], header[6], header[7]) = (WIRE_VERSION, 1, 0, 0);
+        (header[0], header[6], header[7]) = (WIRE_VERSION, 0, 0);
         let payload = usize::from(u16::from_be_bytes([header[10], header[11]])).min(1600);
         let mine = |d: &&Datagram| d.from == address(INSIDER) && d.bytes.len() > HANDSHAKE_BYTES;
         let sample = self.world.sent.iter().rfind(mine).map(|d| d.bytes.clone()).unwrap_or_default();
-        let Some(seen) = PacketView::parse(&sample).ok().and_then(|view| view.session()) else { return };
+        let Ok(view) = PacketView::parse(&sample) else { return };
+        let Some(seen) = view.session() else { return };
+        let envelope = Envelope::between_hosts(false, view.envelope().is_stamped());
+        header[5] = envelope as u8;
+        let mut stamps = vec![0; envelope.stamps()];
+        let given = input.take(stamps.len());
+        stamps[..given.len()].copy_from_slice(given);
         self.counter += 1 + u64::from(input.byte() % 8);
         let session = Session { counter: self.counter, ..seen };
-        let bytes = [&header[..], &session.bytes(), &vec![7; payload]].concat();
+        let bytes = [&header[..], &session.bytes(), &stamps, &vec![7; payload]].concat();
         self.inject(INSIDER, bytes);
     }
 

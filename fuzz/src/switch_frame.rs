@@ -7,7 +7,7 @@
 use headway_fabric::{Buffer, Limit, registry};
 use headway_network::topology::Dumbbell;
 use headway_network::{FabricSpec, LinkSpec, Network, Routing, TopologySpec};
-use headway_packet::{HostId, PacketKind, PacketView, Sizes, WIRE_HEADER, WIRE_VERSION};
+use headway_packet::{Envelope, HostId, PacketKind, PacketView, Sizes, WIRE_HEADER, WIRE_VERSION};
 use headway_switch::{Addresses, Core, CoreConfig, inspect, parse};
 use headway_units::{Rate, Time};
 use std::sync::Arc;
@@ -118,7 +118,7 @@ fn good(input: &mut Input<'_>, host: u32) -> Vec<u8> {
     header[..given.len()].copy_from_slice(given);
     header[0] = WIRE_VERSION;
     header[1] %= PacketKind::ALL.len() as u8;
-    (header[3], header[5]) = (header[3] & 3, header[5] % 3);
+    (header[3], header[5]) = (header[3] & 3, header[5] % Envelope::ALL.len() as u8);
     let payload = if header[1] == 0 { usize::from(header[6]) * 4 } else { 0 };
     header[6..8].fill(0);
     header[8..10].copy_from_slice(&1538u16.to_be_bytes());

@@ -240,14 +240,15 @@ def test_memory_stays_flat_while_capturing(scenario_file: Path, tmp_path: Path) 
         assert large - small < 10_000, peaks
 
 
-def test_a_real_datagram_with_payload_is_compared_the_same_way(capture: Callable[..., Path], tmp_path: Path) -> None:
+def _payload(packet: wireshark.Captured) -> bytes:
+    return bytes(i % 251 for i in range(packet.fields["payload"]))
+
+
+def _seen_on_loopback(datagrams: list[bytes], path: Path) -> None:
+    """Send datagrams until dumpcap has twice as many."""
     dumpcap = shutil.which("dumpcap")
     if dumpcap is None or os.geteuid() != 0:
         pytest.skip("needs dumpcap (Debian, Ubuntu: apt install tshark) and root")
-    simulated = wireshark.read_pcapng(capture("--capture-links", "s0->h2,h2->s0"))
-    chosen = [next(p for p in simulated if p.fields["kind"] == kind) for kind in (0, 1)]
-    datagrams = [p.data[-60:] + bytes(i % 251 for i in range(p.fields["payload"])) for p in chosen]
-    path = tmp_path / "real.pcapng"
     command = [dumpcap, "-q", "-i", "lo", "-f", f"udp dst port {wireshark.PORT}", "-w", str(path)]
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out,
@@ -257,9 +258,10 @@ def test_a_real_datagram_with_payload_is_compared_the_same_way(capture: Callable
             to.bind(("127.0.0.1", wireshark.PORT))
         except OSError as error:
             pytest.skip(f"port {wireshark.PORT} is taken: {error}")
-        process = subprocess.Popen([*command, "-c", "4", "-a", "duration:30"], stderr=subprocess.PIPE, text=True)
+        count = str(2 * len(datagrams))
+        process = subprocess.Popen([*command, "-c", count, "-a", "duration:30"], stderr=subprocess.PIPE, text=True)
         try:
-            # dumpcap does not say when it listens: send until it has its four packets.
+            # dumpcap does not say when it listens: send until it has its packets.
             while process.poll() is None:
                 for datagram in datagrams:
                     out.sendto(datagram, ("127.0.0.1", wireshark.PORT))
@@ -269,4 +271,36 @@ def test_a_real_datagram_with_payload_is_compared_the_same_way(capture: Callable
             process.kill()
     if process.returncode != 0:
         pytest.skip(f"dumpcap cannot capture here: {err}")
+
+
+def test_a_real_datagram_with_payload_is_compared_the_same_way(capture: Callable[..., Path], tmp_path: Path) -> None:
+    simulated = wireshark.read_pcapng(capture("--capture-links", "s0->h2,h2->s0"))
+    chosen = [next(p for p in simulated if p.fields["kind"] == kind) for kind in (0, 1)]
+    path = tmp_path / "real.pcapng"
+    _seen_on_loopback([p.data[-60:] + _payload(p) for p in chosen], path)
     assert wireshark.compare(path) == {"data": 2, "grant": 2}
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_stamps_of_ports_are_shown_as_far_as_they_are_filled(
+    capture: Callable[..., Path], tmp_path: Path, *, sealed: bool
+) -> None:
+    simulated = wireshark.read_pcapng(capture("--capture-links", "s0->h2"))
+    data = next(p for p in simulated if p.fields["kind"] == 0)
+
+    def datagram(crossed: int) -> bytes:
+        header = bytearray(data.data[-60:])
+        header[5] = wireshark.STAMPED[sealed]
+        stamps = crossed.to_bytes(2, "big") + bytes(range(1, 121))
+        check, tag = (bytes(range(8)), bytes(range(16))) if sealed else (b"", b"")
+        return bytes(header) + bytes(range(24)) + stamps + check + _payload(data) + tag
+
+    path = tmp_path / "stamped.pcapng"
+    _seen_on_loopback([datagram(crossed) for crossed in (0, 1, 5, 9)], path)
+    assert wireshark.compare(path, per_kind=8) == {"data": 8}
+    shown = [wireshark.matching(path, f"headway.stamps.crossed == {crossed}") for crossed in (0, 1, 5, 9)]
+    assert [len(numbers) for numbers in shown] == [2, 2, 2, 2]
+    _, one, five, nine = map(set, shown)
+    # As many stamps as there is room for; the first port wrote 01 02 ... first.
+    assert set(wireshark.matching(path, "headway.stamp.at == 0x0102030405060708")) == one | five | nine
+    assert set(wireshark.matching(path, "headway.stamp.rate == 0x75767778")) == five | nine

@@ -31,7 +31,8 @@ KINDS = (
 )
 ECN = ("not-ect", "spare", "ect", "ce")
 FLAGS = {"ece": 1, "again": 2, "unscheduled": 4, "pull": 8, "bounced": 16, "rate": 64, "call": 128}
-ENVELOPES = ("bare", "session", "sealed")
+ENVELOPES = ("bare", "session", "sealed", "stamped", "stamped-sealed")
+SEALED, STAMPED = (2, 4), (3, 4)
 HANDSHAKES = ("hello", "welcome", "confirm", "accept", "stale", "refuse")
 
 # The header, stated here a second time: names and bytes in order.
@@ -45,6 +46,9 @@ LAYOUT = [
 
 # Between the header and the payload of a real host's packet.
 SESSION = [(name, 8) for name in ("src_epoch", "cookie", "counter")]
+# Behind that, where it has stamps: how many ports there were, and room for the stamps of five.
+STAMP = [*((name, 8) for name in ("at", "sent")), *((name, 4) for name in ("queue", "rate"))]
+MOST_STAMPS = 5
 # A datagram of the handshake.
 HANDSHAKE = [
     ("handshake", 1),
@@ -238,9 +242,23 @@ def _compare_one(packet: Captured, shown: dict[str, Field]) -> None:
         assert shown[f"headway.flags.{flag}"].show in (("1", "True") if fields["flags"] & mask else ("0", "False"))
     if fields["envelope"]:
         at = _compare_fields(packet, shown, at, [(f"session.{name}", size) for name, size in SESSION])
-    if fields["envelope"] == ENVELOPES.index("sealed") and KINDS[fields["kind"]] in ("data", "header"):
+    if fields["envelope"] in STAMPED:
+        at = _compare_stamps(packet, shown, at)
+    if fields["envelope"] in SEALED and KINDS[fields["kind"]] in ("data", "header"):
         at = _compare_fields(packet, shown, at, [("check", HEADER_CHECK)])
     _compare_payload(packet, shown, at)
+
+
+def _compare_stamps(packet: Captured, shown: dict[str, Field], at: int) -> int:
+    """Compare the number of ports and the last stamp that is filled; where the room for stamps ends."""
+    first = _compare_fields(packet, shown, at, [("stamps.crossed", 2)])
+    size = sum(size for _, size in STAMP)
+    filled = min(int.from_bytes(packet.data[at:first], "big"), MOST_STAMPS)
+    if filled:
+        _compare_fields(packet, shown, first + (filled - 1) * size, [(f"stamp.{name}", size) for name, size in STAMP])
+    else:
+        assert not any(name.startswith("headway.stamp.") for name in shown)
+    return first + MOST_STAMPS * size
 
 
 def _compare_fields(packet: Captured, shown: dict[str, Field], at: int, layout: Sequence[tuple[str, int]]) -> int:
@@ -260,7 +278,7 @@ def _compare_fields(packet: Captured, shown: dict[str, Field], at: int, layout: 
 def _compare_payload(packet: Captured, shown: dict[str, Field], at: int) -> None:
     cut = len(packet.data) < packet.original
     end = ETHERNET + int.from_bytes(packet.data[ETHERNET + 2 : ETHERNET + 4], "big")
-    sealed = packet.fields["envelope"] == ENVELOPES.index("sealed") and KINDS[packet.fields["kind"]] != "header"
+    sealed = packet.fields["envelope"] in SEALED and KINDS[packet.fields["kind"]] != "header"
     behind = SEAL_TAG if sealed else 0
     payload, seal = packet.data[at : end - behind], packet.data[end - behind : end]
     if payload:

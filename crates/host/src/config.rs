@@ -6,7 +6,7 @@ use crate::pace::Pace;
 use crate::seal::Cipher;
 use crate::stream::SinkOf;
 use headway_packet::session::HANDSHAKE_BYTES;
-use headway_packet::{Envelope, PacketKind, Sizes, WIRE_HEADER};
+use headway_packet::{Envelope, PacketKind, STAMPS_BYTES, Sizes, WIRE_HEADER};
 use headway_params::ParamValue;
 use headway_transport::Path;
 use headway_units::{Rate, Time};
@@ -161,6 +161,9 @@ pub struct Config {
     /// The reading of the machine's monotonic clock at which this endpoint's time is zero, in nanoseconds, so
     /// that several processes share it; `None` = when it is bound.
     pub origin_ns: Option<u64>,
+    /// Whether switches on every path write stamps into packets that have room for them (in-band telemetry, as the testbed's
+    /// switch does). Transports that set their rate by stamps are refused where it is not said.
+    pub telemetry: bool,
     /// Hears what happens to messages.
     pub observer: Option<Observer>,
     /// Takes the bytes of messages that are not to be put together in memory; those are received empty. Calls cannot be
@@ -198,6 +201,7 @@ impl Default for Config {
             cipher: Cipher::fastest(),
             epoch: None,
             origin_ns: None,
+            telemetry: false,
             observer: None,
             sinks: None,
         }
@@ -208,6 +212,25 @@ impl Config {
     /// The rate of this host's link, as far as it is known without asking the kernel.
     pub fn rate(&self) -> Rate {
         self.nic.unwrap_or(Pace::UNPACED)
+    }
+
+    /// Bytes of telemetry in the packets of its transport, as the simulator counts them.
+    fn telemetry_bytes(&self) -> u16 {
+        headway_transport::registry::capabilities(&self.transport).map_or(0, |declared| declared.telemetry)
+    }
+
+    /// What stands between the header and the payload of every packet.
+    pub(crate) fn envelope(&self) -> Envelope {
+        Envelope::between_hosts(self.admission.seals(), self.telemetry_bytes() > 0)
+    }
+
+    /// Sizes of its packets.
+    pub fn sizes(&self) -> Sizes {
+        let plain = sizes(self.mtu, &self.admission);
+        match self.telemetry_bytes() {
+            0 => plain,
+            telemetry => stamped_sizes(plain, telemetry),
+        }
     }
 
     /// A path of which this host's link is a part.
@@ -257,9 +280,30 @@ pub const MAX_MTU: u16 = 9_216;
 /// assert_eq!((sizes.payload, sizes.header, sizes.full_wire(), sizes.control), (1388, 112, 1538, 150));
 /// ```
 pub fn sizes(mtu: u16, admission: &Admission) -> Sizes {
-    let envelope = if admission.seals() { Envelope::Sealed } else { Envelope::Session };
+    let envelope = Envelope::between_hosts(admission.seals(), false);
     let around = |kind| IP_UDP + (WIRE_HEADER + envelope.before(kind) + envelope.after(kind)) as u16;
     let header = around(PacketKind::Data);
     let payload = mtu.clamp(MIN_MTU, MAX_MTU) - header;
     Sizes { payload, header, framing: FRAMING, control: around(PacketKind::Grant) + FRAMING }
+}
+
+/// Sizes of the same packets with room for stamps. Machines of such transports add `telemetry` bytes to each of their packets
+/// themselves (`Capabilities::telemetry`), which is what stamps take in the published headers; what they take more on a real
+/// wire is counted as header.
+///
+/// ```
+/// use headway_host::{Admission, sizes, stamped_sizes};
+/// let plain = sizes(1500, &Admission::Loopback);
+/// let stamped = stamped_sizes(plain, 42);
+/// assert_eq!((stamped.payload, stamped.header), (plain.payload - 122, plain.header + 80));
+/// assert_eq!(stamped.full_wire() + 42, plain.full_wire());
+/// ```
+pub fn stamped_sizes(plain: Sizes, telemetry: u16) -> Sizes {
+    let more = STAMPS_BYTES as u16 - telemetry.min(STAMPS_BYTES as u16);
+    Sizes {
+        payload: plain.payload.saturating_sub(STAMPS_BYTES as u16).max(1),
+        header: plain.header + more,
+        control: plain.control + more,
+        ..plain
+    }
 }

@@ -1,7 +1,7 @@
 //! The blocking interface.
 
 use crate::completion::{Completion, deadline};
-use crate::config::{Admission, Config, sizes};
+use crate::config::{Admission, Config};
 use crate::core::{Arrived, Charges, Command, Core, Identity, Measured, Memory, Purpose, SendOptions};
 use crate::counters::{Counters, Stats};
 use crate::driver::Driver;
@@ -98,7 +98,7 @@ impl Endpoint {
         }
         let pace = config.nic.map_or_else(|| Pace::at(*address.ip()), Pace::given);
         let config = Config { nic: Some(pace.rate), ..config };
-        let fast = ahead(pace.rate, sizes(config.mtu, &config.admission)) > Time::ZERO;
+        let fast = ahead(pace.rate, config.sizes()) > Time::ZERO;
         let socket = Socket::bind(address, fast, config.spin).map_err(io_error("binding the socket"))?;
         let local = socket.local().map_err(io_error("asking for the socket's address"))?;
         let counters = Arc::new(Counters::default());

@@ -17,9 +17,10 @@ pub enum ConfigError {
         "transport `{0}` needs one clock at all hosts: say `origin_ns`, a reading of the monotonic clock that they share"
     )]
     NeedsSharedClock(&'static str),
-    /// The transport reads what ports of switches write into its packets, which no real packet has room for.
+    /// The transport sets its rate by what ports of switches write into its packets; where they write nothing, it keeps the
+    /// rate of its link.
     #[error(
-        "transport `{0}` needs switches that write into its packets (in-band telemetry), which only the simulator has"
+        "transport `{0}` needs switches that write into its packets (in-band telemetry): say `telemetry` where all paths have them"
     )]
     NeedsTelemetry(&'static str),
     /// A parameter that the transport refuses.

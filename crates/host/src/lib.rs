@@ -63,7 +63,7 @@ mod udp;
 
 pub use config::{
     Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathOf, RoundTrip, RoundTripOf, STALL_FACTOR,
-    handshake_wire, sizes,
+    handshake_wire, sizes, stamped_sizes,
 };
 pub use core::{Measured, SendOptions};
 pub use counters::{Count, Counters, Stats};

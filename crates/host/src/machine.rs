@@ -77,7 +77,7 @@ impl TransportVisitor for Make<'_> {
         if T::CAPABILITIES.shared_clock && self.config.origin_ns.is_none() {
             return Err(ConfigError::NeedsSharedClock(T::INFO.name));
         }
-        if T::CAPABILITIES.telemetry > 0 {
+        if T::CAPABILITIES.telemetry > 0 && !self.config.telemetry {
             return Err(ConfigError::NeedsTelemetry(T::INFO.name));
         }
         let mut params = T::Params::default();

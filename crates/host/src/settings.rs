@@ -60,6 +60,10 @@ fn count() -> ParamKind {
     ParamKind::Int { min: 1, max: 1 << 20 }
 }
 
+fn boolean() -> ParamKind {
+    ParamKind::Bool
+}
+
 fn mtu() -> ParamKind {
     ParamKind::Int { min: MIN_MTU.into(), max: MAX_MTU.into() }
 }
@@ -135,6 +139,12 @@ pub const SETTINGS: &[Setting] = &[
         example: "machine",
         meaning: "`machine`: the monotonic clock of this machine, for transports whose hosts count rounds of time together.",
         takes: Takes::Clock,
+    },
+    Setting {
+        name: "telemetry",
+        example: "true",
+        meaning: "Whether switches on every path write stamps into packets (in-band telemetry), for transports that need it.",
+        takes: value!(boolean, Bool, |config, telemetry| config.telemetry = telemetry),
     },
     Setting {
         name: "total_bytes",

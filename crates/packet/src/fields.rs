@@ -32,6 +32,8 @@ pub enum Mutable {
     /// Set [`PacketFlags::BOUNCED`] as it returns such a header to its sender, and [`PacketFlags::LAST_HOP`] in front of its
     /// receiver.
     Flags,
+    /// Fill in the next free stamp of a data packet: see [`crate::Stamps`].
+    Stamp,
 }
 
 impl Mutable {
@@ -39,7 +41,7 @@ impl Mutable {
     pub(crate) const fn bits(self) -> u8 {
         match self {
             Mutable::Never => 0,
-            Mutable::Rate | Mutable::Cut => 0xff,
+            Mutable::Rate | Mutable::Cut | Mutable::Stamp => 0xff,
             Mutable::Flags => PacketFlags::BOUNCED.with(PacketFlags::LAST_HOP).0,
         }
     }

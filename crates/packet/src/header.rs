@@ -38,7 +38,8 @@ const FLAG_NAMES: &[(u64, &str)] = &[
     (64, "rate"),
     (128, "call"),
 ];
-const ENVELOPE_NAMES: &[(u64, &str)] = &[(0, "bare"), (1, "session"), (2, "sealed")];
+const ENVELOPE_NAMES: &[(u64, &str)] =
+    &[(0, "bare"), (1, "session"), (2, "sealed"), (3, "stamped"), (4, "stamped-sealed")];
 
 wire_fields! {
     /// Every field of the header, in order and without gaps.

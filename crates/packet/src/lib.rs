@@ -18,7 +18,7 @@ pub use fields::{Mutable, WireField};
 pub use header::{WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION};
 pub use packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 pub use sizes::Sizes;
-pub use stamps::{Hop, Stamps};
+pub use stamps::{CROSSED_FIELDS, HOP_BYTES, HOP_FIELDS, Hop, STAMPS_BYTES, Stamps};
 pub use subflow::MOST_SUBFLOWS;
 pub use view::{Family, TypedView, View, ViewField, comes_back, rewritten};
 pub use wire::{

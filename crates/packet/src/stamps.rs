@@ -1,6 +1,18 @@
-//! What ports write into a packet hop by hop, where its transport asks for it (in-band network telemetry, INT).
+//! What ports write into a packet hop by hop, where its transport asks for it (in-band network telemetry, INT), and how
+//! that stands in a real packet.
+//!
+//! In the simulator stamps are exact, and stand beside the packet. Between real hosts they are a part of the packet of
+//! fixed size ([`STAMPS_BYTES`]), which follows the session in envelopes that have it ([`crate::Envelope::is_stamped`]).
+//! There a rate has whole kilobits a second, and a queue at most 2^32 - 1 bytes.
+//!
+//! **Panics: none**, whatever the bytes.
 
+use crate::fields::wire_fields;
+use crate::wire::WIRE_FRONT;
 use headway_units::{Rate, Time};
+use std::mem::{offset_of, size_of};
+use zerocopy::byteorder::network_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// What one port says of itself as a packet begins to leave it. HPCC §4.1
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +31,7 @@ pub struct Hop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamps {
     hops: [Hop; Stamps::ROOM],
-    crossed: u8,
+    crossed: u16,
 }
 
 impl Stamps {
@@ -52,6 +64,84 @@ impl Default for Stamps {
     fn default() -> Stamps {
         let none = Hop { at: Time::ZERO, sent: 0, queue: 0, rate: Rate::gbps(1) };
         Stamps { hops: [none; Stamps::ROOM], crossed: 0 }
+    }
+}
+
+wire_fields! {
+    /// How many ports have stamped a packet, before their stamps; offsets count from the start of the packet.
+    CROSSED_FIELDS of Crossed from WIRE_FRONT;
+    #[mutable(Stamp)]
+    crossed: U16, "Ports of switches that the packet has left, those beyond the fifth too";
+}
+
+wire_fields! {
+    /// The stamp of the first port; those of the others follow it without gaps. Offsets count from the start of the packet.
+    HOP_FIELDS of WireHop from WIRE_FRONT + size_of::<Crossed>();
+    #[mutable(Stamp)]
+    at: U64, "When the packet began to leave, in picoseconds of the switch's clock";
+    #[mutable(Stamp)]
+    sent: U64, "Bytes on the wire that the port had sent before it";
+    #[mutable(Stamp)]
+    queue: U32, "Bytes on the wire that waited at the port";
+    #[mutable(Stamp)]
+    rate: U32, "Rate of the port in kb/s, not 0";
+}
+
+/// Bytes of a stamp in a real packet.
+pub const HOP_BYTES: usize = size_of::<WireHop>();
+
+/// Bytes of all stamps in a real packet, filled or not.
+pub const STAMPS_BYTES: usize = size_of::<Crossed>() + Stamps::ROOM * HOP_BYTES;
+
+impl WireHop {
+    fn of(hop: &Hop) -> WireHop {
+        let kbps = (hop.rate.bps() / 1000).clamp(1, u32::MAX.into()) as u32;
+        let queue = u32::try_from(hop.queue).unwrap_or(u32::MAX);
+        WireHop { at: hop.at.0.into(), sent: hop.sent.into(), queue: queue.into(), rate: kbps.into() }
+    }
+
+    /// The stamp; `None` where its rate is 0, which no port has.
+    fn hop(&self) -> Option<Hop> {
+        let rate = Rate::new(u64::from(self.rate.get()) * 1000)?;
+        let (at, sent, queue) = (Time(self.at.get()), self.sent.get(), self.queue.get().into());
+        Some(Hop { at, sent, queue, rate })
+    }
+}
+
+impl Stamps {
+    /// In a real packet.
+    pub fn bytes(&self) -> [u8; STAMPS_BYTES] {
+        let mut bytes = [0; STAMPS_BYTES];
+        let (crossed, slots) = bytes.split_at_mut(size_of::<Crossed>());
+        crossed.copy_from_slice(Crossed { crossed: self.crossed.into() }.as_bytes());
+        for (slot, hop) in slots.chunks_exact_mut(HOP_BYTES).zip(self.hops()) {
+            slot.copy_from_slice(WireHop::of(hop).as_bytes());
+        }
+        bytes
+    }
+
+    /// Of a real packet. Slots that no port has filled are not looked at. `None` where there are too few bytes, or a stamp is of
+    /// a port without a rate.
+    pub fn parse(bytes: &[u8]) -> Option<Stamps> {
+        let (Crossed { crossed }, slots) = Crossed::read_from_prefix(bytes.get(..STAMPS_BYTES)?).ok()?;
+        let mut stamps = Stamps { crossed: crossed.get(), ..Stamps::default() };
+        let filled = stamps.hops().len();
+        for (hop, slot) in stamps.hops.iter_mut().zip(slots.chunks_exact(HOP_BYTES)).take(filled) {
+            *hop = WireHop::ref_from_bytes(slot).ok()?.hop()?;
+        }
+        Some(stamps)
+    }
+
+    /// [`Stamps::push`] on stamps in a real packet: all of them as they are then. What was there is not judged.
+    pub fn with_next(bytes: &[u8; STAMPS_BYTES], hop: &Hop) -> [u8; STAMPS_BYTES] {
+        let mut bytes = *bytes;
+        let (crossed, slots) = bytes.split_at_mut(size_of::<Crossed>());
+        let before = crossed.iter().fold(0, |number: u16, byte| number << 8 | u16::from(*byte));
+        if let Some(slot) = slots.chunks_exact_mut(HOP_BYTES).nth(before.into()) {
+            slot.copy_from_slice(WireHop::of(hop).as_bytes());
+        }
+        crossed.copy_from_slice(&before.saturating_add(1).to_be_bytes());
+        bytes
     }
 }
 

@@ -17,6 +17,7 @@
 use crate::fields::{Mutable, WireField};
 use crate::header::{Header, WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION};
 use crate::session::{SESSION_HEADER, Session};
+use crate::stamps::{STAMPS_BYTES, Stamps};
 use crate::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
 use std::mem::offset_of;
@@ -132,6 +133,10 @@ pub enum Envelope {
     /// The fields of a session; the payload is sealed, and the tag of the seal follows it. Between session and
     /// payload, data and what is left of it carry a check of the header alone.
     Sealed = 2,
+    /// The fields of a session, and stamps behind them ([`Stamps`]), which no seal covers.
+    Stamped = 3,
+    /// As [`Envelope::Sealed`], with stamps behind the session.
+    StampedSealed = 4,
 }
 
 /// Bytes of a seal's tag.
@@ -141,31 +146,58 @@ pub const SEAL_TAG: usize = 16;
 pub const HEADER_CHECK: usize = 8;
 
 impl Envelope {
+    /// Every envelope, in wire order.
+    pub const ALL: [Envelope; 5] =
+        [Envelope::Bare, Envelope::Session, Envelope::Sealed, Envelope::Stamped, Envelope::StampedSealed];
+
     /// The envelope with this wire number.
     pub fn from_wire(n: u8) -> Option<Envelope> {
-        [Envelope::Bare, Envelope::Session, Envelope::Sealed].get(usize::from(n)).copied()
+        Envelope::ALL.get(usize::from(n)).copied()
+    }
+
+    /// Between real hosts, with a seal, with stamps, or without.
+    pub const fn between_hosts(sealed: bool, stamped: bool) -> Envelope {
+        match (sealed, stamped) {
+            (false, false) => Envelope::Session,
+            (true, false) => Envelope::Sealed,
+            (false, true) => Envelope::Stamped,
+            (true, true) => Envelope::StampedSealed,
+        }
+    }
+
+    /// Whether the payload is sealed.
+    pub const fn is_sealed(self) -> bool {
+        matches!(self, Envelope::Sealed | Envelope::StampedSealed)
+    }
+
+    /// Whether stamps follow the session.
+    pub const fn is_stamped(self) -> bool {
+        matches!(self, Envelope::Stamped | Envelope::StampedSealed)
+    }
+
+    /// Bytes of stamps.
+    pub const fn stamps(self) -> usize {
+        if self.is_stamped() { STAMPS_BYTES } else { 0 }
     }
 
     /// Bytes before the payload of a packet of this kind, the header not counted: what is left behind the header of
     /// a data packet whose payload is cut off.
     pub const fn before(self, kind: PacketKind) -> usize {
+        let check = if self.is_sealed() && kind.is_cuttable() { HEADER_CHECK } else { 0 };
         match self {
             Envelope::Bare => 0,
-            Envelope::Sealed if kind.is_cuttable() => SESSION_HEADER + HEADER_CHECK,
-            Envelope::Session | Envelope::Sealed => SESSION_HEADER,
+            _ => SESSION_HEADER + self.stamps() + check,
         }
     }
 
     /// Bytes after the payload of a packet of this kind.
     pub const fn after(self, kind: PacketKind) -> usize {
-        match (self, kind) {
-            (Envelope::Bare | Envelope::Session, _) | (Envelope::Sealed, PacketKind::Header) => 0,
-            (Envelope::Sealed, _) => SEAL_TAG,
-        }
+        if self.is_sealed() && !matches!(kind, PacketKind::Header) { SEAL_TAG } else { 0 }
     }
 }
 
-/// The check between session and payload of sealed data packets; offsets count from the start of the packet.
+/// The check between session and payload of sealed data packets; offsets count from the start of the packet, and where it
+/// has stamps, the check is behind these.
 pub const CHECK_FIELDS: &[WireField] = &[WireField {
     name: "check",
     offset: WIRE_FRONT * 8,
@@ -250,10 +282,19 @@ impl<'a> PacketView<'a> {
 
     /// The fields of the session, where the envelope has them and they are there as a whole.
     pub fn session(&self) -> Option<Session> {
-        match self.envelope {
-            Envelope::Bare => None,
-            Envelope::Session | Envelope::Sealed => Session::parse(self.rest),
-        }
+        if self.envelope == Envelope::Bare { None } else { Session::parse(self.rest) }
+    }
+
+    /// What ports have stamped, where the envelope has room for it; `None` too where it says what no port writes.
+    pub fn stamps(&self) -> Option<Stamps> {
+        let stamped = self.envelope.is_stamped();
+        stamped.then(|| self.rest.get(SESSION_HEADER..).and_then(Stamps::parse)).flatten()
+    }
+
+    /// Whether ports stamp it: data, whose stamps are all there. What other packets bring is an echo.
+    pub fn takes_stamps(&self) -> bool {
+        let room = self.envelope.is_stamped() && self.rest.len() >= SESSION_HEADER + STAMPS_BYTES;
+        room && self.kind == PacketKind::Data
     }
 
     /// The bytes after the header and the session: payload, and the tag of a seal.
@@ -286,23 +327,31 @@ impl Packet {
         Ok(need)
     }
 
-    /// Writes header and session to the front of `buffer`; answers the bytes before the payload. Where it is sealed,
-    /// the check of the header, the last of these bytes, and the tag behind the payload are the caller's.
+    /// Writes header, session and, where the envelope has them, stamps to the front of `buffer`; answers the bytes before
+    /// the payload. Where it is sealed, the check of the header, the last of these bytes, and the tag behind the payload are
+    /// the caller's. `envelope` is not [`Envelope::Bare`].
     pub fn emit_session(
         &self,
         session: &Session,
-        sealed: bool,
+        envelope: Envelope,
+        stamps: &Stamps,
         buffer: &mut [u8],
     ) -> Result<usize, WireError> {
+        if envelope == Envelope::Bare {
+            return Err(WireError::Envelope(envelope as u8));
+        }
         check_sizes(self.kind, self.wire, self.payload)?;
-        let envelope = if sealed { Envelope::Sealed } else { Envelope::Session };
         let (need, have) = (WIRE_HEADER + envelope.before(self.kind), buffer.len());
         let Some((header, rest)) = buffer.get_mut(..need).map(|b| b.split_at_mut(WIRE_HEADER)) else {
             return Err(WireError::Truncated { need, have });
         };
         header.copy_from_slice(&self.header_bytes_in(envelope));
-        let (fields, check) = rest.split_at_mut(SESSION_HEADER);
+        let (fields, rest) = rest.split_at_mut(SESSION_HEADER);
         fields.copy_from_slice(&session.bytes());
+        let (room, check) = rest.split_at_mut(envelope.stamps());
+        if let Some(room) = room.first_chunk_mut() {
+            *room = stamps.bytes();
+        }
         check.fill(0);
         Ok(need)
     }

@@ -14,7 +14,7 @@ use headway_network::{
     BuildError, Changes, FaultAction, FaultSpec, Flight, Injector, LinkRecord, Miscounted, Network,
     PathSelector, Routing, Sample, SampleSpec, Step,
 };
-use headway_packet::Packet;
+use headway_packet::{Hop, Packet};
 use headway_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -100,6 +100,22 @@ impl Frames {
             slot.written = slot.packet;
         }
         &slot.bytes
+    }
+
+    /// A port of a switch puts its stamp into a frame that asks for it and is still whole.
+    fn stamp(&mut self, handle: u32, port: &Port<u32>, ends: Time) {
+        let slot = &mut self.slots[handle as usize];
+        if slot.seen.stamps.is_none() || !slot.packet.is_data() {
+            return;
+        }
+        let wire = slot.packet.wire;
+        let hop = Hop {
+            at: ends.saturating_sub(port.rate().time_of(wire.into())),
+            sent: port.sent_bytes().saturating_sub(wire.into()),
+            queue: port.queue_bytes(),
+            rate: port.rate(),
+        };
+        frame::stamp(&mut slot.bytes, &slot.seen, &hop);
     }
 
     fn copy(&mut self, handle: u32) -> u32 {
@@ -410,6 +426,9 @@ impl Core {
 
     /// Puts a frame that left a port on its link, where faults may meet it.
     fn launch(&mut self, number: u32, frame: u32, ends: Time) {
+        if number >= self.network.hosts() {
+            self.frames.stamp(frame, &self.egress[number as usize].port, ends);
+        }
         if let Some(tap) = &mut self.tap {
             tap.started(number, self.now, self.frames.bytes(frame));
         }

@@ -4,16 +4,20 @@
 //! frame is data of the lowest priority. The packet's size on the wire is the frame's own (with preamble, frame
 //! check and inter-frame gap), never what a sender claims. Marks live in the IP header's two ECN bits. Of the
 //! Headway header a switch writes the fields that `headway-packet` declares mutable, and no others, so that hosts
-//! may authenticate the rest; a payload that a port cut off is cut off the frame, and a header that a port returned
-//! has its addresses exchanged. Lengths and checksums are brought up to date from what changed (RFC 1624), so that
-//! a frame that was damaged before stays a damaged one.
+//! may authenticate the rest; where data has room for stamps, each port fills in its own ([`Stamps`]). A payload that
+//! a port cut off is cut off the frame, and a header that a port returned has its addresses exchanged. Lengths and
+//! checksums are brought up to date from what changed (RFC 1624), so that a frame that was damaged before stays a
+//! damaged one.
 //!
 //! **Panics: none**, whatever the bytes.
 
 use crate::Addresses;
 use etherparse::{ArpEthIpv4Packet, EtherType, NetSlice, SlicedPacket, TransportSlice};
 use headway_packet::session::Handshake;
-use headway_packet::{Ecn, HostId, MUTABLE_BITS, Packet, PacketKind, PacketView, WIRE_HEADER};
+use headway_packet::{
+    Ecn, Hop, HostId, MUTABLE_BITS, Packet, PacketKind, PacketView, STAMPS_BYTES, Stamps, WIRE_FRONT,
+    WIRE_HEADER,
+};
 
 /// Bytes of preamble, frame check sequence and inter-frame gap around a frame.
 pub(crate) const FRAMING: usize = 24;
@@ -66,8 +70,17 @@ pub struct ParsedFrame {
     pub header: Option<usize>,
     /// Bytes of the frame that are left when its payload is cut off, where it can be.
     pub cut: Option<usize>,
+    /// Where in the frame ports write their stamps: in data that has room for them.
+    pub stamps: Option<usize>,
     /// Of multipath TCP, the number of the subflow: 1 between addresses of which one is a host's second, or else 0.
     pub subflow: Option<u32>,
+}
+
+impl ParsedFrame {
+    /// Of a frame that has no Headway header.
+    fn plain(packet: Packet) -> ParsedFrame {
+        ParsedFrame { packet, header: None, cut: None, stamps: None, subflow: None }
+    }
 }
 
 /// What a frame from `host`'s interface is to the ports.
@@ -87,7 +100,7 @@ pub fn inspect(frame: &[u8], host: u32, addresses: &Addresses) -> Result<ParsedF
                     .or_else(|| handshake(udp.payload(), ports(udp.source_port(), udp.destination_port()))),
                 _ => None,
             };
-            let foreign = || ParsedFrame { packet: foreign(&sliced), header: None, cut: None, subflow: None };
+            let foreign = || ParsedFrame::plain(foreign(&sliced));
             let mut seen = ours.unwrap_or_else(foreign);
             (seen.packet.src, seen.packet.dst) = (HostId(src), HostId(dst));
             seen.packet.ecn = Ecn::from_bits(header.ecn().value());
@@ -104,7 +117,7 @@ pub fn inspect(frame: &[u8], host: u32, addresses: &Addresses) -> Result<ParsedF
             let (src, dst) = ends(arp.sender_ipv4_addr(), arp.target_ipv4_addr(), host, addresses)?;
             let mut packet = Packet::new(PacketKind::Ack, HostId(src), HostId(dst), 0);
             packet.wire = wire(frame.len())?;
-            Ok(ParsedFrame { packet, header: None, cut: None, subflow: None })
+            Ok(ParsedFrame::plain(packet))
         }
         _ => Err(FrameError::NotIpv4),
     }
@@ -139,6 +152,7 @@ fn headway(frame: &[u8], ip: usize, payload: &[u8]) -> Option<ParsedFrame> {
         packet: view.packet(),
         header: Some(header),
         cut: view.cut().map(|left| header + left),
+        stamps: view.takes_stamps().then_some(header + WIRE_FRONT),
         subflow: None,
     })
 }
@@ -149,7 +163,7 @@ fn handshake(payload: &[u8], entropy: u32) -> Option<ParsedFrame> {
     Handshake::parse(payload)?;
     let mut packet = Packet::new(PacketKind::Ack, HostId(0), HostId(0), 0);
     packet.entropy = entropy;
-    Some(ParsedFrame { packet, header: None, cut: None, subflow: None })
+    Some(ParsedFrame::plain(packet))
 }
 
 fn is_ipv4(frame: &[u8]) -> bool {
@@ -227,6 +241,18 @@ pub(crate) fn rewrite(frame: &mut Vec<u8>, seen: &ParsedFrame, was: &Packet, is:
     }
     if (was.src, was.dst) != (is.src, is.dst) {
         swap_addresses(frame, udp);
+    }
+}
+
+/// Writes the stamp of a port into a frame that has room for it, behind those of the ports before.
+pub(crate) fn stamp(frame: &mut [u8], seen: &ParsedFrame, hop: &Hop) {
+    let (Some(header), Some(place)) = (seen.header, seen.stamps) else { return };
+    let Some(was) = frame.get(place..).and_then(<[u8]>::first_chunk::<STAMPS_BYTES>) else { return };
+    let udp = header - UDP;
+    let checksum = if frame[udp + 6..udp + 8] == [0; 2] { None } else { Some(udp + 6) };
+    let (was, is) = (*was, Stamps::with_next(was, hop));
+    for at in (0..STAMPS_BYTES).step_by(2).filter(|&at| was[at..at + 2] != is[at..at + 2]) {
+        write(frame, place + at, [is[at], is[at + 1]], checksum.as_slice());
     }
 }
 

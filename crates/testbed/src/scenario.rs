@@ -80,7 +80,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Reads, checks and resolves; `sizes` are those of the packets on these wires.
+    /// Reads, checks and resolves; `sizes` are those of the packets on these wires, where they have no room for telemetry.
     pub fn load(args: &JobArgs, sizes: Sizes) -> Result<Job, TestbedError> {
         let request = Request::file(&args.scenario, &args.sets, args.scale.as_deref())?;
         let scenario = request.load()?;
@@ -89,6 +89,7 @@ impl Job {
         let factor = args.slowdown.unwrap_or(usual);
         let stacks = scenario.setup()?.stacks();
         let of_kernel = |number: usize| stacks.get(number).is_some_and(Option::is_some);
+        let sizes = with_telemetry(sizes, &resolved.spec, of_kernel);
         let slow = slow_down(&resolved.spec, factor, sizes, of_kernel);
         let network = Arc::new(build(&slow)?);
         let mut small = slow.clone();
@@ -118,12 +119,13 @@ impl Job {
                 format!("{hosts} hosts are more than the {MOST_HOSTS} that the testbed runs on one machine");
             return Err(TestbedError::Unsuitable(text));
         }
-        let reads = |name: &str| {
-            headway_transport::registry::capabilities(name).is_some_and(|declared| declared.telemetry > 0)
-        };
-        if let Some(transport) = self.slow.transports.iter().find(|transport| reads(&transport.name)) {
+        let own = || self.slow.transports.iter().zip(&self.stacks).filter(|(_, kernel)| kernel.is_none());
+        let apart = own().find(|(transport, _)| {
+            own().any(|(other, _)| telemetry(&other.name) < telemetry(&transport.name))
+        });
+        if let Some((transport, _)) = apart {
             return Err(TestbedError::Unsuitable(format!(
-                "only the simulator has ports that write into packets, as transport `{}` needs",
+                "only the simulator has packets of several lengths: those of transport `{}` have room for telemetry, and others have not",
                 transport.name
             )));
         }
@@ -173,6 +175,20 @@ impl Job {
         hosts.sort_unstable();
         hosts.dedup();
         hosts
+    }
+}
+
+/// Bytes of telemetry in the packets of a transport, as the simulator counts them.
+fn telemetry(transport: &str) -> u16 {
+    headway_transport::registry::capabilities(transport).map_or(0, |declared| declared.telemetry)
+}
+
+/// Sizes of the packets of a run, with room for what ports write into those of its transports.
+fn with_telemetry(sizes: Sizes, spec: &RunSpec, of_kernel: impl Fn(usize) -> bool) -> Sizes {
+    let own = spec.transports.iter().enumerate().filter(|(number, _)| !of_kernel(*number));
+    match own.map(|(_, transport)| telemetry(&transport.name)).max() {
+        None | Some(0) => sizes,
+        Some(telemetry) => headway_host::stamped_sizes(sizes, telemetry),
     }
 }
 

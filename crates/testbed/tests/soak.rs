@@ -65,7 +65,7 @@ fn soak(words: &[String]) {
     }
     let only = after("--transport");
     let all: Vec<&'static str> =
-        registry::real_names().into_iter().filter(|name| only.is_none_or(|only| only == name)).collect();
+        registry::NAMES.iter().copied().filter(|name| only.is_none_or(|only| only == name)).collect();
     assert!(!all.is_empty(), "there is no transport {only:?}");
     // Hosts mostly wait, so that several networks fit on one machine; each has namespaces of its own.
     let next = Mutex::new(all.into_iter());

@@ -162,12 +162,6 @@ pub fn resolved(name: &str, set: &[(String, ParamValue)]) -> Option<Result<Vec<P
     visit(name, Resolve(set))
 }
 
-/// The names of those that run on real packets too: ports need not write into theirs hop by hop.
-pub fn real_names() -> Vec<&'static str> {
-    let real = |name: &&str| capabilities(name).is_some_and(|declared| declared.telemetry == 0);
-    NAMES.iter().copied().filter(real).collect()
-}
-
 /// Every parameter of the transport called `name` with its value once these are set; nothing where there is no such
 /// transport, or where it refuses one of them.
 pub fn settings(name: &str, set: &[(String, ParamValue)]) -> Vec<(&'static str, ParamValue)> {

@@ -1975,9 +1975,9 @@ def dcpim(
     resend_wait: How long a receiver waits for what is under way before it asks for what is missing, in the same (a
         number from 0.1 to 1000; default: `1.0`)
     prompt: Whether a match begins at once on channels that are idle. dcPIM §3.3 (true or false; default: `true`)
-    rules: Whose rules hold where those of the authors' simulator differ: whether a receiver takes part from the next
-        epoch or round on, asks for what has no token or has not arrived, and whether a match keeps the pace of a prompt
-        one (usual, simulator; default: `"usual"`)
+    rules: Whose rules hold: with `simulator` a receiver takes part from the next round on, asks for what has not
+        arrived, and every match begins anew; with `usual` it takes part from the next epoch on, asks for what has no
+        token, and a match keeps the pace of a prompt one (usual, simulator; default: `"simulator"`)
     skew: Hosts begin their epochs later than others by up to this, by lot (a duration with a unit, such as "40 us",
         from 0 s to 86400 s; default: `"0 s"`)
     """

@@ -43,6 +43,8 @@ class Settings(TypedDict, total=False):
     """Rate of the slowest link of every path, if it is slower than this host's."""
     clock: str
     """"machine": the monotonic clock of this machine, for transports whose hosts count rounds of time together."""
+    telemetry: bool
+    """Whether switches on every path write stamps into packets (in-band telemetry), for transports that need it."""
     total_bytes: int | str
     """Most memory that all messages take."""
     peer_bytes: int | str

@@ -13,9 +13,7 @@ use crate::buffers::{Buffer, Buffers, is_kept};
 use crate::stream::Sink;
 use bytes::Bytes;
 use headway_packet::session::{SESSION_HEADER, Session};
-use headway_packet::{
-    Ecn, Envelope, HostId, Packet, PacketFlags, PacketKind, PacketView, WIRE_FRONT, covered,
-};
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, PacketView, Stamps, WIRE_FRONT, covered};
 use headway_transport::Endpoint;
 use headway_units::Time;
 use std::net::SocketAddrV4;
@@ -70,21 +68,27 @@ impl Data {
 pub(super) struct Arriving<'a> {
     packet: Packet,
     payload: &'a [u8],
+    /// What ports have stamped, where they do and it can be.
+    stamps: Option<Stamps>,
 }
 
 impl Core {
     /// A datagram that should be a packet.
     pub(super) fn packet(&mut self, now: Time, from: SocketAddrV4, ecn: Ecn, datagram: &mut [u8]) {
         let parsed = match PacketView::parse(datagram) {
-            Ok(view) => view.session().map(|session| (view.packet(), session, view.envelope())),
+            Ok(view) => {
+                view.session().map(|session| (view.packet(), session, view.envelope(), view.stamps()))
+            }
             Err(_) => None,
         };
-        let Some((packet, session, envelope)) = parsed else {
+        let Some((packet, session, envelope, stamps)) = parsed else {
             return self.counters.one(Count::dropped_malformed);
         };
-        let seals = self.config.admission.seals();
-        if (envelope == Envelope::Sealed) != seals {
+        if envelope.is_sealed() != self.envelope.is_sealed() {
             return self.counters.one(Count::dropped_forged);
+        }
+        if envelope != self.envelope {
+            return self.counters.one(Count::dropped_malformed);
         }
         let returned = packet.kind == PacketKind::Header && packet.flags.has(PacketFlags::BOUNCED);
         let genuine = match returned {
@@ -92,7 +96,7 @@ impl Core {
             false => self.authenticate(now, from, &session, packet.kind, datagram),
         };
         match genuine {
-            Ok((key, payload)) => self.accept(now, key, packet, ecn, payload),
+            Ok((key, payload)) => self.accept(now, key, Arriving { packet, payload, stamps }, ecn),
             Err(reason) => {
                 self.counters.one(reason);
                 if reason == Count::dropped_cookie {
@@ -124,6 +128,7 @@ impl Core {
             return Err(Count::dropped_replayed);
         }
         let (front, rest) = datagram.split_first_chunk_mut::<WIRE_FRONT>().ok_or(Count::dropped_malformed)?;
+        let rest = rest.get_mut(self.envelope.stamps()..).ok_or(Count::dropped_malformed)?;
         let payload: &[u8] = match &peer.seals {
             None => rest,
             // A switch has cut the payload off, and its seal.
@@ -132,7 +137,7 @@ impl Core {
                 if genuine { &[] } else { return Err(Count::dropped_forged) }
             }
             Some(seals) => {
-                let check = Envelope::Sealed.before(kind) - SESSION_HEADER;
+                let check = self.envelope.before(kind) - self.envelope.stamps() - SESSION_HEADER;
                 let sealed = rest.get_mut(check..).ok_or(Count::dropped_malformed)?;
                 let opened = seals.open(session.counter, &covered(front), sealed);
                 opened.ok_or(Count::dropped_forged)?
@@ -168,7 +173,8 @@ impl Core {
         if !peer.returned.is_new(session.counter) {
             return Err(Count::dropped_replayed);
         }
-        let (front, check) = datagram.split_first_chunk::<WIRE_FRONT>().ok_or(Count::dropped_malformed)?;
+        let (front, rest) = datagram.split_first_chunk::<WIRE_FRONT>().ok_or(Count::dropped_malformed)?;
+        let check = rest.get(self.envelope.stamps()..).ok_or(Count::dropped_malformed)?;
         if peer.seals.as_ref().is_some_and(|seals| !seals.headers.is_genuine(true, front, check)) {
             return Err(Count::dropped_forged);
         }
@@ -177,7 +183,8 @@ impl Core {
     }
 
     /// Gives a genuine packet to the machine, unless it says what cannot be.
-    fn accept(&mut self, now: Time, key: PeerKey, mut packet: Packet, ecn: Ecn, payload: &[u8]) {
+    fn accept(&mut self, now: Time, key: PeerKey, arriving: Arriving<'_>, ecn: Ecn) {
+        let Arriving { mut packet, payload, stamps } = arriving;
         // A mark means something on data alone: an answer may have travelled with the byte of the data before it.
         let ecn = if packet.is_data() || packet.kind == PacketKind::Header { ecn } else { Ecn::NotEct };
         (packet.src, packet.dst, packet.ecn) = (key.host(), SELF, ecn);
@@ -189,8 +196,9 @@ impl Core {
             let late = if self.nic.turns() > Time::ZERO { LATE } else { Time::ZERO };
             packet.lifetime = packet.lifetime.min(LONGEST) + late;
         }
-        // No port gives a rate of nothing.
-        let possible = !packet.flags.has(PacketFlags::RATE) || packet.token > 0;
+        // No port gives a rate of nothing, nor has one.
+        let possible = (!packet.flags.has(PacketFlags::RATE) || packet.token > 0)
+            && stamps.is_some() == self.envelope.is_stamped();
         let returned = packet.flags.has(PacketFlags::BOUNCED);
         let checked = match packet.kind {
             _ if !possible => Err(Count::dropped_inconsistent),
@@ -217,10 +225,14 @@ impl Core {
             self.acknowledged(now, key, &packet);
         }
         let live = self.machine.live_messages();
-        self.machine.receive(self.clock.input(now), &packet);
+        let told = self.clock.input(now);
+        match &stamps {
+            None => self.machine.receive(told, &packet),
+            Some(stamps) => self.machine.receive_stamped(told, &packet, stamps),
+        }
         self.nic.input(now);
         let kept = self.machine.live_messages() > live;
-        self.drain(now, Some(&Arriving { packet, payload }));
+        self.drain(now, Some(&Arriving { packet, payload, stamps }));
         if opened && !kept {
             // The machine has no use for it, or it is complete already.
             self.drop_incoming(key, packet.message);
@@ -336,7 +348,7 @@ impl Core {
     ) {
         let Some(incoming) = self.incoming.get_mut(&name) else { return };
         let arriving = current.filter(|a| (a.packet.src, a.packet.message) == name);
-        if let Some(Arriving { packet, payload }) = arriving {
+        if let Some(Arriving { packet, payload, .. }) = arriving {
             let offset = u64::from(packet.index) * u64::from(self.sizes.payload);
             incoming.data.write(&self.buffers, incoming.bytes, offset, payload);
             if self.tidy_at.is_none() && is_kept(incoming.bytes as usize) {

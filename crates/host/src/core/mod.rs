@@ -23,7 +23,7 @@ mod watch;
 
 use crate::budget::{Budget, Charge};
 use crate::buffers::Buffers;
-use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, RoundTrip, sizes};
+use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, RoundTrip};
 use crate::counters::{Count, Counters};
 use crate::error::{ConfigError, SendError};
 use crate::machine::{Machine, PathTable};
@@ -38,7 +38,7 @@ use handshake::Answers;
 use headway_fabric::PortCounters;
 use headway_gauges::{Gauge, RoundTrips};
 use headway_packet::session::{HANDSHAKE_BASE, Terms};
-use headway_packet::{Ecn, HostId, Sizes};
+use headway_packet::{Ecn, Envelope, HostId, STAMPS_BYTES, Sizes};
 use headway_transport::finished::FinishedMessages;
 use headway_transport::timers::Timers;
 use headway_transport::{Endpoint, EndpointEvent, InitialWindow, Message};
@@ -229,6 +229,8 @@ pub struct Core {
     paths: PathTable,
     nic: Nic,
     sizes: Sizes,
+    /// What stands between the header and the payload of every packet, either way.
+    envelope: Envelope,
     local: SocketAddrV4,
     config: Config,
     secret: Secret,
@@ -272,7 +274,7 @@ impl Core {
             config.round_trip = RoundTrip::Given;
         }
         let config = &config;
-        let sizes = sizes(config.mtu, &config.admission);
+        let sizes = config.sizes();
         let paths = PathTable::new(config.path_over(config.path));
         let (machine, declared) = Machine::new(config, SELF, sizes, &paths)?;
         let nic = Nic::new(config, config.discipline.as_deref().unwrap_or(declared), sizes)?;
@@ -288,6 +290,7 @@ impl Core {
             paths,
             nic,
             sizes,
+            envelope: config.envelope(),
             local,
             secret: identity.secret,
             authority,
@@ -433,9 +436,10 @@ impl Core {
                 }
                 return None;
             };
+            let echo = if self.envelope.is_stamped() { self.machine.poll_echo() } else { None };
             self.nic.transmit(now, &mut packet);
             self.drain(now, None);
-            if let Some(transmit) = self.emit(now, &packet, buffer) {
+            if let Some(transmit) = self.emit(now, &packet, &echo.unwrap_or_default(), buffer) {
                 self.counters.one(Count::datagrams_sent);
                 self.counters.add(Count::bytes_sent, transmit.length as u64);
                 return Some(transmit);
@@ -474,11 +478,15 @@ impl Core {
 
 fn check(config: &Config) -> Result<(), ConfigError> {
     let mtu = u64::from(config.mtu);
+    if config.envelope().is_stamped() && mtu < u64::from(MIN_MTU) + STAMPS_BYTES as u64 {
+        let range = "from 378 to 9216 with a transport that needs telemetry";
+        return Err(ConfigError::Range { what: "mtu", value: mtu, range });
+    }
     if !(u64::from(MIN_MTU)..=u64::from(MAX_MTU)).contains(&mtu) {
         return Err(ConfigError::Range { what: "mtu", value: mtu, range: "from 256 to 9216" });
     }
     let largest = config.limits.message_bytes;
-    if sizes(config.mtu, &config.admission).packets(largest) > u64::from(u32::MAX) {
+    if config.sizes().packets(largest) > u64::from(u32::MAX) {
         let range = "at most 2^32 - 1 packets of the MTU";
         return Err(ConfigError::Range { what: "limits.message_bytes", value: largest, range });
     }

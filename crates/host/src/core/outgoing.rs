@@ -10,7 +10,7 @@ use crate::budget::{Budget, Charge, MESSAGE_COST};
 use crate::stream::Body;
 use bytes::Bytes;
 use headway_packet::session::Session;
-use headway_packet::{HostId, Packet, PacketFlags, SEAL_TAG, WIRE_FRONT};
+use headway_packet::{HostId, Packet, PacketFlags, SEAL_TAG, Stamps, WIRE_FRONT};
 use headway_transport::Endpoint;
 use headway_units::Time;
 use std::net::SocketAddrV4;
@@ -295,8 +295,14 @@ impl Core {
         }
     }
 
-    /// Writes the datagram of a packet that the machine has made.
-    pub(super) fn emit(&mut self, now: Time, packet: &Packet, buffer: &mut [u8]) -> Option<Transmit> {
+    /// Writes the datagram of a packet that the machine has made, with the stamps that it takes along.
+    pub(super) fn emit(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        echo: &Stamps,
+        buffer: &mut [u8],
+    ) -> Option<Transmit> {
         let peer = self.peers.of_host(packet.dst).filter(|peer| peer.phase == Phase::Met)?;
         let key = peer.key;
         let out = match packet.is_data() {
@@ -320,9 +326,10 @@ impl Core {
             }
             &*out
         });
-        let front = packet.emit_session(&session, peer.seals.is_some(), buffer).ok()?;
+        let front = packet.emit_session(&session, self.envelope, echo, buffer).ok()?;
         let (header, rest) = buffer.split_at_mut(front);
-        let (covered, check) = header.split_first_chunk_mut::<WIRE_FRONT>()?;
+        let (covered, rest_of_front) = header.split_first_chunk_mut::<WIRE_FRONT>()?;
+        let check = rest_of_front.get_mut(self.envelope.stamps()..)?;
         let payload = rest.get_mut(..usize::from(packet.payload))?;
         if let Some(out) = out {
             out.copy(u64::from(packet.index) * u64::from(self.sizes.payload), payload);

@@ -5,7 +5,7 @@ use crate::wire;
 use headway_host::core::Purpose;
 use headway_host::{Admission, Count, SendError};
 use headway_packet::session::{HANDSHAKE_BYTES, Session};
-use headway_packet::{HostId, Packet, PacketKind, PacketView, WIRE_HEADER};
+use headway_packet::{Envelope, HostId, Packet, PacketKind, PacketView, Stamps, WIRE_HEADER};
 use headway_transport::registry;
 use headway_units::Time;
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn faults() -> impl Strategy<Value = Faults> {
 }
 
 fn transport() -> impl Strategy<Value = &'static str> {
-    proptest::sample::select(registry::real_names())
+    proptest::sample::select(registry::NAMES)
 }
 
 fn admission() -> impl Strategy<Value = Admission> {
@@ -154,10 +154,12 @@ fn count(world: &World, host: usize, what: Count) -> u64 {
 fn forged(world: &World, counter: u64, packet: &Packet, payload: &[u8]) -> Datagram {
     let data = |d: &&Datagram| d.from == address(0) && d.bytes.len() > HANDSHAKE_BYTES;
     let sample = world.sent.iter().find(data).expect("data was sent");
-    let seen = PacketView::parse(&sample.bytes).expect("a packet").session().expect("with a session");
-    let session = Session { counter, ..seen };
+    let view = PacketView::parse(&sample.bytes).expect("a packet");
+    let session = Session { counter, ..view.session().expect("with a session") };
     let mut bytes = vec![0; 2000];
-    let front = packet.emit_session(&session, false, &mut bytes).expect("a packet that can be");
+    let front = packet
+        .emit_session(&session, view.envelope(), &Stamps::default(), &mut bytes)
+        .expect("a packet that can be");
     bytes[front..front + payload.len()].copy_from_slice(payload);
     bytes.truncate(front + payload.len());
     Datagram { from: address(0), to: address(1), tos: 0, bytes }
@@ -256,12 +258,13 @@ fn hosts_with_another_key_or_none_are_not_met() {
 
 #[test]
 fn claims_of_huge_messages_take_no_memory() {
-    for name in registry::real_names() {
+    for name in registry::NAMES.iter().copied() {
         let mut world = World::new(&config(name, prefixes()), 2, Faults::default(), 1);
         world.keep_sent = true;
         world.send(Time::ZERO, 0, 1, 0, content(0, 3000));
         world.run(Time::ms(50));
         world.got.clear();
+        let full = config(name, prefixes()).sizes().payload;
         let mut at = Time::ms(60);
         let mut counter = 1000;
         for kind in PacketKind::ALL {
@@ -270,7 +273,7 @@ fn claims_of_huge_messages_take_no_memory() {
                     let mut packet = Packet::new(kind, HostId(0), HostId(0), 1);
                     (packet.message_bytes, packet.count, packet.index) = (bytes, count, count / 2);
                     (packet.token, packet.remaining, packet.lifetime) = (u32::MAX - 1, u32::MAX, Time::MAX);
-                    packet.payload = if packet.is_data() { 1388 } else { 0 };
+                    packet.payload = if packet.is_data() { full } else { 0 };
                     packet.wire = packet.payload + 150;
                     let payload = vec![1; usize::from(packet.payload)];
                     let datagram = forged(&world, counter, &packet, &payload);
@@ -290,15 +293,16 @@ fn claims_of_huge_messages_take_no_memory() {
 
 #[test]
 fn a_peer_takes_no_more_memory_than_its_share() {
-    for name in registry::real_names() {
+    for name in registry::NAMES.iter().copied() {
         let mut world = World::new(&config(name, prefixes()), 2, Faults::default(), 1);
         world.keep_sent = true;
         world.send(Time::ZERO, 0, 1, 0, content(0, 3000));
         world.run(Time::ms(50));
         world.got.clear();
+        let full = config(name, prefixes()).sizes().payload;
         for n in 1..2000u32 {
             // Some machines hear of a message from its first data, others from its announcement.
-            for (kind, payload) in [(PacketKind::Rts, 0), (PacketKind::Data, 1388)] {
+            for (kind, payload) in [(PacketKind::Rts, 0), (PacketKind::Data, full)] {
                 let mut packet = Packet::new(kind, HostId(0), HostId(0), n);
                 (packet.message_bytes, packet.payload, packet.wire, packet.count) =
                     (1 << 20, payload, payload + 150, 1);
@@ -457,7 +461,9 @@ fn all_peers_together_take_no_more_memory_than_there_is() {
             (packet.message_bytes, packet.payload, packet.wire, packet.count) = (900_000, 1388, 1538, 1);
             let session = Session { counter: 1000 + u64::from(number), ..seen };
             let mut bytes = vec![3; 2000];
-            let front = packet.emit_session(&session, false, &mut bytes).expect("a packet that can be");
+            let front = packet
+                .emit_session(&session, Envelope::Session, &Stamps::default(), &mut bytes)
+                .expect("a packet that can be");
             bytes.truncate(front + 1388);
             world.inject(Time::ms(60), Datagram { from: address(host), to: address(0), tos: 0, bytes });
         }
@@ -470,7 +476,7 @@ fn all_peers_together_take_no_more_memory_than_there_is() {
 
 #[test]
 fn no_transport_says_what_its_peer_finds_inconsistent() {
-    for transport in registry::real_names() {
+    for transport in registry::NAMES.iter().copied() {
         let faults = Faults { loss: 10, ..Faults::default() };
         let mut world = World::new(&config(transport, prefixes()), 2, faults, 3);
         for n in 0..6 {

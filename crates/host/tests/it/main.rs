@@ -12,5 +12,6 @@ mod meeting;
 mod queue;
 mod receive;
 mod round_trip;
+mod stamps;
 mod turns;
 mod wire;

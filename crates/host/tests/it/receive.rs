@@ -153,7 +153,7 @@ fn write_the_corpus() {
     let seeds = strangers().into_iter().chain(insiders());
     // Every seed with one transport and admission, in turn: all meet all in a long run.
     for (number, (name, seed)) in seeds.enumerate() {
-        let mode = (number % (2 * registry::real_names().len())) as u8;
+        let mode = (number % (2 * registry::NAMES.len())) as u8;
         std::fs::write(format!("{FOLDER}/{name}"), [&[mode][..], &seed].concat()).expect("written");
     }
 }

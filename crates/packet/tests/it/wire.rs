@@ -5,10 +5,11 @@ use headway_packet::session::{
     Terms, TransportName,
 };
 use headway_packet::{
-    Ecn, Envelope, HEADER_CHECK, HostId, MUTABLE_BITS, Mutable, Packet, PacketFlags, PacketKind, PacketView,
-    SEAL_TAG, WIRE_FIELDS, WIRE_FRONT, WIRE_HEADER, WIRE_VERSION, WireError, covered, covered_of_cut,
+    CROSSED_FIELDS, Ecn, Envelope, HEADER_CHECK, HOP_BYTES, HOP_FIELDS, Hop, HostId, MUTABLE_BITS, Mutable,
+    Packet, PacketFlags, PacketKind, PacketView, SEAL_TAG, STAMPS_BYTES, Stamps, WIRE_FIELDS, WIRE_FRONT,
+    WIRE_HEADER, WIRE_VERSION, WireError, covered, covered_of_cut,
 };
-use headway_units::Time;
+use headway_units::{Rate, Time};
 use proptest::prelude::*;
 
 #[allow(unreachable_pub, reason = "public to the fuzz target, whose file this is")]
@@ -31,6 +32,21 @@ fn any_packet() -> impl Strategy<Value = Packet> {
     })
 }
 
+/// As a real packet has it: whole kilobits a second, 32 bits of queue.
+fn any_hop() -> impl Strategy<Value = Hop> {
+    let rate = (1u64..=u32::MAX.into()).prop_map(|kbps| Rate::new(kbps * 1000).expect("not 0"));
+    let numbers = (any::<u64>(), any::<u64>(), any::<u32>(), rate);
+    numbers.prop_map(|(at, sent, queue, rate)| Hop { at: Time(at), sent, queue: queue.into(), rate })
+}
+
+fn any_stamps() -> impl Strategy<Value = Stamps> {
+    proptest::collection::vec(any_hop(), 0..8).prop_map(|hops| {
+        let mut stamps = Stamps::default();
+        hops.into_iter().for_each(|hop| stamps.push(hop));
+        stamps
+    })
+}
+
 fn bytes_of(packet: &Packet) -> Vec<u8> {
     let payload: Vec<u8> = (0..packet.payload).map(|i| i as u8).collect();
     let mut bytes = vec![0; WIRE_HEADER + payload.len()];
@@ -39,15 +55,21 @@ fn bytes_of(packet: &Packet) -> Vec<u8> {
 }
 
 fn session_bytes_of(packet: &Packet, session: &Session, sealed: bool) -> Vec<u8> {
+    stamped_bytes_of(packet, session, sealed, None)
+}
+
+fn stamped_bytes_of(packet: &Packet, session: &Session, sealed: bool, stamps: Option<&Stamps>) -> Vec<u8> {
     let (check, tag) = match (sealed, packet.kind) {
         (false, _) => (0, 0),
         (true, PacketKind::Data) => (HEADER_CHECK, SEAL_TAG),
         (true, PacketKind::Header) => (HEADER_CHECK, 0),
         (true, _) => (0, SEAL_TAG),
     };
-    let front = WIRE_HEADER + SESSION_HEADER + check;
+    let front = WIRE_HEADER + SESSION_HEADER + if stamps.is_some() { STAMPS_BYTES } else { 0 } + check;
     let mut bytes = vec![0; front + usize::from(packet.payload) + tag];
-    assert_eq!(packet.emit_session(session, sealed, &mut bytes), Ok(front));
+    let envelope = Envelope::between_hosts(sealed, stamps.is_some());
+    let stamps = stamps.copied().unwrap_or_default();
+    assert_eq!(packet.emit_session(session, envelope, &stamps, &mut bytes), Ok(front));
     bytes
 }
 
@@ -76,6 +98,53 @@ proptest! {
         let header = PacketView::parse_header(&bytes[..WIRE_HEADER]).expect("the header alone");
         prop_assert_eq!((header.packet(), header.session()), (packet, None));
         packet_codec::check(&bytes);
+    }
+
+    #[test]
+    fn stamps_come_back_as_they_were(
+        packet in any_packet(), n in any::<[u64; 3]>(), sealed: bool, stamps in any_stamps(), junk: u8,
+    ) {
+        let session = Session { src_epoch: n[0], cookie: n[1], counter: n[2] };
+        let mut bytes = stamped_bytes_of(&packet, &session, sealed, Some(&stamps));
+        let view = PacketView::parse(&bytes).expect("what was emitted");
+        prop_assert_eq!((view.packet(), view.session(), view.stamps()), (packet, Some(session), Some(stamps)));
+        prop_assert_eq!(view.takes_stamps(), packet.kind == PacketKind::Data);
+        packet_codec::check(&bytes);
+        // What stands where no port has written yet is nobody's business.
+        let used = WIRE_FRONT + 2 + stamps.hops().len() * HOP_BYTES;
+        bytes[used..WIRE_FRONT + STAMPS_BYTES].fill(junk);
+        prop_assert_eq!(PacketView::parse(&bytes).expect("as before").stamps(), Some(stamps));
+        packet_codec::check(&bytes);
+        // And no seal covers any of it.
+        let plain = session_bytes_of(&packet, &session, sealed);
+        let front = |bytes: &[u8]| -> [u8; WIRE_FRONT] { *bytes.first_chunk().expect("as long") };
+        let mut other = front(&bytes);
+        other[5] = plain[5];
+        prop_assert_eq!(other, front(&plain), "beside the envelope's number");
+    }
+
+    /// A port does to bytes what it does to stamps in memory.
+    #[test]
+    fn a_stamp_in_bytes_is_the_stamp(stamps in any_stamps(), hop in any_hop(), hostile: [u8; STAMPS_BYTES]) {
+        let mut pushed = stamps;
+        pushed.push(hop);
+        prop_assert_eq!(Stamps::with_next(&stamps.bytes(), &hop), pushed.bytes());
+        prop_assert_eq!(Stamps::parse(&pushed.bytes()), Some(pushed));
+        // Whatever stands there, at most one slot and the number change.
+        let after = Stamps::with_next(&hostile, &hop);
+        let changed: Vec<usize> = (2..STAMPS_BYTES).filter(|&at| after[at] != hostile[at]).collect();
+        let slots: std::collections::BTreeSet<usize> = changed.iter().map(|at| (at - 2) / HOP_BYTES).collect();
+        let crossed = u16::from_be_bytes([hostile[0], hostile[1]]);
+        prop_assert!(slots.into_iter().all(|slot| slot == usize::from(crossed)));
+        prop_assert_eq!(u16::from_be_bytes([after[0], after[1]]), crossed.saturating_add(1));
+    }
+
+    #[test]
+    fn stamps_of_a_port_without_a_rate_are_none(stamps in any_stamps(), at in 0usize..5) {
+        let mut bytes = stamps.bytes();
+        bytes[2 + at * HOP_BYTES + 20..][..4].fill(0);
+        prop_assert_eq!(Stamps::parse(&bytes).is_none(), at < stamps.hops().len());
+        prop_assert_eq!(Stamps::parse(&bytes[..STAMPS_BYTES - 1]), None);
     }
 
     #[test]
@@ -208,6 +277,10 @@ fn the_tables_of_session_and_handshake_have_no_gaps() {
     };
     assert_eq!(end(SESSION_FIELDS, WIRE_HEADER * 8), (WIRE_HEADER + SESSION_HEADER) * 8);
     assert_eq!(end(HANDSHAKE_FIELDS, 0), HANDSHAKE_BYTES * 8);
+    let hops = end(CROSSED_FIELDS, WIRE_FRONT * 8);
+    assert_eq!(end(HOP_FIELDS, hops), hops + HOP_BYTES * 8);
+    assert_eq!((HOP_BYTES, STAMPS_BYTES), (24, 122));
+    assert!(CROSSED_FIELDS.iter().chain(HOP_FIELDS).all(|field| field.mutable == Mutable::Stamp));
     assert_eq!((SESSION_HEADER, HANDSHAKE_BYTES), (24, 80));
     let names = |i: usize| HANDSHAKE_FIELDS[0].values[i];
     for (i, kind) in HandshakeKind::ALL.iter().enumerate() {
@@ -276,7 +349,7 @@ fn what_is_wrong_is_said() {
     assert_eq!(with(1, 200), WireError::Kind(200));
     assert_eq!(with(1, 5), WireError::Sizes { kind: "finished", wire: 88, payload: 10 });
     assert_eq!(with(3, 4), WireError::Ecn(4));
-    assert_eq!(with(5, 3), WireError::Envelope(3));
+    assert_eq!(with(5, 5), WireError::Envelope(5));
     assert_eq!(with(5, 1), WireError::Truncated { need: 84, have: 70 });
     assert_eq!(with(6, 1), WireError::Reserved);
     assert_eq!(with(9, 9), WireError::Sizes { kind: "data", wire: 9, payload: 10 });

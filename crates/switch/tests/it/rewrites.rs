@@ -6,7 +6,8 @@ use headway_network::topology::Dumbbell;
 use headway_network::{FabricSpec, LinkSpec, Network, Routing, TopologySpec};
 use headway_packet::session::{SESSION_HEADER, Session};
 use headway_packet::{
-    HEADER_CHECK, HostId, Packet, PacketFlags, PacketKind, PacketView, SEAL_TAG, Sizes, WIRE_HEADER,
+    Envelope, HEADER_CHECK, Hop, HostId, Packet, PacketFlags, PacketKind, PacketView, SEAL_TAG, STAMPS_BYTES,
+    Sizes, Stamps, WIRE_FRONT, WIRE_HEADER,
 };
 use headway_params::ParamValue;
 use headway_switch::{Addresses, Core, CoreConfig};
@@ -46,12 +47,18 @@ fn core(discipline: &str, params: &[(&str, ParamValue)], data: u32, control: Lim
 
 /// A packet in a frame, with a session, sealed or not; its payload is its index, over and over.
 fn frame(packet: &Packet, sealed: bool, checksum: bool) -> Vec<u8> {
-    let session = Session { src_epoch: 7, cookie: 8, counter: packet.index.into() };
+    stamped(packet, Envelope::between_hosts(sealed, false), &Stamps::default(), checksum)
+}
+
+/// The same in any envelope, with what ports have stamped.
+fn stamped(packet: &Packet, envelope: Envelope, stamps: &Stamps, checksum: bool) -> Vec<u8> {
+    let (session, sealed) =
+        (Session { src_epoch: 7, cookie: 8, counter: packet.index.into() }, envelope.is_sealed());
     let mut bytes = vec![0; 2000];
-    let front = packet.emit_session(&session, sealed, &mut bytes).expect("a packet");
+    let front = packet.emit_session(&session, envelope, stamps, &mut bytes).expect("a packet");
     let tag = if sealed { SEAL_TAG } else { 0 };
     let end = front + usize::from(packet.payload) + tag;
-    bytes[WIRE_HEADER + SESSION_HEADER..front].fill(0xc5);
+    bytes[WIRE_HEADER + SESSION_HEADER + envelope.stamps()..front].fill(0xc5);
     bytes[front..end].fill(packet.index as u8 ^ 0x5a);
     bytes.truncate(end);
     let plan = Addresses::new(HOSTS);
@@ -236,6 +243,74 @@ fn a_rate_that_a_port_lowers_is_in_the_frame() {
         assert_eq!(left[1].packet, plain, "who does not ask is told nothing");
         assert_eq!(left[1].bytes, frame(&plain, true, checksum));
     }
+}
+
+/// Three packets at once: each port says when each left, how much left before it, and what waited.
+#[test]
+fn ports_stamp_data_that_has_room_and_nothing_else() {
+    for (sealed, checksum) in [(false, true), (false, false), (true, true), (true, false)] {
+        let mut core = core("drop-tail", &[], 8, Limit::Packets(8));
+        let envelope = Envelope::between_hosts(sealed, true);
+        let none = Stamps::default();
+        let originals: Vec<Vec<u8>> =
+            (0..3).map(|index| stamped(&data(0, 2, index, 1), envelope, &none, checksum)).collect();
+        for bytes in &originals {
+            core.receive(Time::ZERO, 0, bytes).expect("good");
+        }
+        let left = drain(&mut core);
+        // A frame has 24 bytes around it on the wire.
+        let wire = originals[0].len() as u64 + 24;
+        let [fast, slow] = [100, 10].map(|mbps| Rate::new(mbps * 1_000_000).expect("a rate"));
+        let (up, bottleneck) = (fast.time_of(wire), slow.time_of(wire));
+        for (n, l) in (0..).zip(&left) {
+            let stamps = PacketView::parse(&l.datagram).expect("a packet").stamps().expect("stamps");
+            let reaches = up + Time::us(10);
+            let crosses = reaches + bottleneck * n;
+            let first = Hop {
+                at: crosses,
+                sent: wire * n,
+                // At the end of one, all have arrived that are still to leave.
+                queue: if n == 0 { 0 } else { wire * (2 - n) },
+                rate: slow,
+            };
+            let second =
+                Hop { at: crosses + bottleneck + Time::us(10), sent: wire * n, queue: 0, rate: fast };
+            assert_eq!(stamps.hops(), [first, second], "packet {n}, sealed {sealed}");
+            let mut plain = l.datagram.clone();
+            plain[WIRE_FRONT..WIRE_FRONT + STAMPS_BYTES].fill(0);
+            assert_eq!(plain, originals[n as usize][42..], "nothing else changes");
+        }
+        assert_eq!(left.len(), 3);
+    }
+}
+
+#[test]
+fn ports_leave_echoes_alone_and_count_beyond_their_room() {
+    let hop = Hop { at: Time::us(7), sent: 8, queue: 9, rate: Rate::gbps(1) };
+    let mut echo = Stamps::default();
+    echo.push(hop);
+    let mut full = Stamps::default();
+    (0..5).for_each(|_| full.push(hop));
+    let envelope = Envelope::Stamped;
+    let mut ack = Packet::new(PacketKind::Ack, HostId(0), HostId(2), 5);
+    ack.wire = 150;
+    let answer = stamped(&ack, envelope, &echo, true);
+    let sent = stamped(&data(0, 2, 1, 1), envelope, &full, true);
+    let plain = frame(&data(0, 2, 2, 1), false, true);
+    let mut hostile = stamped(&data(0, 2, 3, 1), envelope, &full, false);
+    hostile[42 + WIRE_FRONT..42 + WIRE_FRONT + STAMPS_BYTES].fill(0xff);
+    let mut core = core("drop-tail", &[], 8, Limit::Packets(8));
+    for bytes in [&answer, &sent, &plain, &hostile] {
+        core.receive(Time::ZERO, 0, bytes).expect("good");
+    }
+    let left = drain(&mut core);
+    let by = |index: u32, kind| left.iter().find(|l| (l.packet.index, l.packet.kind) == (index, kind));
+    let data = |index| by(index, PacketKind::Data).expect("it left");
+    assert_eq!(by(0, PacketKind::Ack).expect("it left").bytes, answer);
+    assert_eq!(data(2).bytes, plain);
+    assert_eq!(data(3).bytes, hostile, "a number that cannot grow");
+    let stamps = PacketView::parse(&data(1).datagram).expect("a packet").stamps().expect("stamps");
+    assert_eq!((stamps.hops(), stamps.is_whole()), (full.hops(), false), "seven are too many");
 }
 
 #[test]

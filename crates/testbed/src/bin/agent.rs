@@ -238,11 +238,9 @@ impl Agent {
         let small = job.handshakes.clone();
         let handshake = move |peer: u32| small.path(host, peer).base_rtt;
         let peer = self.peers().first().copied().unwrap_or(host);
-        let (sizes, largest) =
-            (job.network.sizes(), job.slow.flows.iter().map(|f| f.bytes).max().unwrap_or(0));
-        debug_assert_eq!(headway_host::sizes(self.mtu, &self.admission()), *sizes);
+        let largest = job.slow.flows.iter().map(|f| f.bytes).max().unwrap_or(0);
         let total = (job.slow.flows.len() as u64 * FLOW_MEMORY).max(1 << 30);
-        Config {
+        let config = Config {
             transport: transport.name.clone(),
             params: transport.params.clone(),
             discipline: Some(job.slow.fabric.discipline.clone()),
@@ -268,9 +266,13 @@ impl Agent {
             },
             origin_ns: Some(self.clock.origin_ns()),
             observer: Some(self.observer()),
+            // The testbed's switch does it at each of its ports.
+            telemetry: true,
             sinks: Some(self.sinks()),
             ..Config::default()
-        }
+        };
+        debug_assert_eq!(config.sizes(), *job.network.sizes());
+        config
     }
 
     fn admission(&self) -> Admission {

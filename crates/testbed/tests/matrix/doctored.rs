@@ -1,7 +1,7 @@
 //! Proof that the judge can find fault: runs that are right, each with one thing made wrong.
 
 use crate::judge::{Bottleneck, Pair, faults, marks, restraint};
-use crate::ports::{Prices, changes, misprices};
+use crate::ports::{Echoes, Prices, changes, misprices, unstamped};
 use headway_gauges::RoundTrips;
 use headway_network::{FlowState, Outcome};
 
@@ -58,6 +58,19 @@ pub fn check(outcome: &Outcome, bytes: &[u64]) {
     assert!(changes(&unchanged).1.is_some(), "packets that no port cut");
     unchanged.real.links[1].counters.trimmed = 1;
     assert!(changes(&unchanged).1.is_none());
+    let good =
+        Echoes { answers: 900, whole: 900, impossible: 0, alone: 1500, shared: 90_000, settled: 3000.0 };
+    assert!(unstamped(&good).is_none());
+    for wrong in [
+        Echoes { answers: 0, whole: 0, ..good },
+        Echoes { whole: 899, ..good },
+        Echoes { impossible: 1, ..good },
+        Echoes { shared: 0, ..good },
+        Echoes { alone: 80_000, ..good },
+        Echoes { settled: 80_000.0, ..good },
+    ] {
+        assert!(unstamped(&wrong).is_some(), "{wrong:?}");
+    }
     let told = |less_than_asked, less_than_the_link| Prices {
         asked: 500,
         answers: 500,

@@ -23,7 +23,7 @@ use headway_packet::PacketKind;
 use headway_switch::IoChoice;
 use headway_testbed::{Job, JobArgs, Settings, run, slowdown};
 use judge::{Bottleneck, Pair};
-use ports::Prices;
+use ports::{Echoes, Prices};
 use scenarios::{Case, Room};
 use std::path::Path;
 use std::process::ExitCode;
@@ -146,6 +146,15 @@ impl Row {
     /// A run with a key, in which ports change packets whose seals must hold all the same.
     fn seal(&mut self, entry: &Case, slowdown: u64) -> Result<(), String> {
         let text = scenarios::crowded(entry, None);
+        if entry.capabilities.telemetry > 0 {
+            let (pair, echoes) = echoed(&text, slowdown)?;
+            self.take_sealed(&pair);
+            self.faults.extend(ports::unstamped(&echoes));
+            let kb = |bytes: f64| bytes / 1000.0;
+            let (most, settled) = (kb(echoes.shared as f64), kb(echoes.settled));
+            self.sealed = format!("{} stamped, {most:.0} to {settled:.0} kB", echoes.whole);
+            return Ok(());
+        }
         if !ports::write(entry, Rewrite::Rate) {
             let pair = both(&text, How { sealed: true, ..How::slowed(slowdown) })?;
             self.take_sealed(&pair);
@@ -298,6 +307,19 @@ fn both(text: &str, how: How<'_>) -> Result<Pair, String> {
         corrupted: notes.corrupted,
         late_ns: notes.switch_late_ns[1],
     })
+}
+
+/// A run with a key, and what ports stamped that came back to senders in it.
+fn echoed(text: &str, slowdown: u64) -> Result<(Pair, Echoes), String> {
+    let file = tempfile::Builder::new().suffix(".pcapng").tempfile().map_err(|e| e.to_string())?;
+    let how = How { slowdown, sealed: true, capture: Some(file.path()) };
+    let pair = both(text, how)?;
+    let network = load(text, how)?.2.network;
+    let names = network.link_names();
+    let number = |name: &str| names.iter().position(|n| n == name).ok_or_else(|| format!("no link {name}"));
+    let [there, back] = scenarios::WAYS.map(number);
+    let bps = network.links()[there?].spec.rate.bps();
+    Ok((pair, Echoes::read(file.path(), back? as u32, bps)))
 }
 
 /// A run with a key, and the prices that came back to senders in it.

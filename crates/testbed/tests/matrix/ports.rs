@@ -4,7 +4,7 @@
 use crate::judge::Pair;
 use headway_capture::FRAME_HEADERS;
 use headway_fabric::{Rewrite, registry};
-use headway_packet::{PacketFlags, PacketKind, PacketView, WIRE_HEADER};
+use headway_packet::{Hop, PacketFlags, PacketKind, PacketView, WIRE_HEADER};
 use headway_transport::registry::Entry;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use std::fs::File;
@@ -12,6 +12,8 @@ use std::path::Path;
 
 /// Bytes of a frame before its datagram.
 const FRONT: usize = FRAME_HEADERS - WIRE_HEADER;
+/// Bytes of the longest packet on the wire.
+const MOST_BYTES: u64 = 1538;
 /// Packets of the simulator from which on the real switch must have changed some.
 const FEW: u64 = 10;
 
@@ -63,6 +65,74 @@ pub fn misprices(priced: &Prices, control: &Prices) -> Option<String> {
     }
     let wrong = control.less_than_asked > 0 || control.answers < FEW;
     wrong.then(|| format!("prices from ports that do not price: {control:?}"))
+}
+
+/// What answers brought back to senders that ports had stamped into their data, from a capture.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Echoes {
+    /// Answers on their way back over the bottleneck.
+    pub answers: u64,
+    /// Those with a stamp of each of the two switches, the first of a port with the bottleneck's rate.
+    pub whole: u64,
+    /// Those whose stamp of the bottleneck contradicts one before it: less sent, or more than the link carries.
+    pub impossible: u64,
+    /// Bytes that waited at the bottleneck: the most while one flow had it, and while several had.
+    pub alone: u64,
+    pub shared: u64,
+    /// What waited in the mean over the last third of the answers.
+    pub settled: f64,
+}
+
+impl Echoes {
+    /// Those in a capture, that come back over a link of this number, of a bottleneck of so many bits a second. The flow
+    /// that begins with message `alone` has the link to itself.
+    pub fn read(capture: &Path, back: u32, bps: u64) -> Echoes {
+        let mut reader = PcapNgReader::new(File::open(capture).expect("a capture")).expect("pcapng");
+        let mut echoes = Echoes::default();
+        let mut queues = Vec::new();
+        let mut before: Option<Hop> = None;
+        let mut flows = std::collections::BTreeSet::new();
+        while let Some(block) = reader.next_block() {
+            let Block::EnhancedPacket(frame) = block.expect("whole blocks") else { continue };
+            let datagram = frame.data.get(FRONT..).unwrap_or_default();
+            let Ok(view) = PacketView::parse_header(datagram) else { continue };
+            let packet = view.packet();
+            // The first message of a pair only says that they have met.
+            let answers = matches!(packet.kind, PacketKind::Ack | PacketKind::Nack) && packet.message > 0;
+            if !answers || frame.interface_id != back {
+                continue;
+            }
+            echoes.answers += 1;
+            flows.insert((packet.dst, packet.message));
+            let Some([hop, _]) = view.stamps().and_then(|s| <[Hop; 2]>::try_from(s.hops()).ok()) else {
+                continue;
+            };
+            echoes.whole += u64::from(hop.rate.bps() / 1000 == bps / 1000);
+            let most = |one: &Hop| hop.rate.bytes_in(hop.at.saturating_sub(one.at)) + 2 * MOST_BYTES;
+            let follows =
+                |one: &Hop| hop.at < one.at || (hop.sent >= one.sent && hop.sent - one.sent <= most(one));
+            echoes.impossible += u64::from(!before.as_ref().is_none_or(follows));
+            before = Some(hop);
+            let largest = if flows.len() == 1 { &mut echoes.alone } else { &mut echoes.shared };
+            *largest = hop.queue.max(*largest);
+            queues.push(hop.queue as f64);
+        }
+        let last = &queues[queues.len() - queues.len() / 3..];
+        echoes.settled = last.iter().sum::<f64>() / last.len().max(1) as f64;
+        echoes
+    }
+}
+
+/// What is wrong with the stamps that came back over a crowded port. Two flows that begin at the rate of their link build a queue
+/// there; who hears of it sends less, and it goes.
+pub fn unstamped(echoes: &Echoes) -> Option<String> {
+    let wrong = echoes.answers < FEW
+        || echoes.whole < echoes.answers
+        || echoes.impossible > 0
+        || echoes.shared < 10 * MOST_BYTES
+        || echoes.shared < 2 * echoes.alone
+        || echoes.settled * 2.0 > echoes.shared as f64;
+    wrong.then(|| format!("stamps: {echoes:?}"))
 }
 
 /// What ports did to sealed packets, as text, and what is missing of it.

@@ -29,11 +29,10 @@ impl Deref for Case {
 /// scenarios of AMRT's figures have each of them as a variant.
 const WAYS_TO_RUN: &[(&str, &str, &str)] = &[("ndp", "ndp-single", "spray = \"single\"")];
 
-/// Every transport of the registry, each followed by the other ways to run it; but for those that need ports which write
-/// into packets hop by hop: the testbed refuses them.
+/// Every transport of the registry, each followed by the other ways to run it.
 pub fn cases() -> Vec<Case> {
     let mut found = Vec::new();
-    for entry in registry::real_names().into_iter().filter_map(registry::find) {
+    for entry in registry::all() {
         let own = entry.info.name;
         let more = WAYS_TO_RUN.iter().filter(|(name, ..)| *name == own);
         let more = more.map(|(_, name, parameters)| (name.to_string(), *parameters, true));

@@ -26,9 +26,9 @@ use schedule::Schedule;
 use sender::{Sender, SenderState};
 
 headway_params::choice! {
-    /// Whose rules hold where those of the authors' simulator differ.
+    /// Whose rules hold where those of the authors' simulator are not the only ones.
     pub enum Rules {
-        /// A receiver takes part from the next epoch on, asks for packets without a token, and a match keeps the pace of a prompt one.
+        /// Those of this project's first machine: a receiver takes part from the next epoch on, asks for packets without a token, and a match keeps the pace of a prompt one.
         Usual = "usual",
         /// It takes part from the next round on, asks for packets that have not arrived, and every match begins anew.
         Simulator = "simulator",
@@ -60,9 +60,10 @@ headway_params::params! {
         resend_wait: f64 = 1.0, ParamKind::Float { min: 0.1, max: 1000.0 };
         /// Whether a match begins at once on channels that are idle. dcPIM §3.3
         prompt: bool = true, ParamKind::Bool;
-        /// Whose rules hold where those of the authors' simulator differ: whether a receiver takes part from the next epoch or round on, asks
-        /// for what has no token or has not arrived, and whether a match keeps the pace of a prompt one.
-        rules: Rules = Rules::Usual, ParamKind::Choice(Rules::WORDS);
+        /// Whose rules hold: with `simulator` a receiver takes part from the next round on, asks for what has not arrived, and every match
+        /// begins anew; with `usual` it takes part from the next epoch on, asks for what has no token, and a match keeps the pace of a
+        /// prompt one.
+        rules: Rules = Rules::Simulator, ParamKind::Choice(Rules::WORDS);
         /// Hosts begin their epochs later than others by up to this, by lot.
         skew: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
     }
@@ -171,12 +172,11 @@ impl Transport for Dcpim {
         discipline: "priority-buffers",
         states: &[SenderState::TABLE, ReceiverState::TABLE],
         deviations: &[
-            "§3.2: boundaries are multiples of the epoch from time 0 on every host. A host takes part from the first epoch that begins while it has demand; the authors' simulator runs epochs for ever, and takes part from the next round on, as `rules` says.",
+            "§3.2: boundaries are multiples of the epoch from time 0 on every host. The authors' simulator runs epochs for ever; a host takes part from the first round that begins while it has demand, which is the same. With `rules = \"usual\"` it waits for an epoch.",
             "§3.2: what has arrived when a host's own half round ends takes part, as in the authors' DPDK implementation; one that is ahead waits for its round. The authors' simulator ignores what is late.",
             "§3.3: choices by lot are hashes of host, epoch, round and peer; the authors' simulator has one generator for all.",
             "§3.3: channels of the ending data phase count as had in the next matching, as in the authors' simulator, although their packets may have been counted as received.",
             "§3.4: where neither a scenario nor `control_rtt` says the round trip of control, it counts as 100 us: hosts that went by what each has met would count different rounds.",
-            "§3.5: a match that replaces a prompt one of the same pair keeps its pace; the authors' simulator starts its timer anew, as `rules` says.",
             "§3.5: tokens of one rank for one message are used in their order; the authors' simulator uses them in that of its heap.",
             "§3.5: the last packet of a message has its own size; the authors' simulator sends 1500 bytes.",
             "§3.6: a sender repeats the announcement of a message that hears nothing, and a receiver answers one of a finished message; the authors' simulator loses no control packets.",

@@ -5,8 +5,8 @@
 
 use headway_packet::session::{HANDSHAKE_BASE, HANDSHAKE_FIELDS, HandshakeKind, SESSION_FIELDS};
 use headway_packet::{
-    CHECK_FIELDS, Envelope, Family, Mutable, PacketFlags, PacketKind, SEAL_TAG, UDP_PORT, WIRE_FIELDS,
-    WIRE_VERSION, WireField,
+    CHECK_FIELDS, CROSSED_FIELDS, Envelope, Family, HOP_FIELDS, Mutable, PacketFlags, PacketKind, SEAL_TAG,
+    STAMPS_BYTES, Stamps, UDP_PORT, WIRE_FIELDS, WIRE_VERSION, WireField,
 };
 use std::fmt::Write;
 use std::path::Path;
@@ -26,6 +26,8 @@ struct Part {
     fields: &'static [WireField],
     /// Fields of parts before it, and the values of each with which this part follows.
     when: When,
+    /// A field of parts before it, of whose value this part needs so much to be filled; with less it is only room.
+    filled: Option<(&'static str, u64)>,
 }
 
 /// A kind of datagram, told by its first byte. With a field `kind`, the first part makes the info column.
@@ -48,21 +50,35 @@ struct Tail {
 }
 
 /// Envelopes in which the fields of a session follow the header.
-const WITH_SESSION: &[u64] = &[Envelope::Session as u64, Envelope::Sealed as u64];
-const HEADER: Part = Part { title: "Header", filter: "headway", fields: WIRE_FIELDS, when: &[] };
+const WITH_SESSION: &[u64] = &[1, 2, 3, 4];
+/// Those in which stamps follow the session, and those with a seal.
+const WITH_STAMPS: &[u64] = &[Envelope::Stamped as u64, Envelope::StampedSealed as u64];
+const WITH_SEAL: &[u64] = &[Envelope::Sealed as u64, Envelope::StampedSealed as u64];
+const HEADER: Part = Part::always("Header", "headway", WIRE_FIELDS);
 const SESSION: Part = Part {
-    title: "Session",
-    filter: "headway.session",
-    fields: SESSION_FIELDS,
     when: &[("envelope", WITH_SESSION)],
+    ..Part::always("Session", "headway.session", SESSION_FIELDS)
 };
+const CROSSED: Part =
+    Part { when: &[("envelope", WITH_STAMPS)], ..Part::always("Stamps", "headway.stamps", CROSSED_FIELDS) };
+const HOP: Part =
+    Part { when: &[("envelope", WITH_STAMPS)], ..Part::always("Stamp", "headway.stamp", HOP_FIELDS) };
+
+impl Part {
+    const fn always(title: &'static str, filter: &'static str, fields: &'static [WireField]) -> Part {
+        Part { title, filter, fields, when: &[], filled: None }
+    }
+
+    /// The stamp of a port, by its number from 1.
+    const fn hop(number: u64) -> Part {
+        Part { filled: Some(("crossed", number)), ..HOP }
+    }
+}
 /// What has a payload that a switch may cut off, and what is left then.
 const CUTTABLE: &[u64] = &[PacketKind::Data as u64, PacketKind::Header as u64];
 const CHECK: Part = Part {
-    title: "Check",
-    filter: "headway.check",
-    fields: CHECK_FIELDS,
-    when: &[("envelope", &[Envelope::Sealed as u64]), ("kind", CUTTABLE)],
+    when: &[("envelope", WITH_SEAL), ("kind", CUTTABLE)],
+    ..Part::always("Check", "headway.check", CHECK_FIELDS)
 };
 /// Kinds that keep their seal.
 const WHOLE: &[u64] = &[0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13];
@@ -70,15 +86,16 @@ const SEAL: Tail = Tail {
     title: "Seal",
     filter: "headway.seal",
     bytes: SEAL_TAG,
-    when: &[("envelope", &[Envelope::Sealed as u64]), ("kind", WHOLE)],
+    when: &[("envelope", WITH_SEAL), ("kind", WHOLE)],
 };
-const HANDSHAKE: Part =
-    Part { title: "Handshake", filter: "headway.handshake", fields: HANDSHAKE_FIELDS, when: &[] };
+const HANDSHAKE: Part = Part::always("Handshake", "headway.handshake", HANDSHAKE_FIELDS);
+/// Of a packet, in order.
+const PACKET: &[Part] =
+    &[HEADER, SESSION, CROSSED, Part::hop(1), Part::hop(2), Part::hop(3), Part::hop(4), Part::hop(5), CHECK];
 
 /// The packet, and every datagram of the handshake.
 fn forms() -> Vec<Form> {
-    let packet =
-        Form { first: WIRE_VERSION, name: "packet", parts: &[HEADER, SESSION, CHECK], tail: Some(SEAL) };
+    let packet = Form { first: WIRE_VERSION, name: "packet", parts: PACKET, tail: Some(SEAL) };
     let names = HANDSHAKE_FIELDS[0].values;
     let handshake = HandshakeKind::ALL.map(|kind| {
         let first = HANDSHAKE_BASE + kind as u8;
@@ -184,6 +201,28 @@ const FIELDS: (&str, &str) = (
 );
 
 #[test]
+fn the_parts_of_a_packet_are_those_that_its_envelope_says() {
+    let bytes = |parts: &[Part]| {
+        whole_bytes(parts.iter().flat_map(|part| part.fields).map(|field| field.bits).sum::<usize>())
+    };
+    let hops: Vec<_> = PACKET.iter().filter_map(|part| part.filled).collect();
+    assert_eq!(hops.len(), Stamps::ROOM, "{hops:?}");
+    for envelope in Envelope::ALL {
+        for kind in PacketKind::ALL {
+            let holds = |part: &&Part| {
+                part.when.iter().all(|(field, values)| match *field {
+                    "envelope" => values.contains(&(envelope as u64)),
+                    _ => values.contains(&(kind as u64)),
+                })
+            };
+            let here: Vec<Part> = PACKET.iter().filter(holds).copied().collect();
+            assert_eq!(bytes(&here), bytes(&[HEADER]) + envelope.before(kind), "{envelope:?} {kind:?}");
+        }
+    }
+    assert_eq!(bytes(&[CROSSED]) + Stamps::ROOM * bytes(&[HOP]), STAMPS_BYTES);
+}
+
+#[test]
 fn only_a_header_has_lost_its_seal() {
     let sealed = |kind: &PacketKind| Envelope::Sealed.after(*kind) == SEAL_TAG;
     let kinds: Vec<u64> = PacketKind::ALL.into_iter().filter(sealed).map(|kind| kind as u64).collect();
@@ -199,7 +238,7 @@ fn the_page_lists_every_field() {
     let there = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let (before, rest) = there.split_once(FIELDS.0).expect("the page has a place for the fields");
     let (_, after) = rest.split_once(FIELDS.1).expect("the place for the fields has an end");
-    let tables = [HEADER, SESSION, CHECK, HANDSHAKE].map(table).concat() + &table_of_meanings();
+    let tables = [HEADER, SESSION, CROSSED, HOP, CHECK, HANDSHAKE].map(table).concat() + &table_of_meanings();
     let fresh = format!("{before}{}{tables}{}{after}", FIELDS.0, FIELDS.1);
     if std::env::var_os("HEADWAY_BLESS").is_some() {
         std::fs::write(&path, &fresh).expect("the page can be written");
@@ -222,6 +261,7 @@ fn table(part: Part) -> String {
             Mutable::Never => "",
             Mutable::Rate => "lower it where the flag `rate` is set",
             Mutable::Cut => "write it as it cuts the payload off",
+            Mutable::Stamp => "count itself and fill in the next stamp, in data",
             Mutable::Flags => "set `bounced` as it returns a header, and `last-hop` in front of its receiver",
         };
         let name = filter(&part, field);
@@ -251,15 +291,19 @@ fn a_second_table_of_fields_has_its_own_offsets_and_condition() {
         },
     ];
     const PARTS: &[Part] = &[
-        Part { title: "Header", filter: "headway", fields: WIRE_FIELDS, when: &[] },
-        Part { title: "More", filter: "headway.more", fields: MORE, when: &[("priority", &[1, 2])] },
+        HEADER,
+        Part {
+            when: &[("priority", &[1, 2])],
+            filled: Some(("count", 3)),
+            ..Part::always("More", "headway.more", MORE)
+        },
     ];
     let text = script(&[
         Form { first: 1, name: "packet", parts: PARTS, tail: Some(SEAL) },
         Form { first: 9, name: "hello", parts: &PARTS[1..], tail: None },
     ]);
     for line in [
-        r#"{ title = "More", bytes = 9, when = { { field = "priority", values = { 1, 2 } } }, fields = {"#,
+        r#"{ title = "More", bytes = 9, when = { { field = "priority", values = { 1, 2 } } }, filled = { field = "count", least = 3 }, fields = {"#,
         r#"{ name = "cookie", filter = "headway.more.cookie", offset = 0, bytes = 8, doc = "A \"token\"" },"#,
         r#"{ name = "mode", filter = "headway.more.mode", offset = 8, bytes = 1, doc = "","#,
         r#"values = { [0] = "a", [2] = "b" } },"#,
@@ -351,9 +395,12 @@ fn part(out: &mut String, part: &Part) {
     let start = part.fields[0].offset;
     let bits: usize = part.fields.iter().map(|f| f.bits).sum();
     let when = if part.when.is_empty() { String::new() } else { condition(part.when) + "," };
+    let filled = part.filled.map_or(String::new(), |(field, least)| {
+        format!(" filled = {{ field = {}, least = {least} }},", quoted(field))
+    });
     let _ = writeln!(
         out,
-        "        {{ title = {}, bytes = {},{when} fields = {{",
+        "        {{ title = {}, bytes = {},{when}{filled} fields = {{",
         quoted(part.title),
         whole_bytes(bits)
     );

@@ -61,6 +61,9 @@ pub struct Host {
 /// Whether the wire swallows a datagram.
 pub type Swallows = Box<dyn Fn(&Datagram, Time) -> bool>;
 
+/// What the wire does to a datagram.
+pub type Meddles = Box<dyn FnMut(&mut Datagram, Time)>;
+
 pub struct World {
     pub now: Time,
     pub hosts: Vec<Host>,
@@ -70,6 +73,7 @@ pub struct World {
     pub sent: Vec<Datagram>,
     pub keep_sent: bool,
     pub swallows: Option<Swallows>,
+    pub meddles: Option<Meddles>,
     /// How late a thread is that a deadline wakes.
     pub late: Time,
     faults: Faults,
@@ -99,6 +103,8 @@ pub fn config(transport: &str, admission: Admission) -> Config {
         nic: Some(Rate::gbps(10)),
         // All hosts of a world have its clock.
         origin_ns: Some(0),
+        // No switch of a world writes anything, which transports that want it must survive.
+        telemetry: true,
         limits: Limits {
             total_bytes: 8 << 20,
             peer_bytes: 4 << 20,
@@ -135,6 +141,7 @@ impl World {
             now: Time::ZERO,
             hosts: configs.iter().enumerate().map(host).collect(),
             swallows: None,
+            meddles: None,
             late: Time::ZERO,
             got: Vec::new(),
             outcomes: BTreeMap::new(),
@@ -289,12 +296,15 @@ impl World {
         }
     }
 
-    fn carry(&mut self, datagram: Datagram) {
+    fn carry(&mut self, mut datagram: Datagram) {
         if self.keep_sent {
             self.sent.push(datagram.clone());
         }
         if self.swallows.as_ref().is_some_and(|swallows| swallows(&datagram, self.now)) {
             return;
+        }
+        if let Some(meddles) = &mut self.meddles {
+            meddles(&mut datagram, self.now);
         }
         let copies = if self.chance(self.faults.duplicate) { 2 } else { 1 };
         for _ in 0..copies {

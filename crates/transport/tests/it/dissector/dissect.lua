@@ -92,6 +92,11 @@ local function is_present(part, values)
     return true
 end
 
+-- Whether a part that is there holds something; otherwise it is room.
+local function is_filled(part, values)
+    return not part.filled or (values[part.filled.field] or 0) >= part.filled.least
+end
+
 -- What a field holds in this packet, where its kind, its flags and the chosen transport decide.
 local function meaning(name, values)
     for _, one in ipairs(MEANINGS) do
@@ -113,7 +118,6 @@ local function add_part(part, tvb, at, tree, values)
             item:add(protofields[field.filter .. "." .. flag.name], range)
         end
     end
-    return at + part.bytes
 end
 
 -- Names of what is set: the mark, then the flags.
@@ -196,7 +200,10 @@ function headway.dissector(tvb, pinfo, tree)
                 pinfo.cols.info = form.name .. ", cut short"
                 return tvb:captured_len()
             end
-            at = add_part(part, tvb, at, root:add(tvb(at, part.bytes), part.title), values)
+            if is_filled(part, values) then
+                add_part(part, tvb, at, root:add(tvb(at, part.bytes), part.title), values)
+            end
+            at = at + part.bytes
         end
     end
     full_payload = math.max(full_payload, values.payload or 0)
@@ -216,7 +223,7 @@ local function heuristic(tvb, pinfo, tree)
     for _, part in ipairs(form.parts) do
         if is_present(part, values) then
             if at + part.bytes > tvb:captured_len() then return false end
-            for _, field in ipairs(part.fields) do
+            for _, field in ipairs(is_filled(part, values) and part.fields or {}) do
                 local number = value(tvb(at + field.offset, field.bytes), field)
                 values[field.name] = number
                 if number and not is_used(field, number) then return false end
