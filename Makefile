@@ -151,6 +151,7 @@ soak: tools
 
 testbed-matrix: tools
 	cargo test --workspace --test matrix -- --full
+	cargo test --workspace --test it -- --ignored --nocapture incast::every_transport
 
 accept-distributed: tools $(VENV)/.tested
 	$(BIN)/python tests/accept/distributed.py $(PARTS)

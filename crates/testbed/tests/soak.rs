@@ -178,6 +178,8 @@ impl Host {
             call_timeout: Time::s(10),
             // All hosts are on this machine and read one clock, as dcPIM needs.
             origin_ns: Some(0),
+            // Packets go through the switch, which fills in stamps.
+            telemetry: true,
             ..Config::default()
         };
         let endpoint = Endpoint::bind(address(host), config).expect("it binds");

@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn one_lucky_round_trip_is_not_taken_for_the_path() {
-        assert_eq!(known(&[90, 30, 95, 91, 92, 93, 94, 96]).last(), Some(&92));
+        assert_eq!(known(&[90, 30, 95, 91, 92, 93, 94, 96]).last(), Some(&90));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Calls beside an incast of long messages, over the switch, by every transport of the registry.
+//! Calls beside an incast of long messages, over the switch.
 //!
 //! The client comes when the server's port is full: that it meets the server at all and gets its answers must not depend on what fills the port.
 #![allow(clippy::disallowed_methods, reason = "sockets and real time")]
@@ -138,19 +138,29 @@ fn fault(transport: &str) -> Option<String> {
     None
 }
 
-#[test]
-fn every_transport_answers_calls_beside_an_incast_over_the_switch() {
+fn answered_by(names: &[&str]) {
     if let Err(error) = namespaces::available() {
         eprintln!("skipped: {error}");
         return;
     }
     let _turn = turn();
     let mut wrong = Vec::new();
-    for name in registry::NAMES.iter().copied() {
+    for name in names {
         let began = Instant::now();
         let fault = fault(name);
         eprintln!("{name}: {:.1?} {}", began.elapsed(), fault.as_deref().unwrap_or("ok"));
         wrong.extend(fault.map(|fault| format!("{name}: {fault}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn calls_beside_an_incast_over_the_switch_are_answered() {
+    answered_by(&["amrt", "homa", "rpo"]);
+}
+
+#[test]
+#[ignore = "90 s of real time, in which rate controls starve on a busy machine: make testbed-matrix runs it"]
+fn every_transport_answers_calls_beside_an_incast_over_the_switch() {
+    answered_by(registry::NAMES);
 }
