@@ -137,7 +137,7 @@ demo: tools $(VENV)/.native
 test: tools $(if $(PROGRAMS),$(VENV)/.tested-programs) $(VENV)/.tested
 	@cargo test --workspace $(ALL_FEATURES) --no-run --quiet
 	@echo 'the Rust tests, and beside them the Python tests, whose results are shown at the end'
-	@$(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=loadscope >$(VENV)/.pytest.log 2>&1 & python=$$!; \
+	@$(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=loadscope --no-loadscope-reorder >$(VENV)/.pytest.log 2>&1 & python=$$!; \
 	trap 'kill $$python 2>/dev/null || true' INT TERM; \
 	rust=0; cargo test --workspace $(ALL_FEATURES) --quiet --no-fail-fast || rust=$$?; \
 	status=0; wait $$python || status=$$?; \

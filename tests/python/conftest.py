@@ -15,7 +15,8 @@ from support import TWO_FLOWS, Answer
 os.environ["HEADWAY_STORE"] = "off"
 
 # The longest, which build or read everything, begin first: several processes share the tests.
-LONG = ("test_new", "test_cli", "test_package", "test_testbed")
+# pytest-xdist would put those with the most tests first if it were not told to keep this order (`make test`).
+LONG = ("test_new", "test_cli", "test_pages", "test_explain", "test_package", "test_testbed", "test_executors")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -17,11 +17,12 @@ mod wire;
 pub use fields::{Mutable, WireField};
 pub use header::{WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION};
 pub use packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
+pub use session::WIRE_FRONT;
 pub use sizes::Sizes;
 pub use stamps::{CROSSED_FIELDS, HOP_BYTES, HOP_FIELDS, Hop, STAMPS_BYTES, Stamps};
 pub use subflow::MOST_SUBFLOWS;
 pub use view::{Family, TypedView, View, ViewField, comes_back, rewritten};
 pub use wire::{
-    CHECK_FIELDS, Envelope, HEADER_CHECK, MUTABLE_BITS, PacketView, SEAL_TAG, UDP_PORT, WIRE_FRONT,
-    WireError, covered, covered_of_cut,
+    CHECK_FIELDS, Envelope, HEADER_CHECK, MUTABLE_BITS, PacketView, SEAL_TAG, UDP_PORT, WireError, covered,
+    covered_of_cut,
 };

@@ -19,6 +19,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// Bytes of the session fields.
 pub const SESSION_HEADER: usize = size_of::<SessionFields>();
 
+/// Bytes of header and session: what a seal covers of a packet beside its payload.
+pub const WIRE_FRONT: usize = WIRE_HEADER + SESSION_HEADER;
+
 /// Bytes of every datagram of the handshake: fewer than the smallest packet with a session.
 pub const HANDSHAKE_BYTES: usize = size_of::<HandshakeFields>();
 

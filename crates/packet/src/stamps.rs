@@ -8,7 +8,7 @@
 //! **Panics: none**, whatever the bytes.
 
 use crate::fields::wire_fields;
-use crate::wire::WIRE_FRONT;
+use crate::session::WIRE_FRONT;
 use headway_units::{Rate, Time};
 use std::mem::{offset_of, size_of};
 use zerocopy::byteorder::network_endian::{U16, U32, U64};

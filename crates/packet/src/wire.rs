@@ -16,7 +16,7 @@
 
 use crate::fields::{Mutable, WireField};
 use crate::header::{Header, WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION};
-use crate::session::{SESSION_HEADER, Session};
+use crate::session::{SESSION_HEADER, Session, WIRE_FRONT};
 use crate::stamps::{STAMPS_BYTES, Stamps};
 use crate::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
@@ -53,9 +53,6 @@ const fn mutable_bits(ways: &[Mutable]) -> [u8; WIRE_HEADER] {
 pub const MUTABLE_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Rate, Mutable::Cut, Mutable::Flags]);
 const RATE_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Rate]);
 const CUT_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Cut, Mutable::Flags]);
-
-/// Bytes of header and session: what a seal covers of a packet beside its payload.
-pub const WIRE_FRONT: usize = WIRE_HEADER + SESSION_HEADER;
 
 /// What the seal of a whole packet covers of header and session: all but a rate that ports may lower.
 pub fn covered(front: &[u8; WIRE_FRONT]) -> [u8; WIRE_FRONT] {
