@@ -29,7 +29,9 @@ def both(tmp_path: Path) -> Callable[[support.Case], tuple[support.Outcome, supp
 def transfer() -> Callable[..., kernel.Measured]:
     """Bulk flows of the kernel's TCP."""
 
-    def run(control: str, starts_s: tuple[float, ...], rate_mbps: int, buffer: int, skip_s: float, last_s: float) -> kernel.Measured:
+    def run(
+        control: str, starts_s: tuple[float, ...], rate_mbps: int, buffer: int, skip_s: float, last_s: float
+    ) -> kernel.Measured:
         try:
             return kernel.transfer(control, starts_s, rate_mbps, buffer, skip_s, last_s)
         except kernel.Missing as reason:

@@ -75,7 +75,7 @@ ROW = '[[row]]\nwhat = "w"\nscenario = "s"\n'
         (HEAD, "peer.toml: the peer lacks `row`"),
         (HEAD + ROW + "numbers = []\nslwo = true", "no key of a row is called 'slwo'\n  help: did you mean slow"),
         (HEAD + ROW + 'numbers = [{ name = "mean", within = "3 %" }]', "row 1: `mean` has no value of the peer"),
-        (HEAD + ROW + 'numbers = [{ name = "mean", theirs = "4 u", within = "3 %" }]', "`4 u` is no number, no list of two"),
+        (HEAD + ROW + 'numbers = [{ name = "mean", theirs = "4 u", within = "3 %" }]', "`4 u` is no number, no list"),
         (HEAD + ROW + 'numbers = [{ name = "mean", theirs = 4 }]', "`mean` has no bound"),
         (HEAD + ROW + 'numbers = [{ name = "mean", theirs = 4, within = 3 }]', "a bound is a text such as"),
     ],

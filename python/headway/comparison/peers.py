@@ -182,7 +182,8 @@ def _values(where: str, value: object) -> tuple[float, float]:
     match = _RANGE.fullmatch(str(value))
     ends = [parse_seconds(part) for part in (match.groups() if match else (value, value))]
     if ends[0] is None or ends[1] is None:
-        raise HeadwayError(f"{where}: `{value}` is no number, no list of two, and no time such as 4.2 us or 1 us to 2 us")
+        kinds = "no number, no list of two, and no time such as 4.2 us or 1 us to 2 us"
+        raise HeadwayError(f"{where}: `{value}` is {kinds}")
     return (ends[0], ends[1])
 
 
