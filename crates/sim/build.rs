@@ -3,6 +3,7 @@
 //! An optimised build has an engine for the machines of each transport, which is what makes runs fast. Compiling them takes
 //! most of the time of this crate. An unoptimised build, as the tests are, has one engine for machines behind a pointer,
 //! which sees the same events.
+#![allow(clippy::disallowed_methods, reason = "cargo says by the environment how it builds")]
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
