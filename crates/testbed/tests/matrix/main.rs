@@ -311,19 +311,21 @@ fn both(text: &str, how: How<'_>) -> Result<Pair, String> {
 
 /// A run with a key, and what ports stamped that came back to senders in it.
 fn echoed(text: &str, slowdown: u64) -> Result<(Pair, Echoes), String> {
-    let file = tempfile::Builder::new().suffix(".pcapng").tempfile().map_err(|e| e.to_string())?;
-    let how = How { slowdown, sealed: true, capture: Some(file.path()) };
-    let pair = both(text, how)?;
-    let network = load(text, how)?.2.network;
-    let names = network.link_names();
-    let number = |name: &str| names.iter().position(|n| n == name).ok_or_else(|| format!("no link {name}"));
-    let [there, back] = scenarios::WAYS.map(number);
-    let bps = network.links()[there?].spec.rate.bps();
-    Ok((pair, Echoes::read(file.path(), back? as u32, bps)))
+    captured(text, slowdown, |file, [_, back], bps| Echoes::read(file, back, bps))
 }
 
 /// A run with a key, and the prices that came back to senders in it.
 fn priced(text: &str, slowdown: u64) -> Result<(Pair, Prices), String> {
+    captured(text, slowdown, |file, ways, bps| Prices::read(file, ways, (bps / 1000) as u32))
+}
+
+/// A run with a key, and what is read from its capture: the file, the numbers of the links there and back, and the bits a
+/// second of the one there.
+fn captured<T>(
+    text: &str,
+    slowdown: u64,
+    read: impl FnOnce(&Path, [u32; 2], u64) -> T,
+) -> Result<(Pair, T), String> {
     let file = tempfile::Builder::new().suffix(".pcapng").tempfile().map_err(|e| e.to_string())?;
     let how = How { slowdown, sealed: true, capture: Some(file.path()) };
     let pair = both(text, how)?;
@@ -332,6 +334,6 @@ fn priced(text: &str, slowdown: u64) -> Result<(Pair, Prices), String> {
     let number = |name: &str| names.iter().position(|n| n == name).ok_or_else(|| format!("no link {name}"));
     let [there, back] = scenarios::WAYS.map(number);
     let (there, back) = (there?, back?);
-    let kbps = network.links()[there].spec.rate.bps() / 1000;
-    Ok((pair, Prices::read(file.path(), [there as u32, back as u32], kbps as u32)))
+    let bps = network.links()[there].spec.rate.bps();
+    Ok((pair, read(file.path(), [there as u32, back as u32], bps)))
 }
