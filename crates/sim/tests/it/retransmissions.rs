@@ -2,9 +2,9 @@
 
 use crate::common;
 
-use common::{flow, link, spec};
-use headway_network::topology::SingleSwitch;
-use headway_network::{Fault, FaultSpec, FlowState, LinkChoice, RunSpec, Tap, TopologySpec};
+use common::{flow, link, outcome, spec};
+use headway_network::topology::{Dumbbell, SingleSwitch};
+use headway_network::{Change, Fault, FaultSpec, FlowState, LinkChoice, RunSpec, Tap, TopologySpec};
 use headway_packet::{Packet, PacketKind};
 use headway_sim::run_tapped;
 use headway_transport::registry;
@@ -92,5 +92,38 @@ fn a_lost_permission_is_no_retransmission() {
             assert!(!only_permits || again == 0, "{transport}: {again} bytes for {kind:?} {number}");
         }
         assert!(met > 0 || !ONLY_PERMITS.contains(transport), "{transport}: nothing was lost");
+    }
+}
+
+/// A flow of so many bytes over a path of 40 packets that loses 70 packets of the first 900, and is longer by half for
+/// 500 us.
+fn disturbed(transport: &str, bytes: u64) -> RunSpec {
+    let topology = TopologySpec::Dumbbell(Dumbbell {
+        senders: 1,
+        receivers: 1,
+        access: link(10, Time::us(5)),
+        bottleneck: link(10, Time::us(12)),
+    });
+    let mut run = spec(topology, transport, vec![flow(0, 1, bytes, Time::ZERO)], Time::s(20));
+    let between = || LinkChoice::Some(vec!["s0->s1".into()]);
+    run.faults =
+        lose(between(), Some(PacketKind::Data), Fault::DropNth((0..70).map(|i| 200 + 10 * i).collect()));
+    let longer = Change { at: Time::us(1500), until: Time::us(2000), rate: None, delay: Some(Time::us(40)) };
+    run.faults.extend(lose(between(), None, Fault::Change(longer)));
+    run
+}
+
+/// A flow that is alone on a whole path sends nothing again, whatever it has been through: twice as many bytes cost no
+/// more repetitions.
+#[test]
+fn a_disturbance_that_is_over_is_paid_for_once() {
+    for transport in registry::NAMES {
+        let [short, long] = [4_000_000, 8_000_000].map(|bytes| {
+            let out = outcome(&disturbed(transport, bytes));
+            assert_eq!(out.flows[0].state, FlowState::Done, "{transport}");
+            out.flows[0].retransmitted.expect("counted") / 1460
+        });
+        println!("{transport}: {short} packets again in 4 MB, {long} in 8 MB");
+        assert!(long <= short + 40, "{transport}: {short} packets again in 4 MB, {long} in 8 MB");
     }
 }

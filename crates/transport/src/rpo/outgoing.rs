@@ -28,6 +28,10 @@ crate::state_machine! {
 /// as lost.
 const REMEMBERED: u32 = 1024;
 
+/// Round trips after which a packet without acknowledgement may be lost. A receiver asks for what it permitted three
+/// round trips ago, and so for a packet that left three round trips before.
+const ON_ITS_WAY: u64 = 2;
+
 /// A packet on its way to a queue of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Next {
@@ -157,8 +161,8 @@ impl Outgoing {
         self.lost.remove(&index);
         self.repaired.remove(&index);
         let Some(left) = left else { return true };
-        if queue == 0 {
-            self.measured(now.saturating_sub(left));
+        if queue == 0 && !left.repeated {
+            self.measured(now.saturating_sub(left.at));
         }
         while let Some(index) = self.logs[queue].overtaken(number, tolerance.unwrap_or(REMEMBERED)) {
             if tolerance.is_some() {
@@ -264,8 +268,9 @@ impl Outgoing {
 
     /// The receiver asks for packet `index`: the queue it goes to, if it is to be sent again. A packet that has
     /// never left counts as permitted instead. So does, where the grant is for `any` packet, one that a permission
-    /// at hand has repeated already: what was lost is the permission for it.
-    pub(super) fn requested(&mut self, index: u32, any: bool) -> Option<(Next, u8)> {
+    /// at hand has repeated already: what was lost is the permission for it. A packet that is on its way needs
+    /// nothing, if this sender finds losses itself.
+    pub(super) fn requested(&mut self, now: Time, index: u32, any: bool, finds: bool) -> Option<(Next, u8)> {
         if index >= self.packets || self.has_arrived(index) {
             return None;
         }
@@ -275,13 +280,16 @@ impl Outgoing {
             self.credit = self.credit.saturating_add(1);
             return None;
         }
+        if any && finds && self.is_on_its_way(now, index) {
+            return None;
+        }
         let in_turn = index >= self.departed[self.is_after_window(index)] && index < self.front;
         let waits = self.opportunistic.waits(index);
         if in_turn || self.queued.contains(&index) || (waits && !self.has_met()) {
             return None;
         }
         self.lost.remove(&index);
-        self.logs.iter_mut().for_each(|log| log.forget(index));
+        self.logs.iter_mut().for_each(|log| log.repeat(index));
         let again = !waits;
         if index >= self.back && !self.has_met() {
             self.opportunistic.queue(index);
@@ -290,6 +298,13 @@ impl Outgoing {
         self.opportunistic.remove(index);
         self.queued.push(index);
         Some((Next { index, again }, super::NORMAL))
+    }
+
+    /// Whether a packet left so lately that nothing can have been heard of it. A receiver knows how much it has
+    /// permitted, but not which packets left for it: after losses that were repaired, it expects later ones too early.
+    fn is_on_its_way(&self, now: Time, index: u32) -> bool {
+        let left = self.logs.iter().filter_map(|log| log.last(index)).max();
+        left.is_some_and(|at| now.saturating_sub(at) < self.round_trip.saturating_mul(ON_ITS_WAY))
     }
 
     /// A normal packet leaves: its number.
@@ -362,7 +377,7 @@ impl Outgoing {
         if waits {
             return None;
         }
-        self.logs[0].forget(0);
+        self.logs[0].repeat(0);
         self.lost.remove(&0);
         self.queued.push(0);
         Some(Next { index: 0, again: true })

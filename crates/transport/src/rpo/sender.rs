@@ -95,7 +95,7 @@ impl Sender {
         let mut both = false;
         if grant.flags.has(PacketFlags::AGAIN) {
             let Grant { index, permitted, .. } = Grant::read(grant);
-            match out.requested(index, permitted > 0) {
+            match out.requested(now, index, permitted > 0, acknowledged) {
                 Some((next, NORMAL)) => self.normal.push_back(Run { message: key, next, count: 1 }),
                 Some((next, _)) => self.opportunistic.push_back(Run { message: key, next, count: 1 }),
                 None => {}

@@ -3,31 +3,40 @@
 use headway_units::Time;
 use std::collections::VecDeque;
 
+/// A packet that left, not acknowledged yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Departure {
+    pub(super) index: u32,
+    pub(super) at: Time,
+    /// The packet has left again since, or is about to: whether this departure is lost says nothing.
+    pub(super) repeated: bool,
+}
+
 /// Numbers the departures of one queue of one message. A queue keeps its order all the way, so that an
 /// acknowledged departure says of all earlier ones without acknowledgement that they are lost.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SentLog {
     /// Number of the first entry.
     base: u32,
-    /// Indices of packets, and when they left; `None` once acknowledged.
-    left: VecDeque<Option<(u32, Time)>>,
+    /// `None` once acknowledged.
+    left: VecDeque<Option<Departure>>,
 }
 
 impl SentLog {
     /// The number of the departure of packet `index` now.
     pub(super) fn push(&mut self, index: u32, now: Time) -> u32 {
-        self.left.push_back(Some((index, now)));
+        self.left.push_back(Some(Departure { index, at: now, repeated: false }));
         self.base.wrapping_add(self.left.len() as u32 - 1)
     }
 
-    /// Acknowledges a departure: when it was; `None` if it was acknowledged before, or is not remembered.
-    pub(super) fn take(&mut self, number: u32, index: u32) -> Option<Time> {
+    /// Acknowledges a departure; `None` if it was acknowledged before, or is not remembered.
+    pub(super) fn take(&mut self, number: u32, index: u32) -> Option<Departure> {
         let place = number.wrapping_sub(self.base) as usize;
-        let (_, at) = self.left.get_mut(place)?.take_if(|entry| entry.0 == index)?;
+        let departure = self.left.get_mut(place)?.take_if(|entry| entry.index == index)?;
         while self.left.front() == Some(&None) {
             self.drop_first();
         }
-        Some(at)
+        Some(departure)
     }
 
     /// The next entry that more than `tolerance` later departures, of which `number` is the last known one,
@@ -45,15 +54,29 @@ impl SentLog {
         }
     }
 
-    /// Forgets every departure of a packet, which is about to leave anew.
-    pub(super) fn forget(&mut self, index: u32) {
-        let departures = self.left.iter_mut().filter(|entry| entry.is_some_and(|e| e.0 == index));
-        departures.for_each(|entry| *entry = None);
+    /// When a packet left last, if that departure is neither acknowledged nor overtaken.
+    pub(super) fn last(&self, index: u32) -> Option<Time> {
+        self.left
+            .iter()
+            .rev()
+            .flatten()
+            .find(|departure| departure.index == index)
+            .map(|departure| departure.at)
+    }
+
+    /// A packet is about to leave anew: none of its departures counts as lost. Each may still be acknowledged.
+    pub(super) fn repeat(&mut self, index: u32) {
+        let departures = self.left.iter_mut().flatten().filter(|departure| departure.index == index);
+        departures.for_each(|departure| departure.repeated = true);
     }
 
     fn drop_first(&mut self) -> Option<u32> {
         self.base = self.base.wrapping_add(1);
-        self.left.pop_front().flatten().map(|e| e.0)
+        self.left
+            .pop_front()
+            .flatten()
+            .filter(|departure| !departure.repeated)
+            .map(|departure| departure.index)
     }
 }
 
@@ -66,7 +89,7 @@ mod tests {
         let mut log = SentLog::default();
         let numbers: Vec<u32> = (10..18).map(|index| log.push(index, Time(index.into()))).collect();
         assert_eq!(numbers, (0..8).collect::<Vec<_>>());
-        assert_eq!((log.take(0, 10), log.take(0, 10)), (Some(Time(10)), None), "once");
+        assert_eq!((log.take(0, 10).map(|d| d.at), log.take(0, 10)), (Some(Time(10)), None), "once");
         assert!(log.take(3, 99).is_none(), "another packet");
         assert!(log.take(3, 13).is_some());
         assert_eq!(log.overtaken(3, 2), None, "two later ones are tolerated");
@@ -75,8 +98,10 @@ mod tests {
         assert_eq!(log.overtaken(3, 0), Some(12));
         assert_eq!(log.overtaken(3, 0), None);
         assert!(log.take(1, 11).is_none(), "it counts as lost");
-        log.forget(14);
-        assert!(log.take(5, 15).is_some());
+        assert_eq!((log.last(14), log.last(13)), (Some(Time(14)), None));
+        log.repeat(14);
+        log.repeat(15);
+        assert_eq!(log.take(5, 15).map(|d| d.repeated), Some(true), "the first copy arrived after all");
         assert_eq!(log.overtaken(5, 0), None, "packet 14 leaves anew");
         assert_eq!(log.push(14, Time(20)), 8);
     }
