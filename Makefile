@@ -48,7 +48,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: bench-hosts bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint publish-check clean
+.PHONY: beside bench-hosts bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -73,6 +73,14 @@ $(VENV)/.tools: pyproject.toml | tools
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.16,<2'
 	@touch $@
 
+# What the tests and the site need from elsewhere. It is mostly waiting for the network, so `make test` does it beside the compiler.
+DEPENDENCIES = import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	extras = project["optional-dependencies"]; print(*project["dependencies"], *extras["dev"], *extras["docs"], sep="\n")
+$(VENV)/.dependencies: $(VENV)/.tools
+	@$(BIN)/python -c '$(DEPENDENCIES)' >$@.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $@.txt
+	@touch $@
+
 $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@echo 'building the native module (release): 5 to 10 minutes the first time, of which the last crate takes half'
 	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --release --extras dev,docs
@@ -95,10 +103,10 @@ accept-wheel: tools $(VENV)/.tools
 # The tests take the installed module and programs, or else unoptimised ones, which run the same events. The Rust tests
 # are built first, by one call with all that they need: their programs are the ones that are taken, and the module is of
 # the same dependencies (crates/python/Cargo.toml).
-$(VENV)/.tested: $(VENV)/.tools $(RUST_SOURCES) | tools
+$(VENV)/.tested: $(VENV)/.tools $(RUST_SOURCES) | tools $(VENV)/.dependencies
 	@if $(MAKE) --question $(VENV)/.native; then :; else \
 		echo 'building the native module for the tests, unoptimised: 3 to 8 minutes the first time'; \
-		VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev,docs $(QUIET); \
+		VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --features shared --extras dev,docs $(QUIET); \
 		rm -f $(VENV)/.native; fi
 	@touch $@
 
@@ -112,7 +120,7 @@ $(VENV)/.tested-programs: $(VENV)/.tools $(RUST_SOURCES) | tools
 
 # The module of an unoptimised build, which takes the place of the installed one until the next `make install`.
 develop: $(VENV)/.tools | tools
-	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev,docs --quiet
+	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --features shared --extras dev,docs --quiet
 	@rm -f $(VENV)/.native
 	@touch $(VENV)/.tested
 
@@ -133,8 +141,11 @@ demo: tools $(VENV)/.native
 		xdg-open $(DEMO_OUT)/report.html >/dev/null 2>&1 & \
 	else echo 'open it in a browser: file://$(abspath $(DEMO_OUT)/report.html)'; fi
 
+beside: $(VENV)/.tools
+	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.dependencies $(if $(PROGRAMS),$(VENV)/.tested-programs)
+
 # Many tests of either kind wait for real time, so both kinds run at once. What pytest prints is shown at the end.
-test: tools $(if $(PROGRAMS),$(VENV)/.tested-programs) $(VENV)/.tested
+test: tools beside $(VENV)/.tested
 	@cargo test --workspace $(ALL_FEATURES) --no-run --quiet
 	@echo 'the Rust tests, and beside them the Python tests, whose results are shown at the end'
 	@$(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=loadscope --no-loadscope-reorder >$(VENV)/.pytest.log 2>&1 & python=$$!; \

@@ -22,6 +22,7 @@ from headway.names import resolve
 from headway.sweeps import Job, State, SweepOutcome, plan, run_sweep
 from headway.sweeps.board import Silent
 from headway.sweeps.capacity import worker_count
+from headway.sweeps.executors import Local
 from headway.sweeps.plan import folder_name
 from headway.sweeps.sharing import entered
 from headway.sweeps.worker import Finished
@@ -304,3 +305,28 @@ def test_workers_fit_the_machine(scenario_file: Path, tmp_path: Path) -> None:
 )
 def test_labels_become_directory_names(label: str, folder: str) -> None:
     assert folder_name(label) == folder
+
+
+def test_processes_stay_for_the_next_sweep_and_end_with_the_last(scenario_file: Path, tmp_path: Path) -> None:
+    """A search is a row of short sweeps: to start processes for each of them took most of its time."""
+    local = Local()
+    seen: list[set[int | None]] = []
+
+    def after(out: str) -> None:
+        outcome = run_sweep(plan(resolve(str(scenario_file)), tmp_path / out), jobs=1, executor=local)
+        assert outcome.count(State.DONE) == 4
+        seen.append({process.pid for process in multiprocessing.active_children()})
+
+    before = {process.pid for process in multiprocessing.active_children()}
+    after("alone")
+    assert seen.pop() == before, "nobody asked them to stay"
+    with local.staying():
+        after("first")
+        after("second")
+        (resting,) = seen[0] - before
+        assert seen[1] - before == {resting}
+        assert resting is not None
+        os.kill(resting, signal.SIGKILL)
+        after("third")
+        assert seen[2] - before != {resting}, "one that died is replaced"
+    assert {process.pid for process in multiprocessing.active_children()} == before

@@ -228,6 +228,20 @@ pub fn seeds(default: u64) -> Range<u64> {
     0..count.unwrap_or(default)
 }
 
+/// The transports to run: those that `HEADWAY_TRANSPORTS=name,name` lists, or every registered one.
+///
+/// # Panics
+///
+/// If it lists what is not registered.
+#[allow(clippy::disallowed_methods, reason = "how a developer asks for some of the transports")]
+pub fn transports() -> Vec<&'static str> {
+    let Ok(listed) = std::env::var("HEADWAY_TRANSPORTS") else { return registry::NAMES.to_vec() };
+    let known = |name: &str| registry::NAMES.iter().find(|known| **known == name).copied();
+    let of =
+        |name| known(name).unwrap_or_else(|| panic!("HEADWAY_TRANSPORTS: there is no transport `{name}`"));
+    listed.split(',').map(of).collect()
+}
+
 /// The transport and seed to replay, from `HEADWAY_REPLAY=name:seed`.
 #[allow(clippy::disallowed_methods, reason = "how a developer asks for more seeds or a replay")]
 pub fn replay() -> Option<(String, u64)> {

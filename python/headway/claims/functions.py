@@ -12,12 +12,11 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any
 
-import polars as pl
-
 from headway.claims.context import Context
 from headway.claims.language import CannotMeasure, Evaluator, Vocabulary
 from headway.claims.models import MODELS
 from headway.claims.series import Series, sampled
+from headway.data.later import pl
 from headway.data.nested import inside
 from headway.data.point import Point
 from headway.data.units import parse_seconds

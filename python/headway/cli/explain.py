@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from headway.files import write_json
 from headway.layout import EXPLAIN_FILE
 from headway.sweeps import State, SweepOutcome, SweepPlan
 from headway.sweeps.executor import Executor
+from headway.sweeps.executors import Local
 from headway.sweeps.forecast import MOST_WORKERS, forecast
 
 
@@ -116,10 +118,12 @@ def explain(
         long = ahead.of_holding(whole, found.choices, held, jobs, remote) if whole else None
         runner.say(ahead.in_words(short, long))
     try:
-        if search is not None:
-            search.run()
-        best = given or (search.best(most) if search is not None else [])
-        standings = _held(found, whole, out, runner, best, seen) if whole else []
+        # A search is a row of short sweeps.
+        with executor.staying() if isinstance(executor, Local) else nullcontext():
+            if search is not None:
+                search.run()
+            best = given or (search.best(most) if search is not None else [])
+            standings = _held(found, whole, out, runner, best, seen) if whole else []
     except (Stopped, KeyboardInterrupt):
         click.echo("stopped; the same command goes on from here", err=True)
         return INTERRUPTED

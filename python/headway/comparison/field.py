@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from headway import _headway
+from headway.data.later import np
 from headway.data.point import Point
 from headway.data.statistics import Estimate, over_seeds
 from headway.data.sweep import Sweep

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from headway.data.later import np
 from headway.data.samples import Array
 
 from .pairs import Pairs

@@ -8,8 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from headway.data.later import np
 from headway.data.samples import Array
 from headway.data.statistics import Estimate, estimate
 from headway.errors import HeadwayError

@@ -6,8 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from headway.data.later import np
 from headway.data.samples import Array
 from headway.errors import HeadwayError, nearest
 

@@ -15,11 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from headway.claims.context import Context
 from headway.claims.functions import VOCABULARY
 from headway.claims.language import parse
+from headway.data.later import np
 from headway.data.point import Point
 from headway.data.samples import Array
 from headway.data.units import duration, parse_seconds, plain

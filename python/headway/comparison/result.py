@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from headway.data.later import np
 from headway.data.units import duration
 
 from .neighbours import Far, furthest

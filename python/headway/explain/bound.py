@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import polars as pl
-
 from headway.claims.evaluate import samples_of
 from headway.claims.ledger import Claim
 from headway.claims.verdict import TOLERANCE_PERCENT, Qualifier, Value
+from headway.data.later import pl
 from headway.data.point import Point
 from headway.data.run import Run
 from headway.data.statistics import estimate

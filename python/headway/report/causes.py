@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import polars as pl
-
+from headway.data.later import pl
 from headway.data.schema import schema
 from headway.data.units import display
 

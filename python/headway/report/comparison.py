@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from markupsafe import Markup
 
+from headway.data.later import np
 from headway.data.samples import Array, cdf
 from headway.data.units import duration
 from headway.files import write_text

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-import polars as pl
-
+from headway.data.later import np, pl
 from headway.data.point import Point
 from headway.data.samples import Array
 

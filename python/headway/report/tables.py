@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-import polars as pl
-
+from headway.data.later import pl
 from headway.data.point import Point
 from headway.data.schema import schema
 from headway.data.sentences import by_sentence, surprising

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-import polars as pl
-
+from headway.data.later import np, pl
 from headway.data.point import Point
 from headway.data.samples import Thinned, thin
 from headway.data.units import display

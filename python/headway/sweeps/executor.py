@@ -17,12 +17,12 @@ class Executor(Protocol):
     def run(self, board: Board, jobs: int | None) -> None:
         """Run the pending points of a board until all have ended or a stop is requested; `jobs` at once at most.
 
-        Raises `HeadwayError` if it can run nothing at all. Whatever it started has ended, or was told to, when this
-        returns or raises.
+        Raises `HeadwayError` if it can run nothing at all. Every point that it started has ended, or was told to, when
+        this returns or raises.
         """
 
     def remote(self, points: int, jobs: int | None) -> int | None:
         """How many of so many points run at once elsewhere; None if they run on this machine."""
 
     def close(self) -> None:
-        """Give back what the executor holds: its connection, if there is one."""
+        """Give back what the executor holds: its connection, or processes that rest."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import polars as pl
-
+from headway.data.later import pl
 from headway.data.point import Point
 
 from ..causes import ABSENT, CAUSES, legend, shares, stacked, sums, told

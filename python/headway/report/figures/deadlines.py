@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-import polars as pl
-
+from headway.data.later import np, pl
 from headway.data.point import Point
 from headway.data.samples import Array, cdf
 from headway.data.statistics import over_seeds

@@ -7,9 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import polars as pl
-
+from headway.data.later import np, pl
 from headway.data.point import Point
 from headway.data.samples import Array, equal_count_edges
 from headway.data.statistics import Estimate, estimate

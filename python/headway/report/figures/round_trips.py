@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
-
+from headway.data.later import np
 from headway.data.point import Point
 
 from ..picks import Pick, about, others

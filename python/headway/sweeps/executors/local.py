@@ -11,9 +11,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from headway.data.machine import cores
 from headway.locks import is_free
 from headway.sweeps.board import Board
 from headway.sweeps.capacity import worker_count
@@ -21,29 +23,90 @@ from headway.sweeps.pace import learn_start
 from headway.sweeps.plan import Job
 from headway.sweeps.worker import Elsewhere, Failed, Finished, PointProgress, initialise, run_point
 
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Event
+
 POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class _Crew:
+    """Processes, what they report through, and what tells them to stop."""
+
+    pool: ProcessPoolExecutor
+    reports: Any  # a SimpleQueue, which has no public type
+    stop: Event
+    workers: int
+
+    @classmethod
+    def of(cls, workers: int) -> _Crew:
+        context = multiprocessing.get_context("spawn")
+        reports, stop = context.SimpleQueue(), context.Event()
+        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=initialise, initargs=(reports, stop))
+        return cls(pool, reports, stop, workers)
+
+    def end(self) -> None:
+        self.pool.shutdown(wait=True, cancel_futures=True)
 
 
 class Local:
     """The cores of this machine."""
 
+    def __init__(self) -> None:
+        self._stays = False
+        self._resting: _Crew | None = None
+
     def run(self, board: Board, jobs: int | None) -> None:
         """Run every pending point; as many at once as `jobs` says, or as there are cores and memory for."""
-        _Pools(board).run_all(jobs)
+        _Pools(board, self).run_all(jobs)
 
     def remote(self, points: int, jobs: int | None) -> int | None:
         """None: they run here."""
         return None
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """End the processes that rest."""
+        if self._resting is not None:
+            self._resting.end()
+            self._resting = None
+
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """Processes stay for the next sweep as long as this lasts. To start one takes longer than many a run."""
+        self._stays = True
+        try:
+            yield
+        finally:
+            self._stays = False
+            self.close()
+
+    @contextmanager
+    def crew(self, workers: int) -> Iterator[tuple[_Crew, bool]]:
+        """Processes for a list of points, and whether they are new. They rest afterwards if nothing went wrong."""
+        crew, self._resting = self._resting, None
+        if crew is not None and crew.workers < workers:
+            crew.end()
+            crew = None
+        new = crew is None
+        # They begin one by one, when there is work for them: those that rest may be more than a later list needs.
+        crew = crew or _Crew.of(max(workers, cores()) if self._stays else workers)
+        well = False
+        try:
+            yield crew, new
+            well = not crew.stop.is_set()
+        finally:
+            if self._stays and well:
+                self._resting = crew
+            else:
+                crew.end()
 
 
 class _Pools:
     """Runs lists of points, each list in one pool of processes."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, local: Local) -> None:
         self._board = board
+        self._local = local
         self._start_cpu_s: float | None = None
 
     def run_all(self, jobs: int | None) -> None:
@@ -77,31 +140,34 @@ class _Pools:
         A death breaks the whole pool: returned are the points that were under way then, and those not begun.
         """
         self._start_cpu_s = None
-        context = multiprocessing.get_context("spawn")
-        reports = context.SimpleQueue()
-        stop = context.Event()
         lost: list[Job] = []
         waiting = iter(points)
-        with _pool(workers, context, (reports, stop)) as pool:
+        with self._local.crew(workers) as (crew, new):
             running: dict[Future[Finished | Elsewhere | Failed], Job] = {}
             try:
-                _fill(pool, waiting, running, workers)
+                _fill(crew.pool, waiting, running, workers)
                 while running:
                     finished, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
-                    self._drain(reports)
+                    self._drain(crew.reports)
                     if self._board.stop_requested():
-                        stop.set()
+                        crew.stop.set()
                     for future in finished:
                         point = running.pop(future)
                         if not self._account(point, future):
                             lost.append(point)
-                    if not stop.is_set() and not lost:
-                        _fill(pool, waiting, running, workers)
+                    if not crew.stop.is_set() and not lost:
+                        _fill(crew.pool, waiting, running, workers)
+                if lost:
+                    # Its pool is broken.
+                    crew.stop.set()
+                # What was told last is of points that are over: the next list is not to hear of them.
+                while not crew.reports.empty():
+                    crew.reports.get()
             except BaseException:
                 # Ctrl-C in a notebook: the pool waits for its processes, and these for the word to stop.
-                stop.set()
+                crew.stop.set()
                 raise
-        if self._start_cpu_s is not None and not lost:
+        if new and self._start_cpu_s is not None and not lost:
             learn_start(self._start_cpu_s)
         return lost, list(waiting)
 
@@ -164,12 +230,3 @@ def _fill(
             broken.set_exception(error)
             running[broken] = point
             return
-
-
-@contextmanager
-def _pool(workers: int, context: Any, arguments: tuple[Any, ...]) -> Iterator[ProcessPoolExecutor]:  # noqa: ANN401
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=initialise, initargs=arguments)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)

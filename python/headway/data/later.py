@@ -1,0 +1,27 @@
+"""`polars` and `numpy`, imported when they are first used.
+
+Importing them takes longer than all else that a worker of a sweep or a short command does before it begins, and most of
+these never look into a table.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+else:
+
+    class _Later:
+        def __init__(self, name: str) -> None:
+            self._module = name
+
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401  (whatever the module has by that name)
+            return getattr(import_module(self._module), name)
+
+    np = _Later("numpy")
+    pl = _Later("polars")
+
+__all__ = ["np", "pl"]
