@@ -59,9 +59,9 @@ def test_a_folder_without_a_ledger_is_named(
     except foretold.NoHistoryError as error:
         pytest.skip(str(error))
     assert foretold.main([folder]) == 2
-    error = capsys.readouterr().err
-    assert folder in error
-    assert told in error
+    said = capsys.readouterr().err
+    assert folder in said
+    assert told in said
 
 
 def test_what_is_expected_afterwards_is_found(foretold: ModuleType, tmp_path: Path) -> None:
