@@ -4,12 +4,14 @@
 
 It looks at every claim with a verdict in FOLDER/verdicts.json (scenarios/clusters if none is named). In the commit
 before the first one that has a verdict on the claim, FOLDER/claims.toml must expect the same, measured in the same
-way, as now. A claim that could not be measured counts as without a verdict. The program prints each claim that fails,
-and exits with 1 if one does, and with 2 where there is no history to look at.
+way, as now. A claim that could not be measured counts as without a verdict. The program prints each claim that fails
+and how many hold, and exits with 1 if one fails, and with 2 where there is nothing to look at: no history, no such
+folder, or a ledger that is not readable.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -31,16 +33,31 @@ class NoHistoryError(Exception):
     """There is no history, or only the end of one."""
 
 
-def main(folders: Sequence[str]) -> int:
+def main(words: Sequence[str]) -> int:
     """Print what is younger than its verdict; the exit status."""
-    root = Path.cwd()
-    try:
-        found = [line for folder in folders or FOLDERS for line in younger(root, folder)]
-    except NoHistoryError as error:
-        print(error, file=sys.stderr)
-        return 2
-    for line in found:
-        print(line)
+    parser = argparse.ArgumentParser(
+        prog="tools/foretold.py",
+        description="Checks by the history of the repository that expectations are older than their verdicts.",
+    )
+    parser.add_argument("folders", metavar="FOLDER", nargs="*", help=f"default: {', '.join(FOLDERS)}")
+    root, found = Path.cwd(), 0
+    for folder in parser.parse_args(words).folders or FOLDERS:
+        try:
+            lines = younger(root, folder)
+            judged = len(_judged((root / folder / VERDICTS).read_text(encoding="utf-8")))
+        except NoHistoryError as error:
+            print(error, file=sys.stderr)
+            return 2
+        except OSError as error:
+            print(f"{error.filename}: {error.strerror}; FOLDER holds {CLAIMS} and {VERDICTS}", file=sys.stderr)
+            return 2
+        except HeadwayError as error:
+            print(f"{folder}, now or in its history: {error}", file=sys.stderr)
+            return 2
+        found += len(lines)
+        for line in lines:
+            print(line)
+        print(f"{folder}: {judged - len(lines)} of {judged} expectations are older than their verdicts")
     return 1 if found else 0
 
 
@@ -112,7 +129,4 @@ def _git(root: Path, *words: str) -> str:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except HeadwayError as error:
-        sys.exit(str(error))
+    sys.exit(main(sys.argv[1:]))

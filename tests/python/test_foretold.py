@@ -45,6 +45,25 @@ def test_expectations_are_older_than_their_verdicts(foretold: ModuleType) -> Non
         pytest.skip(str(error))
 
 
+@pytest.mark.parametrize(("folder", "told"), [("no-such-folder", "claims.toml"), ("scenarios/examples", "claims.toml")])
+def test_a_folder_without_a_ledger_is_named(
+    folder: str,
+    told: str,
+    foretold: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(ROOT)
+    try:
+        foretold.younger(ROOT, "scenarios/clusters")
+    except foretold.NoHistoryError as error:
+        pytest.skip(str(error))
+    assert foretold.main([folder]) == 2
+    said = capsys.readouterr().err
+    assert folder in said
+    assert told in said
+
+
 def test_what_is_expected_afterwards_is_found(foretold: ModuleType, tmp_path: Path) -> None:
     if shutil.which("git") is None:
         pytest.skip("git is not installed")

@@ -141,7 +141,7 @@ pub fn write_results(
     around.warnings.append(&mut notes(resolved, setup, outcome));
     let table = |made: Result<_, arrow_schema::ArrowError>| made.map_err(|e| LabError::Table(e.to_string()));
     let output = RunOutput {
-        flows: table(tables::flows(&resolved.spec, &setup.stacks(), &resolved.names, outcome))?,
+        flows: table(tables::flows(resolved, &setup.stacks(), outcome))?,
         links: table(tables::links(outcome))?,
         series: table(tables::series(&resolved.names, outcome))?,
         graph: tables::graph(resolved, outcome).map_err(|e| LabError::Table(e.to_string()))?,

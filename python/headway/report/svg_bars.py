@@ -13,7 +13,7 @@ THICK = 13.0
 
 
 def draw_bars(panel: BarPanel, columns: int, slots: Slots) -> str:
-    """The panel as one SVG element; each row is focusable and tells its values."""
+    """The panel, wide and narrow; each row is focusable and tells its values."""
 
     def bars(index: int, frame: Frame, middle: float) -> Iterator[str]:
         for bar in panel.rows[index].bars:

@@ -12,7 +12,7 @@ LANE = 7.5
 
 
 def draw_dots(panel: DotPanel, columns: int, slots: Slots) -> str:
-    """The panel as one SVG element; each row is focusable and tells its values."""
+    """The panel, wide and narrow; each row is focusable and tells its values."""
 
     def dots(index: int, frame: Frame, middle: float) -> Iterator[str]:
         row = panel.rows[index].dots

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -74,11 +75,23 @@ def test_it_fits_asks_for_nothing_and_complains_of_nothing(
         assert visit.requests == [urls[kind]]
         assert visit.complaints == []
         smallest = visit.page.evaluate(
-            """() => Math.min(...[...document.querySelectorAll("svg[data-panel] .tick")].map((text) =>
-              parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.getBoundingClientRect().width /
-              text.ownerSVGElement.viewBox.baseVal.width))"""
+            """() => Math.min(...[...document.querySelectorAll("svg.chart:not(.sketch) :is(.tick, .row)")]
+              .map((text) => [text, text.ownerSVGElement]).filter(([, svg]) => svg.getBoundingClientRect().width)
+              .map(([text, svg]) => parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width /
+                svg.viewBox.baseVal.width))"""
         )
-        assert smallest >= 9.0, "text of axes, in pixels"
+        assert smallest >= 9.0, "text of axes and rows, in pixels"
+        seen = visit.page.locator(".panels .rows > svg:visible").all()
+        assert len(seen) == visit.page.locator(".panels .rows").count() > 0, "one of two drawings"
+        rightmost = max(box["x"] + box["width"] for box in (svg.bounding_box() for svg in seen) if box)
+        assert rightmost <= width, "nothing of it has to be scrolled for"
+        figure = visit.page.locator("figure:has(.rows)").first
+        with visit.page.expect_download() as waiting:
+            figure.locator("[data-save=svg]").click()
+        saved = Path(waiting.value.path()).read_text(encoding="utf-8")
+        names = Counter(figure.locator(".rows > svg:visible .row").all_text_contents())
+        assert names
+        assert {name: saved.count(f">{name}<") for name in names} == names, "each row as often as it is seen"
         back = visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (back == "rgb(20, 23, 28)") == (scheme == "dark")
 

@@ -306,13 +306,9 @@ impl Matrix<'_> {
         self.beyond.get_or_insert_with(|| (word.to_string(), at));
     }
 
-    /// Words in pairs, each a key and its value.
-    fn pairs<'t>(&self, words: &'t [&'t str]) -> Result<Vec<(&'t str, &'t str)>, ScenarioError> {
-        let pair = |pair: &'t [&'t str]| match pair {
-            &[key, value] => Ok((key, value)),
-            _ => Err(self.fail_at(pair[0], format!("`{}` has no value", pair[0]))),
-        };
-        words.chunks(2).map(pair).collect()
+    /// The value of a key.
+    fn value<'t>(&self, pair: &[&'t str]) -> Result<&'t str, ScenarioError> {
+        pair.get(1).copied().ok_or_else(|| self.fail_at(pair[0], format!("`{}` has no value", pair[0])))
     }
 
     fn line(&mut self, line: usize, text: &str, words: &[&str], unit: Time) -> Result<(), ScenarioError> {
@@ -407,17 +403,19 @@ impl Matrix<'_> {
     fn failure(&mut self, line: usize, text: &str, words: &[&str]) -> Result<(), ScenarioError> {
         self.beyond(words[0]);
         let (mut switch, mut link, mut tier) = (None, None, None);
-        for (key, value) in self.pairs(&words[1..])? {
+        for pair in words[1..].chunks(2) {
+            let (key, value) = (pair[0], self.value(pair));
             match key {
-                "switch_type" if value == "AGG" => tier = Some(()),
+                "switch_type" if value.as_ref().is_ok_and(|value| *value == "AGG") => tier = Some(()),
                 "switch_type" => {
+                    let value = value?;
                     let error = self.fail_at(value, format!("the failed link is one of a switch `{value}`"));
                     return Err(error.help(
                         "csg-htsim fails links from aggregation to core switches, `AGG`, and no others",
                     ));
                 }
-                "switch_id" => switch = Some(self.number(value)?),
-                "link_id" => link = Some(self.number(value)?),
+                "switch_id" => switch = Some(self.number(value?)?),
+                "link_id" => link = Some(self.number(value?)?),
                 other => {
                     let error = self.fail_at(other, format!("`{other}` is not part of a failure"));
                     let known = ["switch_type", "switch_id", "link_id"];
@@ -443,12 +441,17 @@ impl Matrix<'_> {
         let (src, dst) = (self.number(from)?, self.number(to)?);
         let (mut id, mut start, mut bytes) = (None, None, None);
         let (mut trigger, mut send_done, mut recv_done, mut prio) = (None, None, None, None);
-        for (key, value) in self.pairs(&words[1..])? {
+        for pair in words[1..].chunks(2) {
+            let (key, value) = (pair[0], self.value(pair));
             match key {
-                "id" => id = Some(self.number(value)?),
-                "start" => start = Some((self.number(value)?, value)),
-                "size" => bytes = Some((self.number(value)?, value)),
+                "id" => id = Some(self.number(value?)?),
+                "start" | "size" => {
+                    let value = value?;
+                    *(if key == "start" { &mut start } else { &mut bytes }) =
+                        Some((self.number(value)?, value));
+                }
                 "trigger" | "send_done_trigger" | "recv_done_trigger" | "prio" => {
+                    let value = value?;
                     self.beyond(key);
                     let given = Given { value: self.number(value)?, at: self.at(value) };
                     *match key {
@@ -460,6 +463,11 @@ impl Matrix<'_> {
                 }
                 other => {
                     let error = self.fail_at(other, format!("`{other}` is not part of a connection"));
+                    if other == "msg" {
+                        return Err(error.help(
+                            "messages over one connection, as of uet-htsim, are not read: give each an `id` of its own",
+                        ));
+                    }
                     let known =
                         ["id", "start", "size", "trigger", "send_done_trigger", "recv_done_trigger", "prio"];
                     return Err(error.maybe_help(names::suggestion(other, known)));
@@ -479,7 +487,9 @@ impl Matrix<'_> {
         };
         let (bytes, size) = bytes.ok_or_else(|| self.fail(line, "the connection has no `size`"))?;
         if bytes == 0 {
-            return Err(self.fail_at(size, "the `size` is 0"));
+            let error = self.fail_at(size, "the `size` is 0");
+            return Err(error
+                .help("that is a flow without an end in htsim: give it a size, and the scenario a `stop`"));
         }
         if let Some((nodes, _)) = &self.nodes {
             for (host, part) in [(src, from), (dst, to)] {
@@ -721,6 +731,8 @@ mod tests {
             ("0->1 id 1 start 0\n", 1, "the connection has no `size`"),
             ("0->1 id 1 start x size 2\n", 1, "`x` is not a whole number"),
             ("0->1 id\n", 1, "`id` has no value"),
+            ("0->1 id 1 msg start 0 size 4086\n", 1, "`msg` is not part of a connection"),
+            ("0->1 id 1 strat 0 size\n", 1, "`strat` is not part of a connection"),
             ("0->1 id 1 start 0 size 10\n", 1, "the matrix does not say for how many hosts it is"),
             ("", 1, "the matrix does not say for how many hosts it is"),
             ("Nodes 4\nNodes 5\n", 2, "`Nodes` is there twice"),

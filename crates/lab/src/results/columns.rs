@@ -9,6 +9,14 @@ pub const FLOWS: &[Field] = &[
     Field::new("name", Text, "flow", "the flow's name, or its number as text"),
     Field::new("src", Text, "source", "sending host"),
     Field::new("dst", Text, "destination", "receiving host"),
+    Field::new("entry", Text, "entry", "number of its `[[traffic]]` entry, from 0, as in `jobs` of the summary"),
+    Field::new(
+        "round",
+        Text,
+        "round",
+        "of a job: which step of a collective, micro-batch or call it is part of, from 0, as in `round_times`; null for flows in no rounds",
+    )
+    .or_null(),
     Field::new("class", Text, "class", "application class"),
     Field::new(
         "transport",

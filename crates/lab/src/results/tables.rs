@@ -12,7 +12,7 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt16Array,
 use arrow_schema::{ArrowError, Field, Schema};
 use headway_fabric::DropReason;
 use headway_network::{
-    Cause, Entity, FlowRecord, FlowState, LinkRecord, Node, Outcome, RunSpec, StepRecord, TimeByCause, Until,
+    Cause, Entity, FlowRecord, FlowState, LinkRecord, Node, Outcome, StepRecord, TimeByCause, Until,
 };
 use headway_units::Time;
 use std::collections::HashMap;
@@ -30,11 +30,11 @@ pub fn state_name(state: FlowState) -> &'static str {
 
 /// The table of flows.
 pub fn flows(
-    spec: &RunSpec,
+    resolved: &Resolved,
     stacks: &[Option<Kernel>],
-    names: &[String],
     outcome: &Outcome,
 ) -> Result<RecordBatch, ArrowError> {
+    let spec = &resolved.spec;
     let fct: Vec<Option<f64>> = outcome.flows.iter().map(|r| r.fct().map(seconds)).collect();
     let known = outcome.flows.iter().map(|r| r.until_known().map(seconds));
     let slowdown = outcome.flows.iter().map(FlowRecord::slowdown).collect::<Float64Array>();
@@ -54,9 +54,11 @@ pub fn flows(
     };
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("flow", u64s(&|i| i as u64)),
-        ("name", Arc::new(StringArray::from_iter_values(names))),
+        ("name", Arc::new(StringArray::from_iter_values(&resolved.names))),
         ("src", Arc::new(UInt32Array::from_iter_values(spec.flows.iter().map(|f| f.src)))),
         ("dst", Arc::new(UInt32Array::from_iter_values(spec.flows.iter().map(|f| f.dst)))),
+        ("entry", u64s(&|i| resolved.entries[i] as u64)),
+        ("round", Arc::new(resolved.rounds.iter().copied().collect::<UInt32Array>())),
         ("class", Arc::new(UInt16Array::from_iter_values(spec.flows.iter().map(|f| f.class)))),
         (
             "transport",

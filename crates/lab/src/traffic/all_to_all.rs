@@ -57,7 +57,8 @@ impl Algorithm for Exchange {
         counts: &["repeat", "ranks"],
     };
 
-    const FORM: &'static str = "one at a time: (n-1) t(S/n) + (n-2) a; all at once: t(S/n) + (n-2) s(S/n) if a message is one packet. \
+    const FORM: &'static str = "one at a time: (n-1) t(S/n) + (n-2) a; all at once: t(S/n) + (n-2) s(S/n), and up to \
+        (n-2) a more unless a message is one packet and (n-1) s(S/n) at most t(S/n). \
         With `skew`, at least what the busiest host receives takes on its link";
 
     fn read(table: &Reader<'_>, ranks: u32, bytes: u64) -> Result<(Self, Resolved), ScenarioError> {

@@ -57,10 +57,11 @@ impl Algorithm for How {
         counts: &["repeat", "ranks"],
     };
 
-    const FORM: &'static str = "ring: K t(S/n) + (K-1) a in K = 2 (n-1) steps. With q = channels x chunks and m = S/nq: \
-        K t(m) + (K-1) a + (q-1)(s(m)+a) for q up to 4, and up to q a more while q (s(m)+a) is at most t(m)/2; once q s(m) is t(m) or more, between t(m) + (Kq-1) s(m) and that plus \
-        (Kq-1) a. halving-doubling: 2 (t(S/2) + t(S/4) + ... + t(S/n)) + (2 log2 n - 1) a. double-binary-tree with one chunk: at least \
-        2 floor(log2 n) t(S/2); 2 t(S/2) + a for two ranks";
+    const FORM: &'static str = "ring: K t(S/n) + (K-1) a in K = 2 (n-1) steps. With q = channels x chunks above 1 and m = S/nq: \
+        K t(m) + (K-1) a + (q-1) s(m) and up to (K+2q) a more, while q (s(m)+a) is at most t(m)/2; once q s(m) is t(m) or more, t(m) + (Kq-1) s(m) and up to \
+        (Kq-1) a more. halving-doubling: 2 (t(S/2) + t(S/4) + ... + t(S/n)) + (2 log2 n - 1) a. double-binary-tree with one chunk and n a power of two, \
+        D = log2 n: 2 D t(S/2) + 2 (D-1) s(S/2) + (2D-1) a if half of the buffer is one packet, and up to a more if not; for other n that is too much, \
+        with D rounded up, and 2 floor(log2 n) t(S/2) too little";
 
     fn read(table: &Reader<'_>, ranks: u32, bytes: u64) -> Result<(Self, Resolved), ScenarioError> {
         let item = table.get("algorithm");

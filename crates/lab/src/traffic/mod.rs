@@ -164,7 +164,8 @@ pub trait Pattern: Debug + Send + Sync {
 /// What closed forms are written in.
 pub const FORM_WORDS: &str = "n ranks, buffers of S bytes; t(x) is the completion time of a message of x bytes between two ranks that nothing else \
     disturbs (`ideal_s`), s(x) the time that its packets take on a link, and a the time that the packet takes by which a receiver acknowledges \
-    a message, which goes before the next message; 0 for a transport that has none";
+    a message, which goes before the next message; 0 for a transport that has none. It is so where a message needs no permission and one acknowledgement, \
+    as under `homa` with `unscheduled_bytes` above its size. Other control, which takes 5 % of a link under `ndp`, and windows that grow come on top";
 
 /// A kind of traffic: its keys, and how an entry is read and drawn.
 pub(crate) trait Declared: Pattern + Sized + 'static {

@@ -68,7 +68,7 @@ impl Declared for Pipeline {
     };
 
     const FORM: &'static str = "with f and b for `forward` and `backward`, m micro-batches, and s(S) at most f and b: (m+n-1) f + (n-1) t(S); with \
-        gpipe (m+n-1)(f+b) + 2 (n-1) t(S). If m and n are more than 1 and 2, up to a for each message that a stage passes on as it acknowledges the next";
+        gpipe (m+n-1)(f+b) + 2 (n-1) t(S). If m and n are more than 1 and 2, up to 2 a more for each message that a stage passes on, as it acknowledges others meanwhile";
 
     fn read(
         table: &Reader<'_>,

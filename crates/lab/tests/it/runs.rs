@@ -212,7 +212,7 @@ fn a_run_directory_holds_what_is_in_memory() {
     assert_eq!(output.manifest["commit"], "abc");
     let csv = std::fs::read_to_string(out.join("flows.csv")).expect("the file");
     assert_eq!(csv.lines().count(), 3);
-    assert!(csv.starts_with("flow,name,src,dst,class,transport,bytes,start_s,finish_s,"));
+    assert!(csv.starts_with("flow,name,src,dst,entry,round,class,transport,bytes,start_s,"));
     let again = Options { out: Some(&out), ..Options::default() };
     run_scenario(&good(&sampled(), &[]), &again, &mut |_| true).expect("a run");
     assert!(!out.join("flows.csv").exists(), "the table of an older run does not stay behind");

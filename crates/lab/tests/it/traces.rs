@@ -4,16 +4,12 @@
 #![allow(clippy::disallowed_methods, reason = "tests write temporary directories")]
 
 use crate::common::{load, repository};
-use crate::jobs::{Alone, job};
+use crate::jobs::{Alone, UNASKED, job};
 use headway_lab::{Request, Scenario};
 use headway_network::{Node, Outcome};
 use headway_units::Time;
 use std::fmt::Write;
 use std::path::Path;
-
-/// Homa sends so much of a message without being asked that a message takes no time but its own, and nothing is lost where several
-/// meet.
-const UNASKED: [&str; 2] = ["transport.unscheduled_bytes=100 MB", "fabric.buffer=100000 packets"];
 
 fn sample(name: &str) -> String {
     repository().join("workloads/traces").join(name).display().to_string()

@@ -56,7 +56,7 @@ impl Declared for Dragonfly {
             like("host_delay", "local_delay", Kind::Duration, "of each link inside a group"),
             like("local_delay", "global_delay", Kind::Duration, "of each link between groups"),
         ],
-        size: &["groups", "switches_per_group", "hosts_per_switch"],
+        size: &["groups", "switches_per_group", "hosts_per_switch", "links_per_pair"],
     };
     type NextHops = FromTable;
 

@@ -41,7 +41,7 @@ impl Declared for FatTree {
             HOST_DELAY,
             like("host_delay", "fabric_delay", Kind::Duration, "of each link between switches"),
         ],
-        size: &["k"],
+        size: &["k", "hosts_per_edge"],
     };
     type NextHops = UpAndDown;
 

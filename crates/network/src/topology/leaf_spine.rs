@@ -34,7 +34,7 @@ impl Declared for LeafSpine {
             HOST_DELAY,
             like("host_delay", "spine_delay", Kind::Duration, "of each link between leaf and spine"),
         ],
-        size: &["racks", "hosts_per_rack"],
+        size: &["racks", "hosts_per_rack", "spines"],
     };
     type NextHops = UpAndDown;
 

@@ -62,7 +62,7 @@ impl Declared for Rail {
             like("node_delay", "rail_delay", Kind::Duration, "of each link between node and leaf"),
             like("rail_delay", "spine_delay", Kind::Duration, "of each link between leaf and spine"),
         ],
-        size: &["nodes", "gpus", "groups"],
+        size: &["nodes", "gpus", "groups", "spines", "planes"],
     };
     type NextHops = ByRail;
 

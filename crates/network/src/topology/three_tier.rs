@@ -47,7 +47,7 @@ impl Declared for ThreeTier {
             like("host_delay", "agg_delay", Kind::Duration, "of each link between edge and aggregation"),
             like("agg_delay", "core_delay", Kind::Duration, "of each link between aggregation and core"),
         ],
-        size: &["pods", "edges", "hosts_per_edge"],
+        size: &["pods", "edges", "hosts_per_edge", "aggs", "cores_per_agg"],
     };
     type NextHops = UpAndDown;
 

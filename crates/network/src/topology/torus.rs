@@ -41,7 +41,7 @@ impl Declared for Torus {
             HOST_DELAY,
             like("host_delay", "link_delay", Kind::Duration, "of each link between switches"),
         ],
-        size: &["x", "y", "z"],
+        size: &["x", "y", "z", "hosts_per_switch"],
     };
     type NextHops = Nearer;
 

@@ -97,6 +97,10 @@ fn names_and_keys_are_told_apart() {
             }
         }
         assert!(!info.size.is_empty(), "{} does not say what its size depends on", info.name);
+        // An error about a network that is too large points at the largest of them.
+        let counts = info.keys.iter().filter(|key| matches!(key.kind, Kind::Count | Kind::EvenCount));
+        let left_out: Vec<_> = counts.map(|key| key.name).filter(|key| !info.size.contains(key)).collect();
+        assert!(left_out.is_empty(), "{} grows with {left_out:?} as well", info.name);
     }
 }
 

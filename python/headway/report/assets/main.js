@@ -14,7 +14,7 @@ function begin() {
   });
   // Panels without axes of their own have no number: they are the first ones of their figure, in order.
   for (const [figure, ids] of Object.entries(data.figures)) {
-    const drawn = [...document.querySelectorAll(`#${CSS.escape(figure)} .panels > svg`)];
+    const drawn = [...document.querySelectorAll(`#${CSS.escape(figure)} .panels > *`)];
     ids.filter((id) => data.panels[id].first).forEach((id, i) => { if (!pictures.has(id)) pictures.set(id, drawn[i]); });
   }
   bar();

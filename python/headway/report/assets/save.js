@@ -33,7 +33,7 @@ function styled(svg) {
 
 /** All panels of a figure in one picture, with its title and its legend. */
 function picture(figure) {
-  const all = [...figure.querySelectorAll(".panels > svg")];
+  const all = [...figure.querySelectorAll(".panels svg")].filter((svg) => svg.getBoundingClientRect().width);
   const area = figure.querySelector(".panels").getBoundingClientRect();
   const root = document.createElementNS(all[0].namespaceURI, "svg");
   const page = getComputedStyle(document.body), ink = page.color;
