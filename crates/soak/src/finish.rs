@@ -69,11 +69,20 @@ fn latest_timeout(run: &Run<'_>, flow: &FlowSpec) -> Time {
     flow.start.saturating_add(longest.saturating_mul(LONGEST))
 }
 
+/// Whether any flow began and did not end.
+fn has_open(run: &Run<'_>) -> bool {
+    run.outcome.flows.iter().any(|record| matches!(record.state, FlowState::Unfinished | FlowState::Failed))
+}
+
 pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
     let mut later = None;
     for (number, (flow, record)) in run.spec.flows.iter().zip(&run.outcome.flows).enumerate() {
         // One that the scenario stops need not finish, and is not open for longer.
         if matches!(record.state, FlowState::Done | FlowState::Stopped) || may_stay(run, flow) {
+            continue;
+        }
+        // One that waits for others never begins if they do not end; whether they have to is judged at them.
+        if record.state == FlowState::Pending && run.spec.graph.is_some() && has_open(run) {
             continue;
         }
         if run.spec.stop == SAFETY && latest_timeout(run, flow) > SAFETY {
