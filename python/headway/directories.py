@@ -42,11 +42,12 @@ def directory_of(out: str | Path) -> Path:
     return Path(out)
 
 
-def prepare_run(out: str | Path, digest: str, *, overwrite: bool = False) -> None:
-    """Make `out` ready for the run that `digest` identifies.
+def prepare_run(out: str | Path, digest: str, *, overwrite: bool = False, real: bool = False) -> None:
+    """Make `out` ready for the run that `digest` identifies; on `real` packets, or in the simulator.
 
     Raises `ResultsError` if it cannot be written, or holds a sweep or the finished results of another run and
-    `overwrite` is false. The report and the figures of an earlier run go; the run itself replaces the other files.
+    `overwrite` is false. A run on real packets is another one than that of the same scenario in the simulator.
+    The report and the figures of an earlier run go; the run itself replaces the other files.
     """
     path = directory_of(out)
     if (path / SWEEP_FILE).exists():
@@ -54,7 +55,7 @@ def prepare_run(out: str | Path, digest: str, *, overwrite: bool = False) -> Non
             raise ResultsError(path, f"holds a sweep of {_held_by_sweep(path)}; {REMEDY}")
         _clear_sweep(path)
     elif (path / MANIFEST_FILE).exists() and not overwrite:
-        _refuse_other_run(path, digest)
+        _refuse_other_run(path, digest, real=real)
     writable_directory(path)
     drop_derived(path)
 
@@ -121,13 +122,19 @@ def clear_locks(out: Path) -> None:
         _remove_if_empty(locks)
 
 
-def _refuse_other_run(path: Path, digest: str) -> None:
+def _refuse_other_run(path: Path, digest: str, *, real: bool) -> None:
     """Raise if the manifest is of another finished run, or not one of ours."""
     manifest = glance(path / MANIFEST_FILE)
     if not isinstance(manifest, dict) or "digest" not in manifest:
         raise ResultsError(path, f"holds a {MANIFEST_FILE} that is damaged, or not of a run of Headway; {REMEDY}")
-    if manifest["digest"] != digest and not manifest.get("interrupted"):
+    if manifest.get("interrupted"):
+        return
+    if manifest["digest"] != digest:
         raise ResultsError(path, f"holds the results of another run, {_held_by_run(path)}; {REMEDY}")
+    measured = manifest.get("testbed") is not None
+    if measured != real:
+        held = "on real packets" if measured else "of the simulator"
+        raise ResultsError(path, f"holds results {held} of {_held_by_run(path)}; {REMEDY}")
 
 
 def _held_by_run(path: Path) -> str:

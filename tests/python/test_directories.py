@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import headway as package
+from headway.directories import prepare_run
 from headway.errors import ResultsError
 from support import TWO_FLOWS, Answer
 
@@ -172,3 +173,14 @@ def test_the_library_refuses_as_the_command_line_does(scenario_file: Path, tmp_p
     other.run(out, overwrite=True)
     with pytest.raises(package.HeadwayError, match="empty name"):
         other.run("")
+
+
+def test_results_on_real_packets_are_not_replaced_by_simulated_ones(tmp_path: Path) -> None:
+    digest, out = "1" * 16, tmp_path / "out"
+    out.mkdir()
+    for held, wanted, of in (({"slowdown": 100}, False, "on real packets"), (None, True, "of the simulator")):
+        (out / "manifest.json").write_text(json.dumps({"digest": digest, "testbed": held, "name": "mine"}), "utf-8")
+        with pytest.raises(ResultsError, match=f"holds results {of} of mine"):
+            prepare_run(out, digest, real=wanted)
+        prepare_run(out, digest, real=not wanted)
+        prepare_run(out, digest, real=wanted, overwrite=True)

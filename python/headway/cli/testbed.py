@@ -96,7 +96,7 @@ def run(
         sets = (*variant_sets(scenario, variant), *sets)
         scenario = Scenario.load(file.path, sets=sets, scale=scale)
     if out is not None:
-        prepare_run(out, scenario.digest, overwrite=force)
+        prepare_run(out, scenario.digest, overwrite=force, real=True)
     ideal = ideal_round_trips
     command = arguments(file.path, sets, out, scale, slowdown, capture, io, sealed=sealed, csv=csv, ideal=ideal)
     with controls_of(scenario):
