@@ -23,6 +23,26 @@ struct Wire {
     taken: Time,
     /// When the packets were pulled that wait for the processor or for the packets before them.
     pulled: VecDeque<Time>,
+    /// The flow whose packet left last, if its account is here, and the part to which its time went.
+    last: Option<(u32, Part)>,
+}
+
+/// A part of a flow's time, for a packet on its sender's link.
+#[derive(Clone, Copy)]
+enum Part {
+    Retransmit,
+    Serialise,
+    Wait,
+}
+
+impl Part {
+    fn of(self, by_cause: &mut TimeByCause) -> &mut Time {
+        match self {
+            Part::Retransmit => &mut by_cause.retransmit,
+            Part::Serialise => &mut by_cause.serialise,
+            Part::Wait => &mut by_cause.wait,
+        }
+    }
 }
 
 impl Wire {
@@ -143,9 +163,21 @@ impl Attribution {
         if let Some(at) = wire.pulled.pop_front() {
             wire.taken += start - at.max(wire.free).min(start);
         }
+        // The packet before was lost to a link that went down and came up again before its end.
+        let cut = wire.free.saturating_sub(start);
+        if cut > Time::ZERO {
+            wire.taken = wire.taken - cut;
+            if let Some((account, part)) =
+                wire.last.and_then(|(flow, part)| Some((self.accounts.get_mut(&flow)?, part)))
+            {
+                let told = part.of(&mut account.by_cause);
+                *told = *told - cut;
+                (account.until, account.taken) = (start, account.taken - cut);
+            }
+        }
         let before = wire.taken;
         wire.taken += ends - start;
-        wire.free = ends;
+        (wire.free, wire.last) = (ends, None);
         // Answers to a flow leave the host that receives it.
         let Some(account) = self.accounts.get_mut(&packet.tag).filter(|account| account.host == host) else {
             return TimeByCause::default();
@@ -157,11 +189,13 @@ impl Attribution {
         by_cause.host += others;
         *if again { &mut by_cause.retransmit } else { &mut by_cause.wait } += idle;
         let sent = *by_cause;
-        *match packet.is_data() {
-            true if again => &mut by_cause.retransmit,
-            true => &mut by_cause.serialise,
-            false => &mut by_cause.wait,
-        } += ends - start;
+        let part = match packet.is_data() {
+            true if again => Part::Retransmit,
+            true => Part::Serialise,
+            false => Part::Wait,
+        };
+        *part.of(by_cause) += ends - start;
+        wire.last = Some((packet.tag, part));
         (account.until, account.taken) = (ends, wire.taken);
         sent
     }
