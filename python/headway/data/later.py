@@ -19,7 +19,10 @@ else:
             self._module = name
 
         def __getattr__(self, name: str) -> Any:  # noqa: ANN401  (whatever the module has by that name)
-            return getattr(import_module(self._module), name)
+            found = getattr(import_module(self._module), name)
+            # The next time it is found without this.
+            setattr(self, name, found)
+            return found
 
     np = _Later("numpy")
     pl = _Later("polars")
