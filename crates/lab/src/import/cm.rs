@@ -301,6 +301,11 @@ impl Matrix<'_> {
         text.parse::<u64>().map_err(|_| self.fail_at(text, format!("`{text}` is not a whole number")))
     }
 
+    /// A number, and its word, at which an error about it points.
+    fn number_and_word<'t>(&self, text: &'t str) -> Result<(u64, &'t str), ScenarioError> {
+        Ok((self.number(text)?, text))
+    }
+
     fn beyond(&mut self, word: &str) {
         let at = self.at(word);
         self.beyond.get_or_insert_with(|| (word.to_string(), at));
@@ -445,11 +450,8 @@ impl Matrix<'_> {
             let (key, value) = (pair[0], self.value(pair));
             match key {
                 "id" => id = Some(self.number(value?)?),
-                "start" | "size" => {
-                    let value = value?;
-                    *(if key == "start" { &mut start } else { &mut bytes }) =
-                        Some((self.number(value)?, value));
-                }
+                "start" => start = Some(self.number_and_word(value?)?),
+                "size" => bytes = Some(self.number_and_word(value?)?),
                 "trigger" | "send_done_trigger" | "recv_done_trigger" | "prio" => {
                     let value = value?;
                     self.beyond(key);
