@@ -51,7 +51,7 @@ headway_params::params! {
         /// Round trip of control through empty queues; 0 = that of the longest path.
         control_rtt: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Packets of a bandwidth-delay product: up to so many begin at once; 0 = those of the longest path.
-        bdp_packets: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        bdp_packets: u64 = 0, ParamKind::Int { min: 0, max: u32::MAX as u64 };
         /// Packets with tokens that have not arrived at most; 0 = a bandwidth-delay product.
         token_window: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// Silence after the last token after which the window is forgiven, in bandwidth-delay products of frame times.

@@ -10,7 +10,7 @@ use crate::finished::FinishedMessages;
 use crate::messages::{MessageId, Messages};
 use crate::probes::{self, Sink};
 use crate::two_sided::ReceivingHalf;
-use headway_packet::{HostId, Packet, TypedView};
+use headway_packet::{HostId, Packet, PacketKind, TypedView};
 use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -263,6 +263,8 @@ impl Receiver {
 
     /// Asks every sender that has something for channels. dcPIM §3.2
     fn request(&mut self, shared: &mut Shared, terms: &Terms, round: u64, now: Time) {
+        // What an earlier round asked and a slow wire has not taken yet would only be answered too late.
+        shared.control.retain(|packet| packet.kind != PacketKind::Credit || Credit::read(packet).stage != 0);
         let free = self.free(terms);
         let idle = terms.channels.saturating_sub(self.in_use(now));
         if free == 0 {

@@ -49,7 +49,7 @@ headway_params::params! {
     /// Parameters of SIRD.
     pub struct SirdParams {
         /// Bytes that all others are multiples of, on the wire; 0 = a bandwidth-delay product of the longest path. The authors: 100 kB at 100 Gb/s
-        bdp: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 40 };
+        bdp: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 54 };
         /// Credit that a receiver has out at most, in bandwidth-delay products: the paper's B. SIRD §4
         credit: f64 = 1.5, ParamKind::Float { min: 0.01, max: 1000.0 };
         /// Credit that one sender has at most, in bandwidth-delay products. SIRD §4.2

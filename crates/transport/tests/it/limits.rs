@@ -3,6 +3,7 @@
 
 use headway_packet::{Ecn, HostId, Packet, Sizes};
 use headway_params::{ParamKind, ParamSpec, ParamValue, Params};
+use headway_transport::endpoint::Traffic;
 use headway_transport::registry::{self, TransportVisitor};
 use headway_transport::{CreditDemand, Endpoint, HostContext, InitialWindow, Message, Path, Transport};
 use headway_units::{Rate, Time};
@@ -172,6 +173,52 @@ fn both_ends_of_every_duration_work_under_every_rule() {
     }
     let tried = try_all(cases.into_iter());
     assert!(tried > 1000, "only {tried} pairs");
+}
+
+/// A round of dcPIM that is shorter than its wire takes for a request: those of earlier rounds have no use, and do not
+/// pile up in front of it.
+#[test]
+fn requests_of_rounds_that_are_over_do_not_wait_for_the_wire() {
+    let params = [("control_rtt", ParamValue::Time(Time::us(4)))];
+    let make = |host| registry::visit("dcpim", Make(&params, host)).expect("registered");
+    let (mut sender, mut host) = (make(0), make(1));
+    sender.open(Time::ZERO, &message(0, 60_000));
+    let announced = sender.poll_transmit(Time::ZERO).expect("it is announced");
+    host.receive(WAY, &announced);
+    let (mut now, mut rounds) = (WAY, 0);
+    while let Some(at) = host.next_timeout().filter(|at| *at < SILENCE) {
+        now = at.max(now);
+        host.timeout(now);
+        while host.poll_event().is_some() {}
+        rounds += 1;
+    }
+    assert!(rounds > 1000, "only {rounds} deadlines");
+    let waiting = std::iter::from_fn(|| host.poll_transmit(now)).count();
+    assert_eq!(waiting, 1, "the request of the last round");
+}
+
+/// What follows from the traffic and the network may be said by hand as well, however large these are.
+#[test]
+fn what_follows_from_the_network_is_within_its_range() {
+    let mut tried = 0;
+    for entry in registry::all().into_iter().filter(|entry| entry.capabilities.tunes) {
+        for base_rtt in [Time(1), Time::ms(1), Time::s(10), Time::DAY] {
+            for nic in [Rate::new(1).expect("not zero"), Rate::gbps(100), Rate::gbps(1000)] {
+                for bytes in [1, 1 << 20, 1 << 40] {
+                    let path = Path { base_rtt, max_rtt: base_rtt, bottleneck: nic, paths: 4, hops: 3 };
+                    let packet = Sizes { payload: 64, ..Sizes::default() };
+                    let (sizes, mean) = (vec![(bytes, 1.0)], bytes as f64);
+                    let traffic = Traffic { sizes, mean, path, nic, packet };
+                    let tuned = registry::tuned(entry.info.name, &[], &traffic).expect("registered");
+                    let tuned = tuned.expect("nothing is set");
+                    let values = registry::resolved(entry.info.name, &tuned).expect("registered");
+                    assert!(values.is_ok(), "{} over {traffic:?}: {values:?}", entry.info.name);
+                    tried += 1;
+                }
+            }
+        }
+    }
+    assert!(tried >= 36 * 5, "only {tried}");
 }
 
 /// Whoever gives out credits says how many are on their way: more at no longer trip, and never a whole link's share for a
