@@ -473,6 +473,11 @@ pub trait Transport: 'static {
         let _ = (params, demand);
         None
     }
+    /// The rate below which a sender does not go, whatever it hears; `None` where nothing is too slow.
+    fn least_rate(params: &Self::Params) -> Option<Rate> {
+        let _ = params;
+        None
+    }
     /// A fresh instance for one host.
     fn endpoint(params: &Self::Params, context: HostContext) -> Self::Endpoint;
 }

@@ -6,6 +6,7 @@ use crate::tcp::control::{Controlled, ControllerVisitor};
 use headway_gauges::GaugeInfo;
 use headway_packet::Family;
 use headway_params::{ParamError, ParamSpec, ParamValue, Params};
+use headway_units::Rate;
 
 /// Something to do with a transport whose name is known only at run time, compiled once for each.
 pub trait TransportVisitor {
@@ -190,6 +191,21 @@ pub fn needs_pinned_paths(name: &str, set: &[(String, ParamValue)]) -> bool {
     visit(name, Ask(set)).unwrap_or(false)
 }
 
+/// The rate below which senders of the transport called `name` do not go once these parameters are set:
+/// [`Transport::least_rate`].
+pub fn least_rate(name: &str, set: &[(String, ParamValue)]) -> Option<Rate> {
+    struct Ask<'a>(&'a [(String, ParamValue)]);
+    impl TransportVisitor for Ask<'_> {
+        type Output = Option<Rate>;
+        fn visit<T: Transport>(self) -> Option<Rate> {
+            let mut params = T::Params::default();
+            self.0.iter().try_for_each(|(name, value)| params.set(name, value.clone())).ok()?;
+            T::least_rate(&params)
+        }
+    }
+    visit(name, Ask(set)).flatten()
+}
+
 /// Bound of the credits on their way to senders, where receivers of the transport called `name` give out any once these
 /// parameters are set: [`Transport::credit_bound`].
 pub fn credit_bound(name: &str, set: &[(String, ParamValue)], demand: &CreditDemand) -> Option<CreditBound> {
@@ -233,7 +249,7 @@ mod tests {
     use super::*;
     use crate::endpoint::{Endpoint, HostContext, Path};
     use headway_packet::{HostId, Sizes};
-    use headway_units::{Rate, Time};
+    use headway_units::Time;
 
     #[test]
     fn names_in_the_list_are_the_names_declared() {

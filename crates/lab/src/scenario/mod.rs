@@ -363,7 +363,8 @@ impl Setup {
             .misfits()
             .chain(self.hashed_subflows())
             .chain(self.uneven_routes())
-            .chain(self.unseen_entropies());
+            .chain(self.unseen_entropies())
+            .chain(self.too_fast());
         let notes = self.notes.iter().cloned();
         notes.chain(overload).chain(fabric).chain(self.tiny_buffer()).chain(self.timing_warnings()).collect()
     }
@@ -406,6 +407,21 @@ impl Setup {
     pub fn foreign_transports(&self) -> Vec<&str> {
         let own = |name: &&str| self.foreign.iter().any(|foreign| foreign.name == *name);
         self.transport_names().into_iter().filter(own).collect()
+    }
+
+    /// Transports that do not slow down to the slowest link, over switches that drop what has no room.
+    fn too_fast(&self) -> impl Iterator<Item = String> {
+        let slowest = self.topology.spec.slowest();
+        let lossy = self.fabric.pfc.is_none();
+        self.transports.iter().filter(move |_| lossy).filter_map(move |transport| {
+            let least = headway_transport::registry::least_rate(&transport.name, &transport.params)?;
+            (least.bps() > slowest.bps()).then(|| {
+                format!(
+                    "`{}` sends at {least} at the least (`min_rate`), and the slowest link carries {slowest}: where that link's buffer is full, a message may never get through; set a lower `min_rate`, or lossless switches by `[fabric.pfc]`",
+                    transport.name
+                )
+            })
+        })
     }
 
     /// Transports over ports that do not do what they need. Those that run over any queue are at home everywhere.

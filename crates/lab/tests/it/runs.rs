@@ -239,6 +239,24 @@ fn what_is_empty_says_why() {
     assert!(room("fabric.buffer=1 kB") && room("fabric.buffer=1537 B") && !room("fabric.buffer=1538 B"));
 }
 
+/// A transport that does not slow down to the slowest link may send for ever what that link's buffer has no room for.
+#[test]
+fn a_lowest_rate_above_the_slowest_link_is_told() {
+    let slow = SMALL.replace("amrt", "hpcc");
+    assert!(slow.contains("\"hpcc\""), "{slow}");
+    let told = |sets: &[&str]| good(&slow, sets).setup().expect("a setup").warnings().join("\n");
+    let slower = told(&["topology.rate=50 Mbps"]);
+    assert!(slower.contains("`hpcc` sends at 1 Gbps at the least (`min_rate`)"), "{slower}");
+    assert!(slower.contains("carries 50 Mbps"), "{slower}");
+    for sets in [
+        &["topology.rate=1 Gbps"][..],
+        &["topology.rate=50 Mbps", "transport.min_rate=50 Mbps"],
+        &["topology.rate=50 Mbps", "fabric.pfc.classes=1"],
+    ] {
+        assert!(!told(sets).contains("at the least"), "{sets:?}: {}", told(sets));
+    }
+}
+
 #[test]
 fn deadlines_are_missed_by_flows_that_are_late_or_never_done() {
     let text = SMALL.replace("bytes = \"1 MB\"", "bytes = \"1 MB\", deadline = \"100 us\"");

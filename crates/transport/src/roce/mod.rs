@@ -18,7 +18,7 @@ use crate::two_sided::{Machine, SendingHalf, TwoSided};
 use control::RateControl;
 use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketKind, Stamps};
-use headway_units::Time;
+use headway_units::{Rate, Time};
 use outgoing::SenderState;
 use params::{Recovery, RoceParams};
 use receiver::{Receiver, ReceiverState};
@@ -72,6 +72,10 @@ impl<C: RateControl> Transport for Roce<C> {
 
     fn tune(params: &mut Self::Params, traffic: &Traffic) {
         params.tune(traffic);
+    }
+
+    fn least_rate(params: &Self::Params) -> Option<Rate> {
+        Some(C::least_rate(&params.control))
     }
 
     fn endpoint(params: &Self::Params, context: HostContext) -> RoceEndpoint<C> {

@@ -218,6 +218,10 @@ impl RateControl for Dcqcn {
         params.cnp_interval
     }
 
+    fn least_rate(params: &DcqcnParams) -> Rate {
+        params.min_rate
+    }
+
     fn new(params: &DcqcnParams, flow: &Flow) -> Self {
         Dcqcn { params: params.clone(), flow: *flow, rate: flow.first, limited: None }
     }

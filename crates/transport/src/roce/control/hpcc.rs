@@ -184,6 +184,10 @@ impl RateControl for Hpcc {
     const PROBES: &'static [GaugeInfo] = &[probes::WINDOW, probes::RATE, probes::IN_FLIGHT, UTILISATION];
     const TELEMETRY: u16 = Stamps::WIRE;
 
+    fn least_rate(params: &HpccParams) -> Rate {
+        params.min_rate
+    }
+
     fn new(params: &HpccParams, flow: &Flow) -> Self {
         Hpcc {
             params: params.clone(),

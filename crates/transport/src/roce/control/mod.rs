@@ -10,7 +10,7 @@ use crate::endpoint::TransportInfo;
 use crate::probes::Sink;
 use headway_gauges::GaugeInfo;
 use headway_packet::Stamps;
-use headway_units::Time;
+use headway_units::{Rate, Time};
 
 /// What a controller is told when its message begins. Rates are in bits a second.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +68,9 @@ pub trait RateControl: Send + Sized + 'static {
         let _ = params;
         Time::ZERO
     }
+
+    /// The lowest rate that it sends at, whatever it hears.
+    fn least_rate(params: &Self::Params) -> Rate;
 
     /// For one message.
     fn new(params: &Self::Params, flow: &Flow) -> Self;

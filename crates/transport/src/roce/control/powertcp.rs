@@ -160,6 +160,10 @@ impl RateControl for PowerTcp {
     const PROBES: &'static [GaugeInfo] = &[probes::WINDOW, probes::RATE, probes::IN_FLIGHT, POWER];
     const TELEMETRY: u16 = Stamps::WIRE;
 
+    fn least_rate(params: &PowerTcpParams) -> Rate {
+        params.min_rate
+    }
+
     fn new(params: &PowerTcpParams, flow: &Flow) -> Self {
         let law = Law::new(flow, (params.gamma, params.beta, params.min_rate));
         PowerTcp { target: params.target, law, memory: Memory::exact() }
@@ -225,6 +229,10 @@ impl RateControl for Theta {
         ),
     };
     const PROBES: &'static [GaugeInfo] = &[probes::WINDOW, probes::RATE, probes::IN_FLIGHT, POWER];
+
+    fn least_rate(params: &ThetaParams) -> Rate {
+        params.min_rate
+    }
 
     fn new(params: &ThetaParams, flow: &Flow) -> Self {
         let law = Law::new(flow, (params.gamma, params.beta, params.min_rate));

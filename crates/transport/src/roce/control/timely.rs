@@ -152,6 +152,10 @@ impl RateControl for Timely {
     const PROBES: &'static [GaugeInfo] = &[probes::RATE, probes::IN_FLIGHT, probes::LAST_ROUND_TRIP];
     const WINDOWED: bool = false;
 
+    fn least_rate(params: &TimelyParams) -> Rate {
+        params.min_rate
+    }
+
     fn new(params: &TimelyParams, flow: &Flow) -> Self {
         Timely {
             params: params.clone(),
