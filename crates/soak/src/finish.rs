@@ -3,7 +3,8 @@
 use crate::run::Run;
 use crate::simulate::simulate;
 use headway_fabric::registry;
-use headway_network::{Fault, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec};
+use headway_network::{Fault, FlowRecord, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec, TransportSpec};
+use headway_transport::registry as transports;
 use headway_units::Time;
 
 /// Whether anything may keep a flow from finishing that is no fault of its transport.
@@ -13,7 +14,30 @@ fn may_stay(run: &Run<'_>, flow: &FlowSpec) -> bool {
     let headers_first = registry::headers_starve_data(&fabric.discipline, &fabric.params)
         || fabric.at.iter().any(|at| registry::headers_starve_data(&at.discipline, &at.params));
     // Pauses that wait for each other are no fault of a transport.
-    stopped || run.outcome.deadlock.is_some() || is_starved(run, flow) || cut_off(run, flow) || headers_first
+    stopped
+        || run.outcome.deadlock.is_some()
+        || is_starved(run, flow)
+        || cut_off(run, flow)
+        || headers_first
+        || floods(run)
+}
+
+/// Whether a transport does not slow down to a link that drops what has no room: buffers stay full for as long as it
+/// sends, and what it repeats finds no room again and again. `headway run` warns of it.
+fn floods(run: &Run<'_>) -> bool {
+    let slowest = run.network.links().iter().map(|link| link.spec.rate.bps()).min();
+    let least = |transport: &TransportSpec| {
+        transports::least_rate(&transport.name, &transport.params).map(|rate| rate.bps())
+    };
+    run.spec.fabric.pfc.is_none() && run.spec.transports.iter().filter_map(least).max() > slowest
+}
+
+/// Whether a run has good reasons to go on for as long as it is let: flows that try for ever what cannot be.
+pub(crate) fn may_go_on(run: &Run<'_>) -> bool {
+    let waits = |record: &FlowRecord| record.state == FlowState::Pending && run.spec.graph.is_some();
+    let over = |record: &FlowRecord| matches!(record.state, FlowState::Done | FlowState::Stopped);
+    let mut flows = run.spec.flows.iter().zip(&run.outcome.flows);
+    flows.all(|(flow, record)| over(record) || waits(record) || may_stay(run, flow))
 }
 
 /// Whether a hundred seconds are few for it: rates may be of a megabit a second and round trips of seconds, all that

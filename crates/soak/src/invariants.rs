@@ -3,7 +3,7 @@
 use crate::run::Run;
 use crate::{finish, identities, links};
 use headway_fabric::DropReason;
-use headway_network::Ideals;
+use headway_network::{BASE, Ideals};
 use headway_network::{Entity, Fault, FaultSpec, FlowSpec, FlowState, Forwarding, Metric};
 use headway_units::Time;
 
@@ -28,7 +28,8 @@ pub const ALL: &[Invariant] = &[
     Invariant { name: "lossless switches lose nothing, and pauses take turns", holds: lossless },
     Invariant { name: "samples add up", holds: samples },
     Invariant { name: "times by cause add up", holds: causes },
-    Invariant { name: "memory is within the estimate", holds: memory },
+    Invariant { name: "no more memory is taken than was said", holds: enough },
+    Invariant { name: "not much more memory is said than is taken", holds: sharp },
 ];
 
 fn check(holds: bool, found: impl FnOnce() -> String) -> Result<(), String> {
@@ -209,14 +210,22 @@ fn samples(run: &Run<'_>) -> Result<(), String> {
 }
 
 /// The estimate is of a process: the heap, and what every run takes.
-fn memory(run: &Run<'_>) -> Result<(), String> {
-    let (taken, said) = ((run.peak + headway_network::BASE) as f64, run.said as f64);
-    let right = run.peak == 0 || (taken <= WITHIN * said && said <= WITHIN * taken);
-    check(right, || {
+fn enough(run: &Run<'_>) -> Result<(), String> {
+    check((run.peak + BASE) as f64 <= WITHIN * run.said as f64, || {
         format!(
             "a peak of {} B without the program itself, and an estimate of {} B for both",
             run.peak, run.said
         )
+    })
+}
+
+/// Samples are told as if every flow lasted for the whole run, which nobody knows beforehand: here they count as many as
+/// there were.
+fn sharp(run: &Run<'_>) -> Result<(), String> {
+    let samples = run.outcome.samples.len() as u64 * headway_network::PER_SAMPLE;
+    let said = run.said.saturating_sub(run.said_samples.saturating_sub(samples));
+    check(run.peak == 0 || said as f64 <= WITHIN * (run.peak + BASE) as f64, || {
+        format!("a peak of {} B without the program itself, and an estimate of {said} B for both", run.peak)
     })
 }
 

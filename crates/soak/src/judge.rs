@@ -4,7 +4,7 @@ use crate::case::Case;
 use crate::invariants::Invariant;
 use crate::run::Run;
 use crate::simulate::simulate;
-use crate::{links, memory};
+use crate::{finish, links, memory};
 use headway_lab::results::manifest::RunInfo;
 use headway_lab::{Options, Scenario, write_results};
 use headway_network::{Network, RunSpec};
@@ -93,13 +93,16 @@ fn examine(scenario: &Scenario, invariants: &[Invariant], most: Option<u64>) -> 
     Verdict::Passed(Facts { events, done, flows, peak, said: run.said })
 }
 
-/// A run that was stopped for its number of events. Credits flow for as long as somebody may answer them, and such a draw is
-/// only too long; any other run should have ended. It is compared with nothing: threads see its end at other events.
+/// A run that was stopped for its number of events. Credits flow for as long as somebody may answer them, flows that are cut
+/// off try for ever, and such a draw is only too long; any other run should have ended. It is compared with nothing: threads see its end at other events.
 fn too_long(run: &Run<'_>) -> Verdict {
     let found = format!("{} events until {}", run.outcome.events, run.outcome.end);
     let gives_credits = |name: &str| registry::capabilities(name).is_some_and(|declared| declared.credits);
     if run.spec.transports.iter().any(|transport| gives_credits(&transport.name)) {
         return Verdict::TooLong(format!("credits go on for longer than a draw may take: {found}"));
+    }
+    if finish::may_go_on(run) {
+        return Verdict::TooLong(format!("flows that cannot finish go on trying: {found}"));
     }
     Verdict::Failed(Failure { invariant: "a run ends within the events that its packets need".into(), found })
 }
@@ -118,7 +121,8 @@ fn whole(scenario: &Scenario, most: Option<u64>) -> Result<Run<'_>, String> {
     let outcome = simulate(&resolved.spec, 1, most)?;
     // A run without a `stop` may go on for longer than was expected; what it samples then is bounded by the limit alone.
     let samples = outcome.samples.len() as u64 * headway_network::PER_SAMPLE;
-    let said = estimate.memory_bytes + samples.saturating_sub(estimate.sample_bytes);
+    let said_samples = samples.max(estimate.sample_bytes);
+    let said = estimate.memory_bytes - estimate.sample_bytes + said_samples;
     let around = RunInfo {
         wall: Duration::ZERO,
         commit: None,
@@ -131,7 +135,18 @@ fn whole(scenario: &Scenario, most: Option<u64>) -> Result<Run<'_>, String> {
     let network =
         Network::build(&resolved.spec.topology, &resolved.spec.fabric).map_err(|e| e.to_string())?;
     let extremes = links::extremes(&network, &resolved.spec).map_err(|e| e.to_string())?;
-    Ok(Run { scenario, spec: resolved.spec, network, extremes, outcome, output, said, peak: 0, again: None })
+    Ok(Run {
+        scenario,
+        spec: resolved.spec,
+        network,
+        extremes,
+        outcome,
+        output,
+        said,
+        said_samples,
+        peak: 0,
+        again: None,
+    })
 }
 
 thread_local! {

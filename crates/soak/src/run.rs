@@ -20,6 +20,8 @@ pub struct Run<'a> {
     pub output: RunOutput,
     /// Bytes of memory that were said.
     pub said: u64,
+    /// What of it samples take.
+    pub said_samples: u64,
     /// Most bytes of the heap; 0 where nobody counted.
     pub peak: u64,
     /// What came out when the same was run once more, on so many threads.

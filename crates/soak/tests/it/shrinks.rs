@@ -82,3 +82,34 @@ fn a_run_that_is_stopped_for_its_length_is_not_held_against_another() {
     let ends = "a run ends within the events that its packets need";
     assert!(matches!(&stopped, Verdict::Failed(failure) if failure.invariant == ends), "{stopped:?}");
 }
+
+/// Flows over a link that stays down, and flows that do not slow down to a link that drops, try for as long as they are
+/// let. With the link up, or with switches that pause, the same flows have to end.
+#[test]
+fn flows_that_cannot_finish_may_go_on() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let judged = |bottleneck: &str, fabric: &str, faults: &str, most| {
+        let text = format!(
+            "[topology]\nkind = \"dumbbell\"\nsenders = 2\nreceivers = 2\nrate = \"40 Gbps\"\ndelay = \"1 us\"\n\
+             bottleneck_rate = \"{bottleneck}\"\nbottleneck_delay = \"1 us\"\n{fabric}\n\
+             [transport]\nname = \"hpcc\"\n[[traffic]]\nkind = \"permutation\"\nbytes = 300000\n{faults}"
+        );
+        let case = Case { scenario: text.parse().expect("a table"), graph: None, flows: None };
+        judge_within(&case, folder.path(), ALL, most)
+    };
+    let lossy = "[fabric]\nbuffer = \"20 kB\"";
+    let dead = "[[fault]]\nlinks = \"all\"\ndown_at = \"10 us\"\n";
+    let whole = judged("40 Gbps", lossy, "", None);
+    assert!(matches!(whole, Verdict::Passed(_)), "{whole:?}");
+    for (bottleneck, faults) in [("40 Gbps", dead), ("50 Mbps", "")] {
+        let stopped = judged(bottleneck, lossy, faults, Some(30_000));
+        let goes_on = |why: &str| why.contains("cannot finish go on trying");
+        assert!(matches!(&stopped, Verdict::TooLong(why) if goes_on(why)), "{bottleneck}: {stopped:?}");
+    }
+    for (bottleneck, fabric) in [("40 Gbps", lossy), ("50 Mbps", "[fabric.pfc]")] {
+        let stopped = judged(bottleneck, fabric, "", Some(3_000));
+        let ends = "a run ends within the events that its packets need";
+        let failed = matches!(&stopped, Verdict::Failed(failure) if failure.invariant == ends);
+        assert!(failed, "{bottleneck}: {stopped:?}");
+    }
+}
