@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from picture import for_pages
 
 REPOSITORY = Path(__file__).resolve().parents[2]
