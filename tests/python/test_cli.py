@@ -80,6 +80,10 @@ def test_a_pipe_gets_no_progress(scenario_file: Path) -> None:
         (["reproduce", "FILE", "--out", "OUT", "--seeds", "x"], "not a valid integer"),
         (["report", "no/such/directory"], "no such directory"),
         (["report", "."], "neither a run"),
+        (
+            ["report", "FILE"],
+            "FILE: is a file, not a directory of results\n  help: of a scenario, `headway run FILE --out ",
+        ),
         (["list", "transprots"], "Did you mean transports?"),
         (
             ["list", "nonsense"],
@@ -87,7 +91,11 @@ def test_a_pipe_gets_no_progress(scenario_file: Path) -> None:
         ),
         (["run", "scenarios/amrt/fig01-multi-botleneck.toml"], "did you mean amrt/fig01-multi-bottleneck"),
         (["run", "DIR/tow-flows.toml"], "did you mean DIR/two-flows.toml"),
-        (["report", "DIR/two-flows"], "did you mean DIR/two-flows.toml"),
+        (
+            ["report", "DIR/two-flows"],
+            "DIR/two-flows.toml is a scenario: `headway run DIR/two-flows.toml --out DIR/two-flows`",
+        ),
+        (["view", "FILE"], "FILE: is a file, not a directory of results"),
         (["check", "no-such-scenario"], "no scenario is called"),
     ],
 )
@@ -103,7 +111,7 @@ def test_mistakes_end_with_status_2_and_one_message(
     places = {"FILE": str(scenario_file), "OUT": str(tmp_path / "out")}
     answer = headway(*[places.get(a, a).replace("DIR", str(tmp_path)) for a in arguments])
     assert answer.status == 2
-    assert message.replace("DIR", str(tmp_path)) in answer.err
+    assert message.replace("FILE", places["FILE"]).replace("DIR", str(tmp_path)) in answer.err
     assert "Traceback" not in answer.err
     assert answer.out == ""
 

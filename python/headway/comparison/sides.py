@@ -14,7 +14,7 @@ from headway.data.point import Point
 from headway.data.run import Run, read
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.table import ArrowStream
-from headway.errors import HeadwayError, NameNotFound, ResultsError
+from headway.errors import HeadwayError, NameNotFound, ResultsError, nearest_paths
 from headway.layout import MANIFEST_FILE, SWEEP_FILE
 from headway.scenario import Scenario
 
@@ -92,6 +92,10 @@ def of_reference(found: Any, column: str | None = None, *, at: str | None = None
     if path.name.endswith(TABLES):
         return _side(str(found), [Sample(str(found), read_flows(path, column))])
     hint = "give a table (.csv, .csv.gz, .parquet) or a directory of results"
+    if path.suffix == ".toml" and path.is_file():
+        hint += f": `headway run {path} --out DIR` makes one of a scenario"
+    elif close := nearest_paths(path):
+        raise ResultsError(path, "no such table, and no such directory" + close)
     raise ResultsError(path, "is neither a table nor a directory", hint)
 
 
