@@ -278,7 +278,11 @@ fn read_setup(
         return Err(item.fail(problem));
     }
     let mut transports = transports.specs;
-    let fabric = fabric::read(fabric_table.as_ref(), &transports, foreign, &topology, &at)?;
+    let place = |number: usize| {
+        let entry = entries.iter().find(|entry| usize::from(entry.common.transport) == number);
+        entry.map_or_else(|| at.clone(), |entry| entry.at.clone())
+    };
+    let fabric = fabric::read(fabric_table.as_ref(), &transports, foreign, &topology, &at, &place)?;
     let hosts = super::hosts::read(table)?;
     let fabric = FabricSpec { host_queue: hosts.queue, ..fabric };
     super::tuning::tune(&mut transports, &entries, &topology, &fabric);
