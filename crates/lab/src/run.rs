@@ -166,7 +166,7 @@ pub fn write_results(
         series: table(tables::series(&resolved.names, outcome))?,
         graph: tables::graph(resolved, outcome).map_err(|e| LabError::Table(e.to_string()))?,
         summary,
-        manifest: manifest::manifest(scenario, outcome, &around)?,
+        manifest: manifest::manifest(scenario, resolved, outcome, &around)?,
     };
     if let Some(dir) = options.out {
         write::write(dir, &output, options.csv)?;
