@@ -133,6 +133,11 @@ impl Receiver {
             message.rtt_packets = self.settings.rtt_packets(&path, context);
         }
         message.timeout = self.settings.timeout(&path);
+        if self.settings.loss_timer == LossTimer::Packet {
+            // Several base round trips have room for the packets of one. Silence begins anew with every packet.
+            let slot = context.sizes.slot(path.bottleneck);
+            message.allowed = (path.bdp_packets(context.nic, &context.sizes), slot);
+        }
         self.messages.insert(key, message);
         true
     }
