@@ -5,6 +5,7 @@ use super::{CUMULATIVE, Shared, TimerKey};
 use crate::aeolus::FirstArrivals;
 use crate::index_window::IndexWindow;
 use crate::ranking::Key;
+use crate::shared::Leaving;
 use headway_packet::{Packet, TypedView};
 use headway_units::Time;
 
@@ -44,8 +45,8 @@ pub(super) struct Incoming {
     /// Packets that may be on their way.
     pub(super) rtt_packets: u32,
     pub(super) timeout: Time,
-    /// Packets on their way that the time-out allows for, and the time that each further one takes to leave.
-    pub(super) allowed: (u32, Time),
+    /// How much longer what is on its way may take.
+    pub(super) leaving: Leaving,
     /// When the packet left that arrived last, until a grant echoes it; zero if one has.
     pub(super) echo: Time,
     /// Class of the last grant, if there was one.
@@ -81,7 +82,7 @@ impl Incoming {
             order,
             rtt_packets: window,
             timeout: Time::ZERO,
-            allowed: (u32::MAX, Time::ZERO),
+            leaving: Leaving::AT_ONCE,
             echo: Time::ZERO,
             class: None,
             ranked: None,
@@ -138,9 +139,8 @@ impl Incoming {
     /// How long what is on its way may take: the time-out, and for more packets than it allows for the time in which they
     /// leave. Without that, a receiver would ask for packets that its sender has not come to yet.
     fn idle_timeout(&self, backoff: u32) -> Time {
-        let (allowed, slot) = self.allowed;
-        let leaving = slot.saturating_mul(self.outstanding().saturating_sub(allowed).into());
-        self.timeout.saturating_mul(1 << self.attempts.min(backoff)).saturating_add(leaving)
+        let timeout = self.timeout.saturating_mul(1 << self.attempts.min(backoff));
+        timeout.saturating_add(self.leaving.of(self.outstanding()))
     }
 
     fn arm(&self, shared: &mut Shared, (peer, id): Key, at: Time) {

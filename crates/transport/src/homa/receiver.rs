@@ -11,6 +11,7 @@ use crate::finished::FinishedMessages;
 use crate::messages::MessageId;
 use crate::probes::{self, Sink};
 use crate::ranking::{Key, Ranking};
+use crate::shared::Leaving;
 use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, Sizes, TypedView};
 use headway_units::Time;
@@ -133,10 +134,11 @@ impl Receiver {
             message.rtt_packets = self.settings.rtt_packets(&path, context);
         }
         message.timeout = self.settings.timeout(&path);
-        if self.settings.loss_timer == LossTimer::Packet {
-            // Several base round trips have room for the packets of one. Silence begins anew with every packet.
-            let slot = context.sizes.slot(path.bottleneck);
-            message.allowed = (path.bdp_packets(context.nic, &context.sizes), slot);
+        // Without these, no more than a bandwidth-delay product is on its way. Silence begins anew with every packet.
+        let settings = &self.settings;
+        let large = settings.rtt_bytes.max(settings.unscheduled_bytes).max(settings.max_incoming) > 0;
+        if large && settings.loss_timer == LossTimer::Packet {
+            message.leaving = Leaving::over(&path, context);
         }
         self.messages.insert(key, message);
         true
