@@ -42,11 +42,14 @@ def directory_of(out: str | Path) -> Path:
     return Path(out)
 
 
-def prepare_run(out: str | Path, digest: str, *, overwrite: bool = False, real: bool = False) -> None:
-    """Make `out` ready for the run that `digest` identifies; on `real` packets, or in the simulator.
+def prepare_run(
+    out: str | Path, digest: str, *, overwrite: bool = False, real: Mapping[str, Any] | None = None
+) -> None:
+    """Make `out` ready for the run that `digest` identifies; in the simulator, or on `real` packets.
 
     Raises `ResultsError` if it cannot be written, or holds a sweep or the finished results of another run and
-    `overwrite` is false. A run on real packets is another one than that of the same scenario in the simulator.
+    `overwrite` is false. A run on real packets is another one than that of the same scenario in the simulator, and than
+    one on real packets under other conditions: `real` names those as `testbed` of a manifest has them.
     The report and the figures of an earlier run go; the run itself replaces the other files.
     """
     path = directory_of(out)
@@ -122,7 +125,7 @@ def clear_locks(out: Path) -> None:
         _remove_if_empty(locks)
 
 
-def _refuse_other_run(path: Path, digest: str, *, real: bool) -> None:
+def _refuse_other_run(path: Path, digest: str, *, real: Mapping[str, Any] | None) -> None:
     """Raise if the manifest is of another finished run, or not one of ours."""
     manifest = glance(path / MANIFEST_FILE)
     if not isinstance(manifest, dict) or "digest" not in manifest:
@@ -131,10 +134,24 @@ def _refuse_other_run(path: Path, digest: str, *, real: bool) -> None:
         return
     if manifest["digest"] != digest:
         raise ResultsError(path, f"holds the results of another run, {_held_by_run(path)}; {REMEDY}")
-    measured = manifest.get("testbed") is not None
-    if measured != real:
-        held = "on real packets" if measured else "of the simulator"
+    measured = manifest.get("testbed")
+    if (measured is None) != (real is None):
+        held = "of the simulator" if measured is None else "on real packets"
         raise ResultsError(path, f"holds results {held} of {_held_by_run(path)}; {REMEDY}")
+    if real is not None and (other := _other_conditions(measured, real)):
+        raise ResultsError(path, f"holds results of {_held_by_run(path)} with {other}; {REMEDY}")
+
+
+def _other_conditions(measured: object, real: Mapping[str, Any]) -> str:
+    """In which conditions a run on real packets differs from the one that is wanted; empty if in none."""
+    held = measured if isinstance(measured, dict) else {}
+    differing = [key for key, value in real.items() if key not in held or held[key] != value]
+    return ", ".join(f"{key} {_shown(held.get(key))} instead of {_shown(real[key])}" for key in differing)
+
+
+def _shown(value: object) -> str:
+    words = {None: "unknown", True: "true", False: "false"}
+    return words[value] if value is None or isinstance(value, bool) else str(value)
 
 
 def _held_by_run(path: Path) -> str:

@@ -99,15 +99,32 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     return [candidate for best, _, candidate in scored[:limit] if best >= LIKE_ENOUGH]
 
 
-def nearest_paths(path: Path, suffix: str = "") -> str:
-    """A line for a message: files with a similar name in the folder of a missing path; empty if there are none."""
+def nearest_paths(path: Path, suffix: str = "", *, folders: bool = False) -> str:
+    """A line for a message: files with a similar name in the folder of a missing path; empty if there are none.
+
+    With `folders`, only directories are offered: a file in the place of one would be the next mistake.
+    """
     folder = path.parent
     try:
-        beside = [entry.name for entry in folder.iterdir() if entry.name.endswith(suffix)]
+        beside = [one.name for one in folder.iterdir() if one.name.endswith(suffix) and (one.is_dir() or not folders)]
     except OSError:
         return ""
     close = [str(folder / name) for name in nearest(path.name, beside)]
     return with_help(did_you_mean(close)) if close else ""
+
+
+def no_results(directory: Path) -> ResultsError:
+    """What is to be said of a path that was given as a directory of results and is none, and how to come by one."""
+    if directory.is_file():
+        made = "is a file, not a directory of results"
+        if directory.suffix == ".toml":
+            return ResultsError(directory, made, f"of a scenario, `headway run {directory} --out DIR` makes one")
+        return ResultsError(directory, made, f"it is in {directory.parent}")
+    scenario = directory.with_name(f"{directory.name}.toml")
+    if close := nearest_paths(directory, folders=True):
+        return ResultsError(directory, "no such directory" + close)
+    hint = f"{scenario} is a scenario: `headway run {scenario} --out {directory}`" if scenario.is_file() else None
+    return ResultsError(directory, "no such directory", hint)
 
 
 def _likeness(name: str, candidate: str) -> tuple[float, float]:

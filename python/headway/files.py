@@ -23,6 +23,14 @@ def writable_directory(path: Path) -> Path:
     return path
 
 
+def unwritable(path: Path, error: OSError) -> ResultsError:
+    """What is to be said of a file that cannot be written: that its folder is not there, if so."""
+    if not path.parent.is_dir():
+        reason = "is no directory" if path.parent.exists() else "is not there"
+        return ResultsError(path, f"cannot be written: {path.parent} {reason}", f"mkdir -p {path.parent}")
+    return ResultsError(path, f"cannot be written ({error.strerror or error})")
+
+
 def write_json(path: Path, value: Any) -> None:  # noqa: ANN401  (anything JSON can hold)
     """Write a JSON document in one step: readers see the old one or the new one."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
@@ -38,4 +46,4 @@ def write_text(path: Path, text: str) -> None:
     except OSError as error:
         with suppress(OSError):
             scratch.unlink(missing_ok=True)
-        raise ResultsError(path, f"cannot be written ({error.strerror or error})") from None
+        raise unwritable(path, error) from None

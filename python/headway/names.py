@@ -79,6 +79,8 @@ def known_scenarios() -> dict[str, ScenarioFile]:
 
 def resolve(text: str) -> ScenarioFile:
     """The scenario that `text` means; raises `NameNotFound`, or `HeadwayError` if it means several."""
+    if not text.strip():
+        raise HeadwayError("an empty name is no scenario" + with_help("headway list examples", "headway list figures"))
     path = Path(text)
     if path.is_file():
         return ScenarioFile(_name_of(path.resolve()), path)
@@ -89,13 +91,15 @@ def resolve(text: str) -> ScenarioFile:
     known = known_scenarios()
     if text in known:
         return known[text]
-    matches = _of_figure(text, known) or ([name for name in known if name.startswith(text)] if text else [])
+    matches = _of_figure(text, known) or [name for name in known if name.startswith(text)]
     if len(matches) == 1:
         return known[matches[0]]
     if matches:
         raise HeadwayError(f"'{text}' is the start of several scenarios: {', '.join(matches)}")
     if path.suffix == ".toml" or (path.suffix and nearest_paths(path, ".toml")):
         raise HeadwayError(f"{text}: no such file{_nearest_files(path, known)}")
+    if (file := path.with_name(f"{path.name}.toml")).is_file():
+        raise HeadwayError(f"no scenario is called '{text}'" + with_help(did_you_mean([str(file)])))
     if kind := _other_kind(text):
         raise HeadwayError(f"no scenario is called '{text}'\n  help: {kind}")
     if not known:

@@ -49,19 +49,9 @@ def record(directory: Path) -> Tape:
         hint = f", such as {first.parent}" if first else ""
         raise ResultsError(directory, f"is a sweep; a replay shows one run: name one of its points{hint}")
     run = read(directory)
-    hops = int(run.manifest.get("packet_hops") or 0)
-    if hops > MOST_HOPS:
-        raise ResultsError(
-            directory,
-            f"has {hops} packets on links, and a replay shows at most {MOST_HOPS}",
-            'run a shorter part of the scenario, as with --set stop="1 ms"',
-        )
     native = side(directory).native
     topology = json.loads(native.topology_json())
-    merged = [node for node in topology["nodes"] if int(node.get("count") or 1) > 1]
-    if merged:
-        hosts = sum(int(node.get("count") or 1) for node in topology["nodes"] if node.get("kind") == "host")
-        raise ResultsError(directory, f"has {hosts} hosts, too many to draw each of them, as a replay does")
+    _refuse_large(directory, int(run.manifest.get("packet_hops") or 0), topology)
     with tempfile.TemporaryDirectory(prefix="headway-replay-") as folder:
         path = Path(folder) / "packets.pcapng"
         again = native.run(None, None, False, str(path), [], 1)
@@ -71,6 +61,21 @@ def record(directory: Path) -> Tape:
         packets = list(_packets(path.read_bytes()))
     flows = run.flows.to_polars()
     return _tape(packets, topology, flows.to_dicts(), bool(run.summary.get("drops")), directory)
+
+
+def _refuse_large(directory: Path, hops: int, topology: Mapping[str, Any]) -> None:
+    """Raise for a run that is too large to be watched; at once for all that makes it so."""
+    why, cures = [], []
+    if hops > MOST_HOPS:
+        why.append(f"has {hops} packets on links, and a replay shows at most {MOST_HOPS}")
+        cures.append('a shorter part of the scenario, as with --set stop="1 ms"')
+    if any(int(node.get("count") or 1) > 1 for node in topology["nodes"]):
+        hosts = sum(int(node.get("count") or 1) for node in topology["nodes"] if node.get("kind") == "host")
+        why.append(f"has {hosts} hosts, too many to draw each of them, as a replay does")
+        cures.append("a smaller network")
+    if why:
+        help = f"run {' and '.join(cures)}; amrt/fig01 is small enough"
+        raise ResultsError(directory, "; it ".join(why), help)
 
 
 def _tape(

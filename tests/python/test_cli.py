@@ -80,6 +80,10 @@ def test_a_pipe_gets_no_progress(scenario_file: Path) -> None:
         (["reproduce", "FILE", "--out", "OUT", "--seeds", "x"], "not a valid integer"),
         (["report", "no/such/directory"], "no such directory"),
         (["report", "."], "neither a run"),
+        (
+            ["report", "FILE"],
+            "FILE: is a file, not a directory of results\n  help: of a scenario, `headway run FILE --out ",
+        ),
         (["list", "transprots"], "Did you mean transports?"),
         (
             ["list", "nonsense"],
@@ -87,8 +91,14 @@ def test_a_pipe_gets_no_progress(scenario_file: Path) -> None:
         ),
         (["run", "scenarios/amrt/fig01-multi-botleneck.toml"], "did you mean amrt/fig01-multi-bottleneck"),
         (["run", "DIR/tow-flows.toml"], "did you mean DIR/two-flows.toml"),
-        (["report", "DIR/two-flows"], "did you mean DIR/two-flows.toml"),
+        (
+            ["report", "DIR/two-flows"],
+            "DIR/two-flows.toml is a scenario: `headway run DIR/two-flows.toml --out DIR/two-flows`",
+        ),
+        (["view", "FILE"], "FILE: is a file, not a directory of results"),
         (["check", "no-such-scenario"], "no scenario is called"),
+        (["check", ""], "an empty name is no scenario"),
+        (["check", "DIR/two-flows"], "did you mean DIR/two-flows.toml?"),
     ],
 )
 def test_mistakes_end_with_status_2_and_one_message(
@@ -103,7 +113,7 @@ def test_mistakes_end_with_status_2_and_one_message(
     places = {"FILE": str(scenario_file), "OUT": str(tmp_path / "out")}
     answer = headway(*[places.get(a, a).replace("DIR", str(tmp_path)) for a in arguments])
     assert answer.status == 2
-    assert message.replace("DIR", str(tmp_path)) in answer.err
+    assert message.replace("FILE", places["FILE"]).replace("DIR", str(tmp_path)) in answer.err
     assert "Traceback" not in answer.err
     assert answer.out == ""
 
@@ -238,6 +248,24 @@ def test_a_run_that_samples_nothing_is_not_warned_about(headway: Headway, scenar
     assert UNSAMPLED in package.read(tmp_path / "out").manifest["warnings"]
     assert headway("report", tmp_path / "out").status == 0
     assert "no [sample] table" not in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_check_refuses_what_a_run_refuses(headway: Headway, scenario_file: Path) -> None:
+    """With the same words, whichever of its points it is about."""
+    text = scenario_file.read_text(encoding="utf-8")
+    for table, sets in (
+        ("", ["--set", 'sample={every="1 us",flows=["nobody"]}']),
+        ('[variants.named.sample]\nevery = "1 us"\nflows = ["nobody"]\n', []),
+    ):
+        scenario_file.write_text(f"{text}\n{table}", encoding="utf-8")
+        checked = headway("check", scenario_file, *sets)
+        ran = headway("run", scenario_file, *sets, *(["--variant", "named"] if table else []))
+        assert (checked.status, ran.status) == (2, 2)
+        assert "there is no flow `nobody`" in checked.err
+        assert checked.err == ran.err
+    scenario_file.write_text(text, encoding="utf-8")
+    idle = ("--set", "transport.name=amrt", "--set", "transport.name=phost")
+    assert headway("check", scenario_file, *idle).status == headway("run", scenario_file, *idle).status
 
 
 def test_check_says_how_big_it_is(headway: Headway, scenario_file: Path) -> None:

@@ -213,6 +213,8 @@ def test_flows_that_are_not_the_same_are_refused(text: str, message: str, scenar
     with pytest.raises(HeadwayError) as caught:
         compare(scenario, path)
     assert str(caught.value).startswith(message.format(path=path))
+    unpaired = message.startswith("no flow of")
+    assert ("--match none" in str(caught.value)) == unpaired
 
 
 def test_what_is_asked_for_wrongly_is_said(headway: Headway, scenario: Path, tmp_path: Path) -> None:
@@ -228,4 +230,9 @@ def test_what_is_asked_for_wrongly_is_said(headway: Headway, scenario: Path, tmp
         assert answer.status == 2, options
         assert message in answer.err
     assert "no such table" in headway("compare", scenario, tmp_path / "none.csv").err
+    ran = tmp_path / "ran"
+    assert headway("run", scenario, "--out", ran).status == 0
+    assert f"{ran} is one run, and has no point 'amrt'" in headway("compare", ran, ran, "--at", "amrt").err
+    assert headway("compare", ran, ran).status == 0
+    assert "makes one of a scenario" in headway("compare", ran, scenario).err
     assert [bound("3%"), bound(" 2.5 % "), bound("0.01")] == [0.03, 0.025, 0.01]

@@ -178,9 +178,27 @@ def test_the_library_refuses_as_the_command_line_does(scenario_file: Path, tmp_p
 def test_results_on_real_packets_are_not_replaced_by_simulated_ones(tmp_path: Path) -> None:
     digest, out = "1" * 16, tmp_path / "out"
     out.mkdir()
-    for held, wanted, of in (({"slowdown": 100}, False, "on real packets"), (None, True, "of the simulator")):
+    conditions = {"slowdown": 100}
+    for held, wanted, of in ((conditions, None, "on real packets"), (None, conditions, "of the simulator")):
         (out / "manifest.json").write_text(json.dumps({"digest": digest, "testbed": held, "name": "mine"}), "utf-8")
         with pytest.raises(ResultsError, match=f"holds results {of} of mine"):
             prepare_run(out, digest, real=wanted)
-        prepare_run(out, digest, real=not wanted)
+        prepare_run(out, digest, real=held)
         prepare_run(out, digest, real=wanted, overwrite=True)
+
+
+def test_results_on_real_packets_are_not_replaced_by_those_of_other_conditions(tmp_path: Path) -> None:
+    digest, out = "1" * 16, tmp_path / "out"
+    out.mkdir()
+    held = {"slowdown": 100, "sealed": False, "mtu": 1500, "wall_s": 0.7}
+    (out / "manifest.json").write_text(json.dumps({"digest": digest, "testbed": held, "name": "mine"}), "utf-8")
+    prepare_run(out, digest, real={"slowdown": 100, "sealed": False, "mtu": 1500})
+    for other, said in (
+        ({"slowdown": 50, "sealed": False}, "slowdown 100 instead of 50"),
+        ({"slowdown": 100, "sealed": True}, "sealed false instead of true"),
+        ({"slowdown": 50, "sealed": True}, "slowdown 100 instead of 50, sealed false instead of true"),
+        ({"ideal_round_trips": False}, "ideal_round_trips unknown instead of false"),
+    ):
+        with pytest.raises(ResultsError, match=f"of mine, seed .* with {said}; choose another directory"):
+            prepare_run(out, digest, real=other)
+        prepare_run(out, digest, real=other, overwrite=True)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from picture import for_pages
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DOCS = REPOSITORY / "docs"
@@ -81,3 +82,11 @@ def test_the_index_of_decisions_has_a_line_for_each() -> None:
     index = DOCS / "decisions/README.md"
     pages = set((DOCS / "decisions").glob("[0-9]*.md"))
     assert pages == set(linked(index)), "docs/decisions/README.md does not list the pages of its folder"
+
+
+def test_pictures_are_dark_on_dark_pages() -> None:
+    """Figures are drawn for white paper; `tools/picture.py` brings them into the documentation."""
+    pictures = sorted((DOCS / "images").glob("*.svg"))
+    assert pictures
+    white = [picture.name for picture in pictures if for_pages(text := picture.read_text("utf-8")) != text]
+    assert not white, f"python tools/picture.py FIGURE.svg docs/images/{white[0]}"

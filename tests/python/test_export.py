@@ -13,6 +13,20 @@ from support import Answer
 Headway = Callable[..., Answer]
 
 
+def test_a_folder_that_is_missing_is_named(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    ran, nowhere = tmp_path / "ran", tmp_path / "nowhere"
+    assert headway("run", scenario_file, "--out", ran).status == 0
+    for command in (
+        ("export", scenario_file, "--format", "csv", "--out", nowhere / "flows.csv"),
+        ("export", ran, "--format", "perfetto", "--out", nowhere / "run.trace"),
+        ("run", scenario_file, "--capture", nowhere / "run.pcapng"),
+    ):
+        answer = headway(*command)
+        assert answer.status == 2
+        assert f"{nowhere} is not there" in answer.err and f"mkdir -p {nowhere}" in answer.err, answer.err
+    assert not nowhere.exists()
+
+
 def test_a_table_runs_as_the_scenario_it_came_from(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
     table = tmp_path / "flows.csv"
     answer = headway("export", scenario_file, "--format", "csv", "--out", table)

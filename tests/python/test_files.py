@@ -6,6 +6,9 @@ import json
 import threading
 from pathlib import Path
 
+import pytest
+
+from headway.errors import ResultsError
 from headway.files import write_json
 
 
@@ -30,3 +33,11 @@ def test_writers_of_one_file_do_not_take_each_others_scratch_files(tmp_path: Pat
             assert seen["filling"] == [seen["writer"]] * 500
     assert failed == []
     assert [path.name for path in tmp_path.iterdir()] == ["one.json"]
+
+
+def test_a_file_whose_folder_is_missing_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match=r"nowhere is not there\n  help: mkdir -p .*nowhere"):
+        write_json(tmp_path / "nowhere/one.json", {})
+    (tmp_path / "file").write_text("", "utf-8")
+    with pytest.raises(ResultsError, match=r"file is no directory"):
+        write_json(tmp_path / "file/one.json", {})

@@ -76,6 +76,39 @@ def test_a_run_leaves_the_results_and_the_simulators_beside_them(measured: Path)
     assert real.links.to_polars()["name"].to_list() == simulated.links.to_polars()["name"].to_list()
 
 
+def test_manifests_say_under_which_conditions_real_packets_ran(measured: Path) -> None:
+    for place in ("", "simulator"):
+        manifest = package.read(measured / "out" / place).manifest
+        about, sizes = manifest["testbed"], manifest["packet_sizes"]
+        conditions = {"slowdown": 100, "sealed": False, "ideal_round_trips": False, "mtu": 1500}
+        assert {key: about[key] for key in conditions} == conditions
+        assert about["fastest_link"] == "100 Mbps"
+        # The packets that ran, which fill the interface, and not those that the scenario asks for.
+        assert {key: sizes[key] for key in about["packet_sizes"]} == about["packet_sizes"]
+        assert sizes["payload"] + sizes["header"] == 1500
+        assert sizes["full_wire"] == 1500 + sizes["framing"]
+        assert sizes["payload"] != manifest["scenario"]["fabric"]["payload"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--slowdown", "50"], "slowdown 100 instead of 50, fastest_link 100 Mbps instead of 200 Mbps"),
+        (["--sealed"], "sealed false instead of true"),
+        (["--ideal-round-trips"], "ideal_round_trips false instead of true"),
+    ],
+)
+def test_a_run_under_other_conditions_does_not_take_the_place_of_one(
+    headway: Headway, measured: Path, options: list[str], said: str
+) -> None:
+    out = measured / "out"
+    before = {path: path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
+    answer = headway("testbed", "run", measured / "two-flows.toml", "--out", out, *options)
+    assert answer.status == 2
+    assert f"with {said}; choose another directory" in answer.err
+    assert {path: path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()} == before
+
+
 def test_the_report_shows_testbed_and_simulator(measured: Path) -> None:
     page = (measured / "out" / "report.html").read_text(encoding="utf-8")
     for wanted in ("amrt, testbed", "amrt, simulator", "Measured on real packets"):
@@ -195,6 +228,7 @@ MISTAKES = [
     (["FILE", "--out", "FILE"], "results cannot be written here"),
     (["FILE", "--out", "/proc/no"], "results cannot be written here"),
     (["FILE", "--set", "topology.hosts=100"], "100 hosts are more than the 64"),
+    (["FILE", "--set", 'traffic.0={kind="allreduce", bytes="1 MB"}'], "begin by the clock"),
 ]
 
 

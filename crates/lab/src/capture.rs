@@ -90,7 +90,11 @@ fn create(path: &Path) -> std::io::Result<BufWriter<File>> {
 }
 
 fn unwritable(path: &Path, error: &CaptureError) -> LabError {
-    LabError::Capture { path: path.to_path_buf(), reason: error.to_string() }
+    let kind = match error {
+        CaptureError::Io(error) => Some(error.kind()),
+        _ => None,
+    };
+    LabError::Capture { path: path.to_path_buf(), reason: error.to_string(), kind }
 }
 
 /// Positions of the wanted names, in the order wanted; of all names, if none is wanted.

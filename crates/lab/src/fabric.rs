@@ -177,36 +177,40 @@ fn read_params(table: &Reader<'_>, specs: &[ParamSpec]) -> Result<Vec<(String, P
     Ok(params)
 }
 
-/// The discipline that all of these transports want; an error at `at` when they disagree.
-pub fn own_discipline(
+/// The discipline that all of these transports want. When they disagree, the error is at `table`, where `[fabric]` is, or
+/// without it at the place of the first transport that wants another one than the first.
+fn own_discipline(
     transports: &[TransportSpec],
     foreign: &[Foreign],
-    at: &Origin,
+    table: Option<&Origin>,
+    place: &dyn Fn(usize) -> Origin,
 ) -> Result<String, ScenarioError> {
     let wanted =
         |t: &TransportSpec| foreign::find(&t.name, foreign).map_or(String::new(), |known| known.discipline);
     let Some(first) = transports.first() else { return Ok(headway_fabric::registry::USUAL.into()) };
     let discipline = wanted(first);
-    if let Some(other) = transports.iter().find(|t| wanted(t) != discipline) {
+    if let Some((number, other)) = transports.iter().enumerate().find(|(_, t)| wanted(t) != discipline) {
         let message = format!(
             "`{}` is meant to run over `{discipline}` and `{}` over `{}`",
             first.name,
             other.name,
             wanted(other)
         );
-        let error = ScenarioError::new(Problem::Contradiction(message), at);
+        let at = table.cloned().unwrap_or_else(|| place(number));
+        let error = ScenarioError::new(Problem::Contradiction(message), &at);
         return Err(error.help("say which one the switches run: [fabric] discipline = \"...\""));
     }
     Ok(discipline)
 }
 
-/// Reads `[fabric]`; without the table, everything has its default.
+/// Reads `[fabric]`; without the table, everything has its default. `place` is where each transport is named.
 pub fn read(
     table: Option<&Reader<'_>>,
     transports: &[TransportSpec],
     foreign: &[Foreign],
     topology: &Topology,
     at: &Origin,
+    place: &dyn Fn(usize) -> Origin,
 ) -> Result<FabricSpec, ScenarioError> {
     let mut spec = FabricSpec {
         discipline: String::new(),
@@ -221,12 +225,12 @@ pub fn read(
         pfc: None,
     };
     let Some(table) = table else {
-        spec.discipline = own_discipline(transports, foreign, at)?;
+        spec.discipline = own_discipline(transports, foreign, None, place)?;
         spec.buffer = buffer(&spec, Space::default(), at)?;
         return Ok(spec);
     };
     spec.discipline = match table.get("discipline") {
-        None => own_discipline(transports, foreign, at)?,
+        None => own_discipline(transports, foreign, Some(table.at()), place)?,
         Some(item) => discipline(&item)?,
     };
     let space = space(table)?;
@@ -234,7 +238,7 @@ pub fn read(
     (spec.sizes, spec.routing) = (sizes, routing.unwrap_or(spec.routing));
     let found = headway_fabric::registry::find(&spec.discipline);
     spec.params = read_params(table, &found.map(|(_, specs)| specs).unwrap_or_default())?;
-    spec.buffer = buffer(&spec, space, at)?;
+    spec.buffer = buffer(&spec, space, table.at())?;
     if let Some(item) = table.get("pfc") {
         no_own_buffer(table)?;
         spec.pfc = Some(pfc(&item)?);

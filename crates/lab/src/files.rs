@@ -4,7 +4,7 @@
 
 use crate::import::format::Format;
 use crate::import::trace::Binary;
-use crate::text::{Item, Problem, ScenarioError};
+use crate::text::{Item, Problem, ScenarioError, decode};
 use flate2::bufread::MultiGzDecoder;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
@@ -18,8 +18,12 @@ const MOST_TEXT: u64 = 4_000_000_000;
 /// The path and the text of a file named in a scenario; relative paths start at `folder`. The file may be compressed.
 pub(crate) fn read(item: &Item<'_>, folder: &Path) -> Result<(PathBuf, String), ScenarioError> {
     let path = folder.join(item.text()?);
-    let text = open(&path, text_of)
+    let bytes = open(&path, bytes_of)
         .map_err(|problem| item.fail(problem).help("relative paths start at the folder of the scenario"))?;
+    let text = decode(&path.display().to_string(), bytes).map_err(|error| match error.origin() {
+        Some(_) => error,
+        None => item.fail(error.problem().clone()),
+    })?;
     Ok((path, text))
 }
 
@@ -109,13 +113,6 @@ pub(crate) fn ending(path: &Path) -> Option<&str> {
     if outer == "gz" { inner.extension()?.to_str() } else { Some(outer) }
 }
 
-fn text_of(path: &Path, most: u64) -> std::io::Result<String> {
-    // As the standard library says it of a file that it reads as text.
-    let no_text =
-        |_| std::io::Error::new(std::io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
-    String::from_utf8(bytes_of(path, most)?).map_err(no_text)
-}
-
 fn bytes_of(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
     let mut file = BufReader::new(std::fs::File::open(path)?);
     let mut bytes = Vec::new();
@@ -154,16 +151,16 @@ mod tests {
         let mut encoder = GzEncoder::new(std::fs::File::create(&path).expect("a file"), Compression::fast());
         encoder.write_all(b"id,src\n").expect("it takes text");
         encoder.finish().expect("it ends");
-        assert_eq!(text_of(&path, 100).expect("text"), "id,src\n");
+        assert_eq!(bytes_of(&path, 100).expect("text"), b"id,src\n");
         assert_eq!(
-            text_of(&path, 6).expect_err("too much").to_string(),
+            bytes_of(&path, 6).expect_err("too much").to_string(),
             "it holds more than 6 bytes of text"
         );
         let whole = std::fs::read(&path).expect("bytes");
         std::fs::write(&path, &whole[..whole.len() - 4]).expect("it is cut");
-        assert!(text_of(&path, 100).is_err(), "a file that is cut off");
+        assert!(bytes_of(&path, 100).is_err(), "a file that is cut off");
         std::fs::write(&path, "plain").expect("text");
-        assert_eq!(text_of(&path, 100).expect("text"), "plain");
+        assert_eq!(bytes_of(&path, 100).expect("text"), b"plain");
     }
 
     #[test]

@@ -25,6 +25,6 @@ pub mod workload;
 pub use capture::Capture;
 pub use foreign::Foreign;
 pub use results::RunOutput;
-pub use run::{Desk, Live, Options, RunProgress, run_scenario, scaling, write_results};
+pub use run::{Desk, Live, Options, RunProgress, check_scenario, run_scenario, scaling, write_results};
 pub use scenario::{Request, Resolved, Scenario, Setup};
 pub use text::{LabError, Problem, ScenarioError};

@@ -68,6 +68,28 @@ pub struct RunProgress {
     pub eta_s: Option<f64>,
 }
 
+/// What a run begins with.
+struct Ready<'a> {
+    setup: &'a Setup,
+    memory_bytes: u64,
+    resolved: Resolved,
+}
+
+/// Makes all that a run begins with, or refuses it.
+fn ready(scenario: &Scenario) -> Result<Ready<'_>, LabError> {
+    let setup = scenario.setup()?;
+    let memory_bytes = setup.check_memory()?.memory_bytes;
+    Ok(Ready { setup, memory_bytes, resolved: setup.resolve(scenario.seed)? })
+}
+
+/// Refuses what [`run_scenario`] refuses before the first event, and runs nothing: flows that cannot be, names that no flow
+/// has, what the simulator refuses. `machines` are as in [`Options`].
+pub fn check_scenario(scenario: &Scenario, machines: Option<&dyn Machines>) -> Result<(), LabError> {
+    let Ready { resolved, .. } = ready(scenario)?;
+    let maker = machines.map(|machines| machines as &dyn Maker);
+    headway_sim::check(&resolved.spec, maker).map_err(|error| explain(error, scenario, &resolved))
+}
+
 /// Runs a scenario; with a directory, writes its results there. `progress` is called about five times a
 /// second, and stops the run by answering `false`; what happened until then is written.
 pub fn run_scenario(
@@ -75,12 +97,10 @@ pub fn run_scenario(
     options: &Options<'_>,
     progress: &mut dyn FnMut(&RunProgress) -> bool,
 ) -> Result<RunOutput, LabError> {
-    let setup = scenario.setup()?;
-    let memory_bytes = setup.check_memory()?.memory_bytes;
+    let Ready { setup, memory_bytes, resolved } = ready(scenario)?;
     if let Some(dir) = options.out {
         write::prepare(dir)?;
     }
-    let resolved = setup.resolve(scenario.seed)?;
     let capture_failed = Cell::new(false);
     let wish = options.capture.as_ref();
     let mut recorder = wish.map(|w| Recorder::start(w, &resolved.spec, &capture_failed)).transpose()?;
@@ -146,7 +166,7 @@ pub fn write_results(
         series: table(tables::series(&resolved.names, outcome))?,
         graph: tables::graph(resolved, outcome).map_err(|e| LabError::Table(e.to_string()))?,
         summary,
-        manifest: manifest::manifest(scenario, outcome, &around)?,
+        manifest: manifest::manifest(scenario, resolved, outcome, &around)?,
     };
     if let Some(dir) = options.out {
         write::write(dir, &output, options.csv)?;

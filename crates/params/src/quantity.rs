@@ -37,6 +37,17 @@ impl Dimension {
         }
     }
 
+    /// The largest amount that is read, to a whole number of its unit.
+    pub fn largest(self) -> String {
+        let (scale, unit) = match self {
+            Dimension::Time => (1_000_000_000_000, "s"),
+            Dimension::Rate => (1_000_000_000_000, "Tbps"),
+            Dimension::Bytes => (1_000_000_000_000, "TB"),
+            Dimension::Packets => (1, "packets"),
+        };
+        format!("{} {unit}", u64::MAX / scale)
+    }
+
     /// The unit of that example.
     pub fn example_unit(self) -> &'static str {
         match self {
@@ -103,6 +114,20 @@ pub enum QuantityError {
         /// One that was perhaps meant.
         nearest: Option<&'static str>,
     },
+    /// A unit of bytes where bits are counted, or the other way round, or powers of two where those of ten are.
+    #[error("`{unit}` are {meant}, and {here}")]
+    BitsAndBytes {
+        /// The letters behind the number.
+        unit: String,
+        /// What they mean in words.
+        meant: String,
+        /// What is counted here, as a sentence.
+        here: &'static str,
+        /// The same amount in a unit of here.
+        same: String,
+        /// What is counted here.
+        dimension: Dimension,
+    },
     /// The number is negative.
     #[error("`{0}` is negative")]
     Negative(String),
@@ -110,8 +135,8 @@ pub enum QuantityError {
     #[error("`{0}` is finer than {1}")]
     TooFine(String, &'static str),
     /// The value does not fit into 64 bits.
-    #[error("`{0}` is too large")]
-    TooLarge(String),
+    #[error("`{0}` is too large: {most} is the most", most = .1.largest())]
+    TooLarge(String, Dimension),
 }
 
 /// A quantity in its base unit.
@@ -142,6 +167,9 @@ pub fn parse(text: &str) -> Result<Quantity, QuantityError> {
         return Err(QuantityError::NoUnit(whole()));
     }
     let Some(&(_, dimension, scale)) = UNITS.iter().find(|(name, _, _)| *name == unit) else {
+        if let Some(error) = bits_and_bytes(&decimal, unit) {
+            return Err(error);
+        }
         let nearest = names::nearest(unit, UNITS.iter().map(|(name, _, _)| *name));
         return Err(QuantityError::NoSuchUnit { unit: unit.into(), nearest });
     };
@@ -157,8 +185,83 @@ pub fn parse(text: &str) -> Result<Quantity, QuantityError> {
     match decimal.times(scale) {
         Ok(amount) => Ok(Quantity { dimension, amount }),
         Err(Misfit::Fraction) => Err(QuantityError::TooFine(whole(), finest)),
-        Err(Misfit::Overflow) => Err(QuantityError::TooLarge(whole())),
+        Err(Misfit::Overflow) => Err(QuantityError::TooLarge(whole(), dimension)),
     }
+}
+
+/// Letters before a unit: what they are called, how many of the unit with the letter in the last place they are (a number, and
+/// a power of ten).
+const PREFIXES: [(&str, &str, u128, i32, &str); 10] = [
+    ("", "", 1, 0, ""),
+    ("k", "kilo", 1, 0, "k"),
+    ("K", "kilo", 1, 0, "k"),
+    ("M", "mega", 1, 0, "M"),
+    ("G", "giga", 1, 0, "G"),
+    ("T", "tera", 1, 0, "T"),
+    ("Ki", "kibi", 1 << 10, -3, "k"),
+    ("Mi", "mebi", 1 << 20, -6, "M"),
+    ("Gi", "gibi", 1 << 30, -9, "G"),
+    ("Ti", "tebi", 1 << 40, -12, "T"),
+];
+
+/// What counts in another way than here: endings of units, what they count, what is said of here, by which number and power
+/// of ten that is another amount, and the ending of here.
+struct Foreign {
+    endings: &'static [&'static str],
+    word: &'static str,
+    here: &'static str,
+    factor: (u128, i32),
+    ending: &'static str,
+    dimension: Dimension,
+}
+
+const FOREIGN: [Foreign; 3] = [
+    Foreign {
+        endings: &["Bps", "B/s", "Byte/s", "Bytes/s", "byte/s", "bytes/s"],
+        word: "bytes per second",
+        here: "rates are in bits per second",
+        factor: (8, 0),
+        ending: "bps",
+        dimension: Dimension::Rate,
+    },
+    Foreign {
+        endings: &["bps", "b/s", "bit/s", "bits/s"],
+        word: "bits per second",
+        here: "prefixes of rates are decimal",
+        factor: (1, 0),
+        ending: "bps",
+        dimension: Dimension::Rate,
+    },
+    Foreign {
+        endings: &["b", "bit", "bits"],
+        word: "bits",
+        here: "sizes are in bytes, with a capital B",
+        factor: (125, -3),
+        ending: "B",
+        dimension: Dimension::Bytes,
+    },
+];
+
+/// An error that says the amount in the right unit, for bytes where only bits are counted (rates), for bits where only bytes
+/// are (sizes), and for powers of two where only those of ten are: the nearest name would be another amount, mostly an eighth
+/// of what was meant, or eight times as much.
+fn bits_and_bytes(decimal: &Decimal, unit: &str) -> Option<QuantityError> {
+    let mut all = FOREIGN.iter().flat_map(|foreign| PREFIXES.iter().map(move |prefix| (foreign, prefix)));
+    let (foreign, (_, word, number, exponent, letter)) =
+        all.find(|(foreign, (letters, _, number, ..))| {
+            let rest = unit.strip_prefix(letters);
+            // Bits per second with a decimal prefix are misspelt at most.
+            rest.is_some_and(|rest| foreign.endings.contains(&rest))
+                && (foreign.factor != (1, 0) || *number > 1)
+        })?;
+    let amount = decimal.scaled(foreign.factor.0 * number, foreign.factor.1 + exponent)?;
+    Some(QuantityError::BitsAndBytes {
+        unit: unit.into(),
+        meant: format!("{word}{}", foreign.word),
+        here: foreign.here,
+        same: format!("{amount} {letter}{}", foreign.ending),
+        dimension: foreign.dimension,
+    })
 }
 
 /// The number at the head, and the rest.
@@ -214,6 +317,23 @@ impl Decimal {
         let dropped = (all.len() - trimmed.len()) as i32;
         let mantissa = if trimmed.is_empty() { 0 } else { trimmed.parse().ok()? };
         Some(Decimal { negative, mantissa, exponent: exponent - places + dropped })
+    }
+
+    /// The number times `factor * 10^exponent` in decimal; `None` where that is too long to be of use.
+    fn scaled(&self, factor: u128, exponent: i32) -> Option<String> {
+        let digits = self.mantissa.checked_mul(factor)?.to_string();
+        let exponent = self.exponent.checked_add(exponent)?;
+        let places = usize::try_from(exponent.unsigned_abs()).ok().filter(|places| *places <= 30)?;
+        let text = if exponent >= 0 {
+            digits + &"0".repeat(places)
+        } else {
+            let padded = format!("{digits:0>width$}", width = places + 1);
+            let (whole, fraction) = padded.split_at(padded.len() - places);
+            format!("{whole}.{fraction}").trim_end_matches('0').trim_end_matches('.').to_string()
+        };
+        let text = text.trim_start_matches('0');
+        let zero = if text.is_empty() || text.starts_with('.') { "0" } else { "" };
+        Some(format!("{}{zero}{text}", if self.negative { "-" } else { "" }))
     }
 
     fn times(&self, scale: u128) -> Result<u64, Misfit> {
@@ -278,10 +398,46 @@ mod tests {
         assert_eq!(parse("nan us"), Err(QuantityError::NotFinite("nan us".into())));
         assert_eq!(parse("-1 us"), Err(QuantityError::Negative("-1 us".into())));
         assert_eq!(parse("0.5 ps"), Err(QuantityError::TooFine("0.5 ps".into(), "a picosecond")));
-        assert_eq!(parse("1e30 s"), Err(QuantityError::TooLarge("1e30 s".into())));
+        assert_eq!(parse("1e30 s"), Err(QuantityError::TooLarge("1e30 s".into(), Dimension::Time)));
+        for dimension in [Dimension::Time, Dimension::Rate, Dimension::Bytes, Dimension::Packets] {
+            assert!(parse(&dimension.largest()).is_ok_and(|found| found.dimension == dimension));
+        }
         assert_eq!(parse("Gbps"), Err(QuantityError::NoNumber("Gbps".into())));
         let unit = parse("10 gbps");
         assert_eq!(unit, Err(QuantityError::NoSuchUnit { unit: "gbps".into(), nearest: Some("Gbps") }));
+    }
+
+    #[test]
+    fn bytes_are_not_taken_for_bits_nor_bits_for_bytes() {
+        let said = |text: &str| match parse(text) {
+            Err(QuantityError::BitsAndBytes { same, meant, .. }) => (same, meant),
+            other => panic!("{text}: {other:?}"),
+        };
+        for (text, same, meant) in [
+            ("10 GBps", "80 Gbps", "gigabytes per second"),
+            ("1.5GB/s", "12 Gbps", "gigabytes per second"),
+            ("0.01 KBps", "0.08 kbps", "kilobytes per second"),
+            ("2e3 Bps", "16000 bps", "bytes per second"),
+            ("1 Mb", "0.125 MB", "megabits"),
+            ("80 kbit", "10 kB", "kilobits"),
+            ("64 bits", "8 B", "bits"),
+            ("0 Gb", "0 GB", "gigabits"),
+            ("10 GiBps", "85.89934592 Gbps", "gibibytes per second"),
+            ("1 Gibit/s", "1.073741824 Gbps", "gibibits per second"),
+            ("8 Kib", "1.024 kB", "kibibits"),
+        ] {
+            assert_eq!(said(text), (same.to_string(), meant.to_string()), "{text}");
+            // What is offered is read, and is as much as was meant.
+            assert!(parse(same).is_ok(), "{same}");
+        }
+        // Of every unit of a rate, that of bytes is told apart.
+        for (unit, _, _) in UNITS.iter().filter(|(unit, dimension, _)| {
+            *dimension == Dimension::Rate && (unit.ends_with("bps") || unit.ends_with("b/s"))
+        }) {
+            let of_bytes = unit.replace('b', "B");
+            let (same, _) = said(&format!("3 {of_bytes}"));
+            assert_eq!(amount(&same), 8 * amount(&format!("3 {unit}")), "{of_bytes}");
+        }
     }
 
     #[test]

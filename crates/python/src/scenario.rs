@@ -185,6 +185,20 @@ impl PyScenario {
         Ok(list)
     }
 
+    /// Raises for what `run` refuses before its first event.
+    fn check_run(&self, py: Python<'_>) -> PyResult<()> {
+        if self.inner.setup.is_none() {
+            return Ok(());
+        }
+        let makers = Makers::new(&self.own);
+        let machines = (!self.own.is_empty()).then_some(&makers as &dyn Machines);
+        let checked = py.detach(|| headway_lab::check_scenario(&self.inner, machines));
+        match makers.failure().take(py) {
+            Some(error) => Err(error),
+            None => checked.map_err(|error| lab_error(&error)),
+        }
+    }
+
     /// Hosts, links, flows, and bytes of memory that a run needs; refuses what does not fit.
     fn estimate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let estimate = match &self.inner.setup {

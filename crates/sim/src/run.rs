@@ -98,6 +98,13 @@ fn watched<'a>(
     Ok(run.finish(!completed))
 }
 
+/// Refuses what [`run`] refuses before its first event, and runs nothing. `maker` makes the machines of transports that it
+/// knows, in place of the registry.
+pub fn check(spec: &RunSpec, maker: Option<&dyn Maker>) -> Result<(), RunError> {
+    let network = Arc::new(Network::build(&spec.topology, &spec.fabric)?);
+    prepare(spec, network, &alone(&mut |_| true, u64::MAX), maker).map(drop)
+}
+
 /// A run that is ready to begin, whatever its machines are.
 pub(crate) trait Running {
     /// To the end; `false` when stopped early.

@@ -30,7 +30,9 @@ const QUEUE_PACKETS: u32 = 1000;
 pub fn available() -> Result<(), TestbedError> {
     if !nix::unistd::geteuid().is_root() {
         return Err(TestbedError::Missing(
-            "root: it makes network namespaces and opens packet sockets".into(),
+            "root: it makes network namespaces and opens packet sockets\n  help: put `sudo` before the command, with the whole \
+             path of `headway`, or `unshare -r` where the system lets users have namespaces"
+                .into(),
         ));
     }
     let ip = Command::new("ip").arg("-Version").stdout(Stdio::null()).stderr(Stdio::null()).status();

@@ -61,7 +61,7 @@ impl JobArgs {
 pub struct Job {
     /// The scenario as it was read.
     pub scenario: Scenario,
-    /// With its flows, in its own units.
+    /// With its flows, in its own units of time; sizes of packets are those of real ones.
     pub resolved: Resolved,
     /// What runs here: slower, with the sizes of real packets.
     pub slow: RunSpec,
@@ -84,13 +84,15 @@ impl Job {
     pub fn load(args: &JobArgs, sizes: Sizes) -> Result<Job, TestbedError> {
         let request = Request::file(&args.scenario, &args.sets, args.scale.as_deref())?;
         let scenario = request.load()?;
-        let resolved = scenario.setup()?.resolve(scenario.seed)?;
+        let mut resolved = scenario.setup()?.resolve(scenario.seed)?;
         let usual = factor_for(resolved.spec.topology.fastest(), USUAL_RATE);
         let factor = args.slowdown.unwrap_or(usual);
         let stacks = scenario.setup()?.stacks();
         let of_kernel = |number: usize| stacks.get(number).is_some_and(Option::is_some);
         let sizes = with_telemetry(sizes, &resolved.spec, of_kernel);
         let slow = slow_down(&resolved.spec, factor, sizes, of_kernel);
+        // Results are of these packets, not of those that the scenario asks for.
+        resolved.spec.fabric.sizes = sizes;
         let network = Arc::new(build(&slow)?);
         let mut small = slow.clone();
         let wire = headway_host::handshake_wire();
@@ -141,7 +143,11 @@ impl Job {
                 self.slow.flows.iter().any(|flow| flow.stop.is_some()),
                 "`stop` of a flow: real hosts send whole messages",
             ),
-            (self.slow.graph.is_some(), "flows that wait for others: real hosts begin flows at their start"),
+            (
+                self.slow.graph.is_some(),
+                "flows that wait for others: real hosts begin flows at their start\n  help: `headway run` runs this scenario; \
+                 here, choose traffic whose flows begin by the clock, as `flows`, `file`, `incast`, `permutation` or `poisson`",
+            ),
             (self.slow.until == Until::Known, "`until = \"known\"`: the testbed waits for receivers"),
         ];
         if let Some((_, what)) = only_simulated.iter().find(|(asked, _)| *asked) {

@@ -140,6 +140,30 @@ impl HostContext {
     }
 }
 
+/// How much longer than a time-out packets may take because their sender sends others first. A time-out of some round trips
+/// has room for a bandwidth-delay product of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leaving {
+    allowed: u32,
+    slot: Time,
+}
+
+impl Leaving {
+    /// No longer, however many there are.
+    pub const AT_ONCE: Leaving = Leaving { allowed: u32::MAX, slot: Time::ZERO };
+
+    /// What is beyond a bandwidth-delay product leaves over the slowest link of a path.
+    pub fn over(path: &Path, context: &HostContext) -> Leaving {
+        let slot = context.sizes.slot(path.bottleneck);
+        Leaving { allowed: path.bdp_packets(context.nic, &context.sizes), slot }
+    }
+
+    /// For so many packets on their way.
+    pub fn of(self, packets: u32) -> Time {
+        self.slot.saturating_mul(packets.saturating_sub(self.allowed).into())
+    }
+}
+
 /// A time multiplied by a parameter, in whole picoseconds.
 pub fn scale(time: Time, factor: f64) -> Time {
     // The factor is a scenario constant with few digits; thousandths keep the product an integer.

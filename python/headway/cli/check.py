@@ -11,6 +11,7 @@ from headway.claims.ledger import claims_about
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.cli.terminal import print_warnings
 from headway.data.units import size
+from headway.errors import ScenarioError
 from headway.names import ScenarioFile
 from headway.scenario import Scenario
 
@@ -26,6 +27,9 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
     Points that differ in their seeds alone are read once; sizes are those of the first seed.
     """
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
+    _check_sets(scenario)
+    # As `headway run` runs it, without variants.
+    scenario.native.check_run()
     estimates, warnings, count = [], {}, 0
     said: dict[str, list[str]] = {}
     for point in scenario.points():
@@ -34,6 +38,7 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         place = json.dumps([point.variant, point.axes], sort_keys=True)
         if place not in said:
             one = scenario.at(point)
+            one.native.check_run()
             estimates.append(one.estimate)
             said[place] = one.warnings
         warnings[point.label] = said[place]
@@ -52,6 +57,14 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         f"about {size(largest['memory_bytes'])} of memory a run, {points}, {len(claims)} claims"
     )
     print_warnings(warnings, "`Scenario.at(point).warnings` in Python")
+
+
+def _check_sets(scenario: Scenario) -> None:
+    """Raise for an override without effect both in a run of the scenario as it is written and in its sweep."""
+    try:
+        scenario.native.check_sets(False)
+    except ScenarioError:
+        scenario.native.check_sets(True)
 
 
 COMMAND = check

@@ -39,7 +39,8 @@ def new(file: Path, origin: ScenarioFile | None) -> None:
     if file.suffix == PYTHON and origin is not None:
         raise HeadwayError(f"--from copies a scenario, and {file} is a transport in Python: give a {SUFFIX} file")
     if file.suffix not in (SUFFIX, PYTHON):
-        raise HeadwayError(f"{file}: a scenario is a file whose name ends in {SUFFIX}\n  help: {file}{SUFFIX}")
+        wanted = f"{file}{SUFFIX}" if file.name else f"mine{SUFFIX}"
+        raise HeadwayError(f"{file}: a scenario is a file whose name ends in {SUFFIX}\n  help: {wanted}")
     if file.exists():
         raise ResultsError(file, "is there already, and nothing is overwritten", "choose another name, or remove it")
     if not file.parent.is_dir():

@@ -14,7 +14,7 @@ from typing import IO, Any
 import click
 
 from headway.cli.terminal import Progress, Stop
-from headway.errors import HeadwayError, nearest
+from headway.errors import HeadwayError, NameNotFound
 from headway.programs import program
 from headway.scenario import Scenario
 
@@ -37,9 +37,7 @@ def variant_sets(scenario: Scenario, variant: str) -> Sequence[str]:
         raise HeadwayError(f"the scenario has no variants, and so no {variant!r}; --set changes single keys of it")
     known = {point.variant: point for point in scenario.points()}
     if variant not in known:
-        close = nearest(variant, known)
-        hint = f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(known)}"
-        raise HeadwayError(f"the scenario has no variant {variant!r}{hint}")
+        raise NameNotFound("variant", variant, known, f"all variants: {', '.join(known)}")
     swept = {"seed", *known[variant].axes}
     return [text for text in known[variant].sets if text.split("=", 1)[0] not in swept]
 
@@ -72,6 +70,14 @@ def arguments(
     found += ["--ideal-round-trips"] if ideal else []
     found += [] if simulated else ["--no-simulator"]
     return [*found, "--csv"] if csv else found
+
+
+def conditions(command: Sequence[str]) -> dict[str, Any]:
+    """What tells the run of `command` apart from others of the same scenario, as `testbed` of its manifest has it."""
+    done = subprocess.run([*command, "--conditions"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise HeadwayError(done.stderr.strip().removeprefix(f"{PROGRAM}: "))
+    return dict(json.loads(done.stdout))
 
 
 class _StopProgram(Stop):

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from headway.cli.options import DIRECTORY
-from headway.errors import ResultsError, nearest_paths
+from headway.errors import ResultsError, no_results
 from headway.files import writable_directory
+from headway.layout import MANIFEST_FILE, SWEEP_FILE
 
 
 @click.command()
@@ -20,8 +21,8 @@ def report(directory: Path, fmt: str, replay: bool) -> None:
     if replay and fmt != "html":
         raise click.UsageError(f"--replay is for pages; a figure as {fmt} does not move")
     if not directory.is_dir():
-        raise ResultsError(directory, "no such directory" + nearest_paths(directory))
-    if not (directory / "manifest.json").exists() and not (directory / "sweep.json").exists():
+        raise no_results(directory)
+    if not (directory / MANIFEST_FILE).exists() and not (directory / SWEEP_FILE).exists():
         raise ResultsError(directory, "holds neither a run (manifest.json) nor a sweep (sweep.json)")
     writable_directory(directory)
     for path in build_report(directory, fmt, replay=replay):

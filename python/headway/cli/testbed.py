@@ -15,7 +15,7 @@ import click
 from headway.cli.controls import controls_of
 from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.progress import progress_options
-from headway.cli.real import arguments, measure, variant_sets
+from headway.cli.real import arguments, conditions, measure, variant_sets
 from headway.cli.report import build_report
 from headway.cli.terminal import print_table
 from headway.cli.testbed_reproduce import reproduce
@@ -95,10 +95,10 @@ def run(
     if variant is not None:
         sets = (*variant_sets(scenario, variant), *sets)
         scenario = Scenario.load(file.path, sets=sets, scale=scale)
-    if out is not None:
-        prepare_run(out, scenario.digest, overwrite=force, real=True)
     ideal = ideal_round_trips
     command = arguments(file.path, sets, out, scale, slowdown, capture, io, sealed=sealed, csv=csv, ideal=ideal)
+    if out is not None:
+        prepare_run(out, scenario.digest, overwrite=force, real=conditions(command))
     with controls_of(scenario):
         status, last = measure(file.name, command)
     if last is None:
@@ -117,7 +117,7 @@ def _show(name: str, last: dict[str, Any], out: Path | None, capture: Path | Non
     slowdown = about["slowdown"]
     rates = "as fast as written" if slowdown == 1 else f"{slowdown} times slower than written"
     click.echo(
-        f"{name}: {about['wall_s']:.1f} s on real packets, {rates}; "
+        f"{name}: {about['wall_s']:.1f} s on real packets, {rates}{', sealed' if about.get('sealed') else ''}; "
         f"{about['frames']} frames, 99 % of them late by at most {duration(about['switch_late_ns']['p99'] * 1e-9)}"
     )
     heads = ("", "flows done", "mean FCT", "p99 FCT", "bottleneck utilisation", "drops")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from headway.cli.options import DIRECTORY
-from headway.errors import ResultsError, nearest_paths
+from headway.errors import no_results
 
 PORT = 8770
 
@@ -22,7 +22,7 @@ def view(directory: Path, port: int) -> int:
     Only this machine can connect, and nothing in DIR is changed.
     """
     if not directory.is_dir():
-        raise ResultsError(directory, "no such directory" + nearest_paths(directory))
+        raise no_results(directory)
     from headway.view import HOST, Server
 
     try:

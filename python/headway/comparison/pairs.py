@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from headway.data.later import np
 from headway.data.samples import Array
-from headway.errors import HeadwayError, nearest
+from headway.errors import HeadwayError, nearest, with_help
 
 from .sides import Sample
 
@@ -117,15 +117,19 @@ def _by_key(keys: Iterable[Hashable]) -> dict[Hashable, list[int]]:
 
 
 def _strangers(ours: Sample, theirs: Sample, way: str) -> str:
+    apart = "--match none sets the completion times of all flows beside each other, whichever flows they are"
     if way == "fields":
-        return f"no flow of {theirs.name} is between the same hosts, as long and starts as early as one of {ours.name}"
+        return (
+            f"no flow of {theirs.name} is between the same hosts, as long and starts as early as one of {ours.name}"
+            + with_help("--match order pairs them by their places", apart)
+        )
     first = str(theirs.flows["name"][0])
     known = ours.flows["name"].cast(str).to_list()
     close = nearest(first, known[:1000])
     hint = f"nearest: {', '.join(close)}" if close else f"it has {', '.join(known[:3])}{', ...' if known[3:] else ''}"
     return (
         f"no flow of {theirs.name} has a name that a flow of {ours.name} has: the first is called '{first}'\n  {hint}"
-        "\n  --match fields pairs them by src, dst, bytes and start_s, --match order by their places"
+        + with_help("--match fields pairs them by src, dst, bytes and start_s, --match order by their places", apart)
     )
 
 

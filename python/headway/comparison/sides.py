@@ -14,7 +14,7 @@ from headway.data.point import Point
 from headway.data.run import Run, read
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.table import ArrowStream
-from headway.errors import HeadwayError, NameNotFound, ResultsError
+from headway.errors import HeadwayError, NameNotFound, ResultsError, nearest_paths
 from headway.layout import MANIFEST_FILE, SWEEP_FILE
 from headway.scenario import Scenario
 
@@ -65,6 +65,7 @@ class Side:
 def of_run(run: Any, *, at: str | None = None, sets: Sequence[str] = ()) -> Side:  # noqa: ANN401
     """A run, a sweep or a scenario: as an object, by its directory, or by the scenario's name."""
     if isinstance(run, Run):
+        _no_point(str(run.directory or "the run"), at)
         return _side(str(run.directory or "the run"), [_sample(run)])
     if isinstance(run, Sweep):
         return _of_points(str(run.directory), run, at)
@@ -75,12 +76,26 @@ def of_run(run: Any, *, at: str | None = None, sets: Sequence[str] = ()) -> Side
         return _of_scenario(Scenario.load(run, sets=list(sets)), at)
     if sets:
         raise HeadwayError(f"{path} holds results: --set overrides keys of a scenario that is yet to run")
+    if not _is_sweep(path):
+        _no_point(str(path), at)
     return _of_directory(path, at)
+
+
+def _no_point(name: str, at: str | None) -> None:
+    """Raise if a point is asked of one run."""
+    if at is not None:
+        raise HeadwayError(f"{name} is one run, and has no point '{at}': --at and --reference-at name points of sweeps")
+
+
+def _is_sweep(path: Path) -> bool:
+    return (path / SWEEP_FILE).exists() and not (path / MANIFEST_FILE).exists()
 
 
 def of_reference(found: Any, column: str | None = None, *, at: str | None = None) -> Side:  # noqa: ANN401
     """What a run is compared with: as for `of_run`, or a table by its path or as an Arrow table."""
-    if isinstance(found, Run | Sweep | Scenario):
+    if isinstance(found, Run):
+        return of_run(found)
+    if isinstance(found, Sweep | Scenario):
         return of_run(found, at=at)
     if isinstance(found, ArrowStream):
         return _side("the table", [Sample("the table", _of_frame(found))])
@@ -92,6 +107,10 @@ def of_reference(found: Any, column: str | None = None, *, at: str | None = None
     if path.name.endswith(TABLES):
         return _side(str(found), [Sample(str(found), read_flows(path, column))])
     hint = "give a table (.csv, .csv.gz, .parquet) or a directory of results"
+    if path.suffix == ".toml" and path.is_file():
+        hint += f": `headway run {path} --out DIR` makes one of a scenario"
+    elif close := nearest_paths(path):
+        raise ResultsError(path, "no such table, and no such directory" + close)
     raise ResultsError(path, "is neither a table nor a directory", hint)
 
 
@@ -111,7 +130,7 @@ def of_own_list(side: Side, column: str | None) -> Side:
 
 
 def _of_directory(path: Path, at: str | None) -> Side:
-    if (path / SWEEP_FILE).exists() and not (path / MANIFEST_FILE).exists():
+    if _is_sweep(path):
         return _of_points(str(path), read_sweep(path), at)
     return _side(str(path), [_sample(read(path))])
 

@@ -16,7 +16,7 @@ from headway.data.reader import check_table, read_object, read_table
 from headway.data.sentences import one_line
 from headway.data.table import Table
 from headway.data.units import parse_seconds
-from headway.errors import NameNotFound, ResultsError
+from headway.errors import NameNotFound, ResultsError, no_results
 
 if TYPE_CHECKING:
     from headway._headway import RunResult
@@ -255,7 +255,7 @@ def read(directory: str | Path) -> Run:
     """The run in `directory`; raises `ResultsError` if it is not there or a file of it is damaged."""
     path = Path(directory)
     if not path.is_dir():
-        raise ResultsError(path, "no such directory")
+        raise no_results(path)
     if not (path / "manifest.json").exists() and (path / "sweep.json").exists():
         raise ResultsError(
             path,

@@ -15,7 +15,7 @@ from headway.data.reader import glance, read_object
 from headway.data.run import Run
 from headway.data.table import Table
 from headway.data.units import ENDINGS, duration, parse_any, parse_bytes
-from headway.errors import ResultsError
+from headway.errors import ResultsError, no_results
 from headway.layout import MANIFEST_FILE, POINT_FILE, SWEEP_FILE
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def read_sweep(directory: str | Path) -> Sweep:
     """
     path = Path(directory)
     if not path.is_dir():
-        raise ResultsError(path, "no such directory")
+        raise no_results(path)
     if not (path / SWEEP_FILE).exists():
         what = "this is one run: headway.read reads it" if (path / MANIFEST_FILE).exists() else "holds no sweep"
         raise ResultsError(path, what)

@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the manifest says on which machine a run was made")]
 
-use crate::scenario::{EPOCH, Scenario, VERSION};
+use crate::scenario::{EPOCH, Resolved, Scenario, VERSION};
 use crate::text::ScenarioError;
 use crate::topology::layout;
 use headway_network::{LinkRecord, Outcome};
@@ -30,9 +30,15 @@ pub struct RunInfo {
 }
 
 /// Makes the manifest.
-pub fn manifest(scenario: &Scenario, outcome: &Outcome, around: &RunInfo) -> Result<Json, ScenarioError> {
+pub fn manifest(
+    scenario: &Scenario,
+    resolved: &Resolved,
+    outcome: &Outcome,
+    around: &RunInfo,
+) -> Result<Json, ScenarioError> {
     let setup = scenario.setup()?;
-    let sizes = setup.fabric.sizes;
+    // Of what was run: packets on real wires have other sizes than those that the scenario asks for.
+    let sizes = resolved.spec.fabric.sizes;
     let wall = around.wall.as_secs_f64();
     let per_s = |n: u64| if wall > 0.0 { n as f64 / wall } else { 0.0 };
     let mut manifest = json!({

@@ -8,7 +8,7 @@ use crate::fabric;
 use crate::foreign::Foreign;
 use crate::model;
 use crate::text::overrides::{self, Override};
-use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, names, parse};
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, decode, names, parse};
 use crate::topology::{self, Topology};
 use crate::traffic::{self, Start};
 use headway_network::{BuildError, FabricSpec, Lossless, Network, Routing, Surplus, Until};
@@ -39,10 +39,11 @@ impl Request {
     /// A scenario in a file.
     #[allow(clippy::disallowed_methods, reason = "scenarios are files, and this is where they are read")]
     pub fn file(path: &Path, sets: &[String], scale: Option<&str>) -> Result<Request, ScenarioError> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let bytes = std::fs::read(path).map_err(|error| {
             let reason = error.to_string();
             ScenarioError::nowhere(Problem::Unreadable { path: path.display().to_string(), reason })
         })?;
+        let text = decode(&path.display().to_string(), bytes)?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         let source = Source::new(path.display().to_string(), text);
@@ -107,6 +108,11 @@ impl Request {
     fn document(&self) -> Result<(Table, Origin), ScenarioError> {
         let document = parse::document(&self.source)?;
         match document.value {
+            Value::Table(root) if root.entries.is_empty() && self.sets.is_empty() => {
+                let problem = Problem::Contradiction("the scenario is empty".into());
+                let help = "`headway new FILE` writes a small one with comments";
+                Err(ScenarioError::new(problem, &Origin::line(&self.source, 1)).help(help))
+            }
             Value::Table(root) => Ok((root, document.at)),
             _ => Err(ScenarioError::nowhere(Problem::Syntax("a scenario is a table".into()))),
         }
@@ -272,7 +278,11 @@ fn read_setup(
         return Err(item.fail(problem));
     }
     let mut transports = transports.specs;
-    let fabric = fabric::read(fabric_table.as_ref(), &transports, foreign, &topology, &at)?;
+    let place = |number: usize| {
+        let entry = entries.iter().find(|entry| usize::from(entry.common.transport) == number);
+        entry.map_or_else(|| at.clone(), |entry| entry.at.clone())
+    };
+    let fabric = fabric::read(fabric_table.as_ref(), &transports, foreign, &topology, &at, &place)?;
     let hosts = super::hosts::read(table)?;
     let fabric = FabricSpec { host_queue: hosts.queue, ..fabric };
     super::tuning::tune(&mut transports, &entries, &topology, &fabric);

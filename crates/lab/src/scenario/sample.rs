@@ -81,7 +81,17 @@ pub fn read(
     let (causes, volumes) = (asked("causes")?, asked("volumes")?);
     // What is told once, at the end.
     let once = causes || volumes;
-    let periodic = flows != Flows::None || links != LinkChoice::None;
+    let some_flows = match &flows {
+        Flows::None => false,
+        Flows::All => true,
+        Flows::Named(names) => !names.is_empty(),
+    };
+    let some_links = match &links {
+        LinkChoice::None => false,
+        LinkChoice::All => true,
+        LinkChoice::Some(names) => !names.is_empty(),
+    };
+    let periodic = some_flows || some_links;
     let every = table.get("every");
     table.finish(&[], None)?;
     let (every, every_at) = match every {
@@ -97,7 +107,7 @@ pub fn read(
             (item.period()?, item.at().clone())
         }
     };
-    if let Some(item) = table.get("probes").filter(|_| probes != ProbeChoice::None && flows == Flows::None) {
+    if let Some(item) = table.get("probes").filter(|_| probes != ProbeChoice::None && !some_flows) {
         let problem = Problem::Contradiction("`probes` are of flows, and no flow is sampled".into());
         return Err(item.fail(problem).help("say flows = \"all\", or name flows"));
     }

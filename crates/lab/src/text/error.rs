@@ -2,8 +2,9 @@
 
 use super::source::Origin;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+use std::borrow::Cow;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is wrong with a scenario or with a file it names.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -325,6 +326,8 @@ pub enum LabError {
         path: PathBuf,
         /// The reason, as the operating system gives it.
         reason: String,
+        /// What the operating system calls it, if it is the one to complain.
+        kind: Option<std::io::ErrorKind>,
     },
     /// A machine of a transport that is in no registry has failed, and whoever made it knows why.
     #[error("a machine of the scenario's own transport failed; no results are written")]
@@ -339,17 +342,25 @@ impl LabError {
     pub fn render(&self) -> String {
         match self {
             LabError::Scenario(error) => error.render(),
-            LabError::Unwritable { kind, .. } => format!("  × {self}\n  help: {}", remedy(*kind)),
+            LabError::Unwritable { kind, path, .. } => format!("  × {self}\n  help: {}", remedy(*kind, path)),
+            LabError::Capture { kind: Some(kind @ std::io::ErrorKind::NotFound), path, .. } => {
+                format!("  × {self}\n  help: {}", remedy(*kind, path))
+            }
             other => format!("  × {other}"),
         }
     }
 }
 
 /// What helps where results cannot be written.
-fn remedy(kind: std::io::ErrorKind) -> &'static str {
+fn remedy(kind: std::io::ErrorKind, path: &Path) -> Cow<'static, str> {
     use std::io::ErrorKind as Kind;
-    match kind {
-        Kind::NotFound => "something removed the directory while the run was writing to it: run it again",
+    let fixed = match kind {
+        Kind::NotFound => {
+            let folder =
+                path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder = folder.display();
+            return format!("the folder {folder} is not there: mkdir -p {folder}. If it was there, something removed it meanwhile: run the command again").into();
+        }
         Kind::StorageFull | Kind::QuotaExceeded => {
             "make room on this disk, or give another results directory"
         }
@@ -357,5 +368,6 @@ fn remedy(kind: std::io::ErrorKind) -> &'static str {
             "give another results directory, or make this one writable"
         }
         _ => "give another results directory",
-    }
+    };
+    fixed.into()
 }

@@ -1,5 +1,6 @@
 //! Text that people write: scenarios, arguments, tables; where each value came from, and what is wrong with it.
 
+pub mod decode;
 pub mod error;
 pub mod key;
 pub mod overrides;
@@ -12,6 +13,7 @@ pub mod tree;
 
 pub use headway_params::{names, quantity};
 
+pub use decode::decode;
 pub use error::{LabError, Problem, ScenarioError};
 pub use reader::{Item, Reader};
 pub use share::Share;

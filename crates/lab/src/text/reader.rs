@@ -211,13 +211,24 @@ impl<'a> Item<'a> {
             }
             other => other,
         };
-        let parsed = quantity::parse(text).map_err(|error| self.misread(of_wanted(error), &example()))?;
-        if !wanted.contains(&parsed.dimension) {
-            let reason = format!("`{text}` is {}, not {}", parsed.dimension.word(), or(Dimension::word));
+        let (dimension, parsed) = match quantity::parse(text) {
+            Ok(parsed) => (parsed.dimension, Ok(parsed)),
+            // Of bits alone, a rate is likelier meant than a number of bytes, where one is wanted.
+            Err(QuantityError::BitsAndBytes { unit, dimension: Dimension::Bytes, .. })
+                if !wanted.contains(&Dimension::Bytes) =>
+            {
+                let error = of_wanted(QuantityError::NoSuchUnit { unit, nearest: None });
+                return Err(self.misread(error, &example()));
+            }
+            Err(error @ QuantityError::BitsAndBytes { dimension, .. }) => (dimension, Err(error)),
+            Err(error) => return Err(self.misread(of_wanted(error), &example())),
+        };
+        if !wanted.contains(&dimension) {
+            let reason = format!("`{text}` is {}, not {}", dimension.word(), or(Dimension::word));
             let problem = Problem::Quantity { key: self.path.clone(), reason };
             return Err(self.fail(problem).help(example()));
         }
-        Ok(parsed)
+        parsed.map_err(|error| self.misread(error, &example()))
     }
 
     /// The user's own number with a unit, where only that is missing.
@@ -246,6 +257,11 @@ impl<'a> Item<'a> {
                 };
                 let problem = Problem::Quantity { key, reason: error.to_string() };
                 self.fail(problem).help(format!("did you mean \"{number} {nearest}\"?"))
+            }
+            QuantityError::TooLarge(..) => self.fail(Problem::Quantity { key, reason: error.to_string() }),
+            QuantityError::BitsAndBytes { ref same, .. } => {
+                let problem = Problem::Quantity { key, reason: error.to_string() };
+                self.fail(problem).help(format!("that is \"{same}\""))
             }
             other => self.fail(Problem::Quantity { key, reason: other.to_string() }).help(example),
         }

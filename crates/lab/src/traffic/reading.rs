@@ -35,7 +35,19 @@ pub(super) fn host_set(
         return Ok(hosts);
     }
     let count = item.count()?;
-    first(count).ok_or_else(|| item.range(format!("what {} hosts allow", topology.hosts), count))
+    first(count).ok_or_else(|| {
+        let hosts = topology.hosts;
+        match (1..=hosts).rev().find(|count| first(*count).is_some()) {
+            Some(most) if most == hosts => item.range(format!("from 1 to {most}, the hosts of the network"), count),
+            Some(most) => item.range(format!("from 1 to {most}"), count).help(format!(
+                "of the {hosts} hosts of the network, {} are taken by others of this entry or stand before them",
+                hosts - most
+            )),
+            None => item
+                .range("a list of hosts", count)
+                .help("hosts that are counted come after the last of the others, and none is left there"),
+        }
+    })
 }
 
 /// Where the entry of a list is written, or the whole value when it is none.

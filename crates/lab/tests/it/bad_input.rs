@@ -5,7 +5,7 @@
 use crate::common;
 
 use common::{LEAF_SPINE, SMALL, fixtures, good, load};
-use headway_lab::{LabError, Options, Request, ScenarioError, run_scenario};
+use headway_lab::{LabError, Options, Request, ScenarioError, check_scenario, run_scenario};
 
 /// The rendered diagnostic, with the folder of the fixtures cut off.
 fn shown(error: &ScenarioError) -> String {
@@ -559,3 +559,123 @@ snapshot!(end_of_a_run_that_is_misspelt, wrong(SMALL, &["until=know"]));
 snapshot!(stop_of_no_time, wrong(SMALL, &["traffic.0.stop=0 s"]));
 snapshot!(stop_of_an_entry_before_a_start, wrong(SMALL, &["traffic.0.stop=50 us"]));
 snapshot!(stop_of_a_flow_before_its_start, wrong(SMALL, &["traffic.0.flows.1.stop=20 us"]));
+
+// Check and run.
+
+#[test]
+fn what_a_run_refuses_before_it_begins_is_refused_by_a_check() {
+    let sampled = |flows: &str| format!("{SMALL}\n[sample]\nevery = \"10 us\"\nflows = {flows}\n");
+    let entry = "[[traffic]]\nkind = \"flows\"\nflows = [{ name = \"f1\", src = 0, dst = 3, bytes = 9 }]\n";
+    let cases = [
+        (sampled("[\"f2\"]"), Some("there is no flow `f2`")),
+        (sampled("[\"f1\"]"), None),
+        (edited("name = \"f1\"", "name = \"f0\""), Some("two flows are called `f0`")),
+        (format!("{SMALL}{entry}"), Some("two flows are called `f1`")),
+        (edited("start = \"50 us\"", "after = [\"f1\"]"), Some("f1")),
+        (SMALL.to_string(), None),
+    ];
+    for (text, message) in cases {
+        let loaded = load(&text, &[]).map_err(LabError::from);
+        let both = |what: &dyn Fn(&headway_lab::Scenario) -> Result<(), LabError>| {
+            loaded.as_ref().map_err(LabError::render).and_then(|s| what(s).map_err(|e| e.render()))
+        };
+        let checked = both(&|scenario| check_scenario(scenario, None));
+        let ran = both(&|s| run_scenario(s, &Options::default(), &mut |_| false).map(drop));
+        assert_eq!(checked, ran, "{text}");
+        match message {
+            Some(message) => assert!(checked.expect_err(message).contains(message), "{text}"),
+            None => checked.expect("nothing is wrong"),
+        }
+    }
+}
+
+#[test]
+fn bytes_and_bits_are_not_taken_for_each_other() {
+    let rate = wrong(&edited("10 Gbps", "10 GBps"), &[]);
+    assert!(rate.contains("`GBps` are gigabytes per second, and rates are in bits per second"), "{rate}");
+    assert!(rate.contains("\"80 Gbps\"") && !rate.contains("\"10 Gbps\"?"), "{rate}");
+    let size = wrong(&edited("1 MB", "1 Mb"), &[]);
+    assert!(
+        size.contains("`Mb` are megabits, and sizes are in bytes, with a capital B")
+            && size.contains("\"0.125 MB\""),
+        "{size}"
+    );
+    let bits = wrong(&edited("10 Gbps", "10 Gbit"), &[]);
+    assert!(bits.contains("`Gbit` is not a unit") && bits.contains("\"10 Gb"), "{bits}");
+    // Where neither is wanted, a unit of what is wanted is offered.
+    let time = wrong(&edited("10 us", "10 GBps"), &[]);
+    assert!(time.contains("`10 GBps` is a rate, not a duration"), "{time}");
+}
+
+#[test]
+fn files_that_are_no_text_are_refused_with_their_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).expect("it is written");
+        let error = Request::file(&path, &[], None).and_then(|r| r.load()).expect_err("refused").render();
+        error.replace(&format!("{}/", folder.path().display()), "")
+    };
+    let latin = refused("latin.toml", b"title = \"x\"\ndescription = \"caf\xe9\"\n");
+    assert!(latin.contains("not UTF-8: byte 0xe9") && latin.contains("latin.toml:2:19"), "{latin}");
+    let binary = refused("run.parquet", b"PAR1\x15\0\0\x01\xff\xfe");
+    assert!(binary.contains("run.parquet: it is a binary file, not text: byte 6 is zero"), "{binary}");
+    for nothing in [&b""[..], b"\n\n", b"# only a comment\n", b"\xef\xbb\xbf"] {
+        let empty = refused("empty.toml", nothing);
+        assert!(empty.contains("the scenario is empty") && empty.contains("empty.toml:1:1"), "{empty}");
+        assert!(empty.contains("`headway new FILE`"), "{empty}");
+    }
+    // A file that a scenario names is shown itself.
+    std::fs::write(folder.path().join("net.topo"), b"Nodes 16\n# caf\xe9\nTiers 2\n").expect("it is written");
+    let text = SMALL.replacen(
+        "kind = \"dumbbell\"\nsenders = 2\nreceivers = 2\nrate = \"10 Gbps\"\ndelay = \"10 us\"",
+        "kind = \"graph\"\nfile = \"net.topo\"",
+        1,
+    );
+    let named = refused("names.toml", text.as_bytes());
+    assert!(named.contains("not UTF-8: byte 0xe9") && named.contains("net.topo:2:6"), "{named}");
+}
+
+#[test]
+fn transports_of_several_disciplines_are_shown_where_it_has_to_be_said() {
+    let other = "[[traffic]]\nkind = \"flows\"\ntransport = { name = \"ndp\" }\nflows = [{ src = 0, dst = 3, bytes = 9 }]\n";
+    let line = |shown: &str, what: &str| assert!(shown.contains(what), "{shown}");
+    let without = wrong(&format!("{SMALL}{other}"), &[]);
+    line(&without, "`amrt` is meant to run over `anti-ecn` and `ndp` over `trimming`");
+    line(&without, " │ [[traffic]]\n    · ─────┬─────");
+    let with = wrong(&format!("{SMALL}{other}\n[fabric]\nbuffer = \"9 packets\"\n"), &[]);
+    line(&with, " │ [fabric]\n    · ────┬───");
+}
+
+#[test]
+fn empty_lists_sample_nothing() {
+    for nothing in ["flows=[]", "links=[]", "flows=[],links=[]", "flows=\"none\",links=[]"] {
+        let shown = wrong(SMALL, &[&format!("sample={{every=\"1 us\",{nothing}}}")]);
+        assert!(shown.contains("[sample] samples nothing"), "{shown}");
+    }
+    let probes = wrong(SMALL, &["sample={every=\"1 us\",links=\"all\",flows=[],probes=true}"]);
+    assert!(probes.contains("`probes` are of flows, and no flow is sampled"), "{probes}");
+    good(SMALL, &["sample={every=\"1 us\",flows=\"all\",links=[]}"]);
+    good(SMALL, &["sample={causes=true,flows=[],links=[]}"]);
+}
+
+#[test]
+fn more_hosts_than_there_are_is_a_range() {
+    let calls = |clients: &str, servers: &str| {
+        let entry = format!(
+            "kind = \"rpc\"\nclients = {clients}\nservers = {servers}\nrequest = 9\nreply = 9\ncalls = 1\n"
+        );
+        let start = SMALL.find("kind = \"flows\"").expect("it is there");
+        wrong(&format!("{}{entry}", &SMALL[..start]), &[])
+    };
+    let servers = calls("2", "5");
+    assert!(servers.contains("`traffic.0.servers` must be from 1 to 2, not 5"), "{servers}");
+    assert!(servers.contains("of the 4 hosts of the network, 2 are taken"), "{servers}");
+    let clients = calls("9", "1");
+    assert!(
+        clients.contains("`traffic.0.clients` must be from 1 to 4, the hosts of the network, not 9"),
+        "{clients}"
+    );
+    let none = calls("[3]", "1");
+    assert!(none.contains("`traffic.0.servers` must be a list of hosts, not 1"), "{none}");
+}

@@ -5,7 +5,8 @@ use crate::common;
 use common::{flow, link, link_series, mean, outcome, param, sampled, spec};
 use headway_fabric::{Buffer, DropReason, Limit};
 use headway_network::topology::SingleSwitch;
-use headway_network::{FlowSpec, FlowState, LinkRecord, Metric, Outcome, RunSpec, TopologySpec};
+use headway_network::{Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, LinkRecord, Metric};
+use headway_network::{Outcome, RunSpec, TopologySpec};
 use headway_params::ParamValue;
 use headway_units::{Rate, Time};
 
@@ -155,6 +156,42 @@ fn a_sender_with_two_grants_serves_the_shorter_and_overcommitment_fills_the_othe
     let (one, two) = (at(1), at(2));
     println!("downlink of the receiver that waits: {one:.3} with one grant, {two:.3} with two");
     assert!(one < 0.3 && two > 0.99, "{one}, {two}");
+}
+
+#[test]
+fn what_is_on_its_way_is_not_asked_for_however_much_was_permitted() {
+    // 685 packets at 10 Gb/s are 0.84 ms, and the time-out is 0.23 ms with buffers of 128 packets: a receiver that may not
+    // have got them all by then has no reason to ask. Whatever it asked for would be on the wire of the message.
+    let permitted: [&[(&str, u64)]; 4] = [
+        &[],
+        &[("unscheduled_bytes", 2_000_000)],
+        &[("rtt_bytes", 500_000)],
+        &[("rtt_bytes", 2_000_000), ("unscheduled_bytes", 14_600)],
+    ];
+    for settings in permitted {
+        let run = |bytes: u64| {
+            let mut run = run_of("homa", 2, vec![flow(0, 1, bytes, Time::ZERO)]);
+            run.fabric.buffer = Buffer { data: Limit::Packets(128), control: Limit::Packets(128) };
+            settings.iter().fold(run, |run, (key, value)| param(run, key, ParamValue::Int(*value)))
+        };
+        let out = outcome(&run(1_000_000));
+        let waits = match settings {
+            // Ten packets at once are half of a round trip's: the wire is idle until the first grant comes.
+            [_, ("unscheduled_bytes", _)] => Time::us(23),
+            _ => Time::ZERO,
+        };
+        let took = finish(&out, 0);
+        assert!(took >= alone(1_000_000) && took <= alone(1_000_000) + waits, "{settings:?}: {took}");
+        // No packet but those of the message went its way: no answer to a request.
+        let carried = port(&out, "h0->s0").counters.dequeued;
+        assert_eq!(carried, 685, "{settings:?}");
+        // A lost packet is asked for all the same, when the time-out is over and what was permitted has left.
+        let mut lossy = run(1_000_000);
+        let links = LinkChoice::Some(vec!["h0->s0".into()]);
+        lossy.faults = vec![FaultSpec { links, kind: None, what: Fault::DropNth(vec![30]) }];
+        let late = finish(&outcome(&lossy), 0);
+        assert!(late > took && late < alone(1_000_000) * 2 + Time::ms(1), "{settings:?}: {late}");
+    }
 }
 
 #[test]

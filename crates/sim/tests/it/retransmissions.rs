@@ -3,9 +3,11 @@
 use crate::common;
 
 use common::{flow, link, outcome, spec};
+use headway_fabric::{Buffer, Limit};
 use headway_network::topology::{Dumbbell, SingleSwitch};
 use headway_network::{Change, Fault, FaultSpec, FlowState, LinkChoice, RunSpec, Tap, TopologySpec};
 use headway_packet::{Packet, PacketKind};
+use headway_params::ParamValue;
 use headway_sim::run_tapped;
 use headway_transport::registry;
 use headway_units::Time;
@@ -126,4 +128,32 @@ fn a_disturbance_that_is_over_is_paid_for_once() {
         println!("{transport}: {short} packets again in 4 MB, {long} in 8 MB");
         assert!(long <= short + 40, "{transport}: {short} packets again in 4 MB, {long} in 8 MB");
     }
+}
+
+#[test]
+fn what_may_leave_at_once_is_not_asked_for_before_it_has_left() {
+    // Time-outs of some round trips are far shorter than the 0.84 ms in which 1 MB leaves. A receiver that has permitted all of
+    // it at once has no reason to ask for what its sender has not come to.
+    let large = [
+        ("window", 1000),
+        ("initial_window", 1000),
+        ("free_tokens", 1000),
+        ("unscheduled_bytes", 2_000_000),
+        ("rtt_bytes", 2_000_000),
+    ];
+    let mut tried = BTreeSet::new();
+    for name in registry::NAMES {
+        // A choice of another transport may have the same name.
+        let numbers =
+            registry::settings(name, &[]).into_iter().filter(|(_, v)| matches!(v, ParamValue::Int(_)));
+        for (key, _) in numbers {
+            let Some((_, value)) = large.iter().find(|(large, _)| *large == key) else { continue };
+            let mut run = star(name, vec![flow(0, 1, 1_000_000, Time::ZERO)]);
+            run.fabric.buffer = Buffer { data: Limit::Packets(128), control: Limit::Packets(128) };
+            run.transports[0].params.push((key.into(), ParamValue::Int(*value)));
+            assert_eq!(repeated(&run), (0, 0), "{name} with {key} = {value}");
+            tried.insert(key);
+        }
+    }
+    assert_eq!(tried.len(), large.len(), "a parameter is called otherwise: {tried:?}");
 }

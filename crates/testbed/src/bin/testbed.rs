@@ -46,6 +46,9 @@ struct Arguments {
     /// Report progress as JSON lines, and stop when standard input ends
     #[arg(long, hide = true)]
     managed: bool,
+    /// Only print under which conditions this would run, as JSON
+    #[arg(long, hide = true)]
+    conditions: bool,
     /// Only check whether this machine can run a testbed
     #[arg(long, hide = true)]
     probe: bool,
@@ -79,6 +82,13 @@ fn complain(error: &TestbedError) -> ExitCode {
 }
 
 fn measure(arguments: &Arguments) -> Result<bool, TestbedError> {
+    let sizes = headway_testbed::scenario::sizes(arguments.mtu, arguments.job.sealed);
+    if arguments.conditions {
+        let job = Job::load(&arguments.job, sizes)?;
+        job.check()?;
+        say(&Json::Object(conditions(arguments, &job)));
+        return Ok(false);
+    }
     let io = |step: &str, source| TestbedError::Io { step: step.into(), source };
     ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
         .map_err(|e| io("watching for Ctrl-C", std::io::Error::other(e)))?;
@@ -97,7 +107,6 @@ fn measure(arguments: &Arguments) -> Result<bool, TestbedError> {
     }
     let own = std::env::current_exe().map_err(|e| io("finding this program", e))?;
     let programs = Programs::within(own.parent().unwrap_or(Path::new(".")))?;
-    let sizes = headway_testbed::scenario::sizes(arguments.mtu, arguments.job.sealed);
     let capture = arguments.capture.clone();
     let settings = Settings { programs, mtu: arguments.mtu.into(), sizes, capture, io: arguments.io };
     let managed = arguments.managed;
@@ -115,7 +124,7 @@ fn measure(arguments: &Arguments) -> Result<bool, TestbedError> {
         true => (Json::Null, interrupted),
         false => simulate(arguments, &measured.job)?,
     };
-    say(&json!({ "summary": summary, "simulator": beside, "testbed": notes(&measured.notes) }));
+    say(&json!({ "summary": summary, "simulator": beside, "testbed": of_real(arguments, &measured) }));
     Ok(interrupted)
 }
 
@@ -132,6 +141,24 @@ fn progress(state: &Progress) -> Json {
         "virtual_s": state.now.as_secs_f64(), "stop_s": state.stop.as_secs_f64(),
         "flows_done": state.flows_done, "flows_total": state.flows_total,
     }})
+}
+
+/// What tells runs of one scenario on real packets apart: with another value, a run is another one.
+fn conditions(arguments: &Arguments, job: &Job) -> serde_json::Map<String, Json> {
+    serde_json::Map::from_iter([
+        ("slowdown".to_string(), job.factor.into()),
+        ("sealed".into(), arguments.job.sealed.into()),
+        ("ideal_round_trips".into(), arguments.job.ideal_round_trips.into()),
+        ("mtu".into(), arguments.mtu.into()),
+        ("fastest_link".into(), job.slow.topology.fastest().to_string().into()),
+    ])
+}
+
+/// The conditions of a run, and the sizes of its packets.
+fn about(arguments: &Arguments, job: &Job) -> serde_json::Map<String, Json> {
+    let mut about = conditions(arguments, job);
+    about.insert("packet_sizes".into(), sizes(job));
+    about
 }
 
 fn notes(notes: &Notes) -> Json {
@@ -165,14 +192,20 @@ fn lab(error: LabError) -> TestbedError {
 
 fn write(arguments: &Arguments, measured: &Measured, wall: Duration) -> Result<Json, TestbedError> {
     let job = &measured.job;
-    let mut about = notes(&measured.notes);
-    if let Some(about) = about.as_object_mut() {
-        about.insert("packet_sizes".into(), sizes(job));
-        if job.stacks.iter().any(Option::is_some) {
-            about.insert("kernel_packet_sizes".into(), kernel_sizes(job));
-        }
-    }
+    let about = of_real(arguments, measured);
     record(arguments, job, &measured.outcome, (wall, Some(about)), arguments.out.as_deref())
+}
+
+/// All that a run on real packets says of itself.
+fn of_real(arguments: &Arguments, measured: &Measured) -> Json {
+    let mut about = about(arguments, &measured.job);
+    if measured.job.stacks.iter().any(Option::is_some) {
+        about.insert("kernel_packet_sizes".into(), kernel_sizes(&measured.job));
+    }
+    if let Json::Object(mut heard) = notes(&measured.notes) {
+        about.append(&mut heard);
+    }
+    Json::Object(about)
 }
 
 fn sizes(job: &Job) -> Json {
@@ -214,7 +247,8 @@ fn simulate(arguments: &Arguments, job: &Job) -> Result<(Json, bool), TestbedErr
     let outcome = headway_sim::run(&job.slow, &mut |_| !STOP.load(Ordering::Relaxed));
     let mut outcome = outcome.map_err(|e| TestbedError::Unsuitable(e.to_string()))?;
     slowdown::speed_up(&mut outcome, job.factor);
-    let about = json!({ "slowdown": job.factor, "simulated": true, "packet_sizes": sizes(job) });
-    let summary = record(arguments, job, &outcome, (began.elapsed(), Some(about)), out.as_deref())?;
+    let mut about = about(arguments, job);
+    about.insert("simulated".into(), true.into());
+    let summary = record(arguments, job, &outcome, (began.elapsed(), Some(about.into())), out.as_deref())?;
     Ok((summary, outcome.interrupted))
 }

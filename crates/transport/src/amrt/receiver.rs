@@ -7,7 +7,7 @@ use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::messages::MessageId;
 use crate::probes::{self, Sink};
-use crate::shared::scale;
+use crate::shared::{Leaving, scale};
 use crate::timers::Timers;
 use crate::turns::Turns;
 use crate::two_sided::ReceivingHalf;
@@ -150,7 +150,12 @@ impl Receiver {
         };
         let timeout = scale(rtt, self.params.loss_timeout);
         let next = window.clamp(1, packets);
-        let expected = VecDeque::from([Expected { by: now + timeout, first: 0, end: next }]);
+        let leaving = match self.params.window {
+            0 => Leaving::AT_ONCE,
+            _ => Leaving::over(&path, context),
+        };
+        let by = (now + timeout).saturating_add(leaving.of(next));
+        let expected = VecDeque::from([Expected { by, first: 0, end: next }]);
         Some(Incoming {
             packets,
             received: IndexWindow::default(),

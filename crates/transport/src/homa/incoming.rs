@@ -5,6 +5,7 @@ use super::{CUMULATIVE, Shared, TimerKey};
 use crate::aeolus::FirstArrivals;
 use crate::index_window::IndexWindow;
 use crate::ranking::Key;
+use crate::shared::Leaving;
 use headway_packet::{Packet, TypedView};
 use headway_units::Time;
 
@@ -44,6 +45,8 @@ pub(super) struct Incoming {
     /// Packets that may be on their way.
     pub(super) rtt_packets: u32,
     pub(super) timeout: Time,
+    /// How much longer what is on its way may take.
+    pub(super) leaving: Leaving,
     /// When the packet left that arrived last, until a grant echoes it; zero if one has.
     pub(super) echo: Time,
     /// Class of the last grant, if there was one.
@@ -79,6 +82,7 @@ impl Incoming {
             order,
             rtt_packets: window,
             timeout: Time::ZERO,
+            leaving: Leaving::AT_ONCE,
             echo: Time::ZERO,
             class: None,
             ranked: None,
@@ -132,8 +136,11 @@ impl Incoming {
         shared.control.push_back(Packet { flags: CUMULATIVE, ..grant });
     }
 
+    /// How long what is on its way may take: the time-out, and for more packets than it allows for the time in which they
+    /// leave. Without that, a receiver would ask for packets that its sender has not come to yet.
     fn idle_timeout(&self, backoff: u32) -> Time {
-        self.timeout.saturating_mul(1 << self.attempts.min(backoff))
+        let timeout = self.timeout.saturating_mul(1 << self.attempts.min(backoff));
+        timeout.saturating_add(self.leaving.of(self.outstanding()))
     }
 
     fn arm(&self, shared: &mut Shared, (peer, id): Key, at: Time) {

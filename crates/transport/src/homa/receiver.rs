@@ -11,6 +11,7 @@ use crate::finished::FinishedMessages;
 use crate::messages::MessageId;
 use crate::probes::{self, Sink};
 use crate::ranking::{Key, Ranking};
+use crate::shared::Leaving;
 use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, Sizes, TypedView};
 use headway_units::Time;
@@ -133,6 +134,12 @@ impl Receiver {
             message.rtt_packets = self.settings.rtt_packets(&path, context);
         }
         message.timeout = self.settings.timeout(&path);
+        // Without these, no more than a bandwidth-delay product is on its way. Silence begins anew with every packet.
+        let settings = &self.settings;
+        let large = settings.rtt_bytes.max(settings.unscheduled_bytes).max(settings.max_incoming) > 0;
+        if large && settings.loss_timer == LossTimer::Packet {
+            message.leaving = Leaving::over(&path, context);
+        }
         self.messages.insert(key, message);
         true
     }
