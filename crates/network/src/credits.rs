@@ -6,6 +6,7 @@
 //! [`Transport::credit_bound`]: headway_transport::Transport::credit_bound
 
 use crate::flow::FlowSpec;
+use crate::graph::Node;
 use crate::ideal::Ideals;
 use crate::network::Network;
 use crate::spec::{RunSpec, TransportSpec};
@@ -58,18 +59,54 @@ pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
     let network = Network::build(&spec.topology, &spec.fabric).ok()?;
     let mut ideals = Ideals::new(&network, spec);
     let mut streams = Vec::new();
-    for (number, flow) in spec.flows.iter().enumerate() {
+    let starts = earliest_starts(spec, &network);
+    // Flows that may take each link.
+    let mut takers: FxHashMap<u32, u32> = FxHashMap::default();
+    for flow in spec.flows.iter().filter(|flow| network.reachable(flow.src, flow.dst)) {
+        for link in network.links_any(flow.src, flow.dst) {
+            *takers.entry(link).or_default() += 1;
+        }
+    }
+    for (number, (flow, start)) in spec.flows.iter().zip(starts).enumerate() {
         if !network.reachable(flow.src, flow.dst) {
             continue;
         }
         let path = ideals.path(number).unwrap_or_else(|| any_path(&network, flow));
         let home = entries.get(usize::from(flow.transport)).and_then(Option::as_ref);
         let shaped = home.is_some_and(|entry| entry.info.discipline == spec.fabric.discipline);
-        streams.extend(stream(spec, &network, flow, path, shaped));
+        // Whether no other flow can get in its way, so that nothing of it is lost.
+        let apart = network.links_any(flow.src, flow.dst).iter().all(|link| takers[link] == 1);
+        streams.extend(stream(spec, &network, &FlowSpec { start, ..*flow }, path, (shaped, apart)));
     }
     let times = streams.iter().map(|s| s.begin.saturating_add(s.trip).min(spec.stop));
     let most = times.map(|at| at_once(&network, &streams, at)).fold(0.0, f64::max);
     Some(most.ceil() as u64)
+}
+
+/// When each flow starts at the earliest: one that waits for others starts when they would be over on an empty network.
+fn earliest_starts(spec: &RunSpec, network: &Network) -> Vec<Time> {
+    let mut starts: Vec<Time> = spec.flows.iter().map(|flow| flow.start).collect();
+    let Some(graph) = &spec.graph else { return starts };
+    let mut begins = vec![Time::ZERO; graph.nodes() as usize];
+    graph.in_order(|number| {
+        let begin = begins[number as usize];
+        let over = match graph.node(number) {
+            Node::Flow(at) => {
+                let flow = &spec.flows[at as usize];
+                let start = begin.saturating_add(flow.start);
+                starts[at as usize] = start;
+                let reachable = network.reachable(flow.src, flow.dst);
+                let takes = reachable.then(|| network.ideal_fct(flow.src, flow.dst, flow.bytes));
+                start.saturating_add(takes.unwrap_or(Time::ZERO))
+            }
+            Node::Step(at) => begin.saturating_add(graph.steps()[at as usize].takes),
+        };
+        for &next in graph.successors(number) {
+            let waits = &mut begins[next as usize];
+            *waits = over.max(*waits);
+        }
+    });
+    starts
 }
 
 /// A path that switches may choose.
@@ -88,7 +125,7 @@ fn stream(
     network: &Network,
     flow: &FlowSpec,
     path: Vec<u32>,
-    shaped: bool,
+    (shaped, apart): (bool, bool),
 ) -> Option<Stream> {
     let transport = spec.transports.get(usize::from(flow.transport))?;
     let (sizes, known) = (network.sizes(), network.path(flow.src, flow.dst));
@@ -112,7 +149,11 @@ fn stream(
     let alone = known.bottleneck.time_of(bound.bytes).saturating_mul(packets);
     let slowest = known.bottleneck.time_of(bound.bytes).saturating_mul(others);
     let needed = Time((alone.0 as f64 / bound.share.max(1e-9)) as u64).max(slowest);
-    let end = begin.saturating_add(needed).saturating_add(known.base_rtt);
+    let end = if bound.at_once && apart {
+        begin.saturating_add(known.bottleneck.time_of(u64::from(sizes.full_wire()).saturating_mul(packets)))
+    } else {
+        begin.saturating_add(needed).saturating_add(known.base_rtt)
+    };
     let rate = nic.bps() as f64 / 8e12 / bound.bytes as f64;
     Some(Stream { dst: flow.dst, bound, shaped, rate, path, trip, begin, end })
 }

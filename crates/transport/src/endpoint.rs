@@ -394,6 +394,8 @@ pub struct CreditBound {
     pub bytes: u64,
     /// Credits that wait at the receiver's own link at the most.
     pub waiting: u64,
+    /// Whether the whole message leaves at once, so that credits end when it has arrived unless some of it is lost.
+    pub at_once: bool,
 }
 
 /// What a protocol needs of its surroundings and does to them: how others know it without its name.

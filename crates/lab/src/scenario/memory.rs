@@ -9,6 +9,7 @@ use headway_fabric::{Buffer, Limit};
 use headway_network::{Estimate, FabricSpec, FlowChoice, HostCosts, Routing, RunSpec};
 use headway_packet::Sizes;
 use headway_units::Time;
+use std::sync::Arc;
 
 /// What the network alone needs, before anything is made for its hosts.
 pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), ScenarioError> {
@@ -124,8 +125,11 @@ impl Setup {
         let hosts = u64::from(self.topology.hosts);
         let counted = headway_network::counts_credits(&self.transports, total, hosts);
         let credits = counted.then(|| {
-            let flows = self.flows(self.seed).into_iter().map(|flow| flow.spec).collect();
-            let spec = RunSpec { seed: self.seed, ..self.spec(flows, FlowChoice::None) };
+            let made = self.made(self.seed);
+            // Flows that wait for each other are refused later, and count here as if they did not.
+            let graph = made.graph().ok().flatten().map(Arc::new);
+            let flows = made.flows.into_iter().map(|flow| flow.spec).collect();
+            let spec = RunSpec { seed: self.seed, graph, ..self.spec(flows, FlowChoice::None) };
             headway_network::credits_in_flight(&spec)
         });
         let credits = credits.flatten();

@@ -251,7 +251,7 @@ fn a_lowest_rate_above_the_slowest_link_is_told() {
     for sets in [
         &["topology.rate=1 Gbps"][..],
         &["topology.rate=50 Mbps", "transport.min_rate=50 Mbps"],
-        &["topology.rate=50 Mbps", "fabric.pfc.classes=1"],
+        &["topology.rate=50 Mbps", "fabric.pfc.buffer=2 MB"],
     ] {
         assert!(!told(sets).contains("at the least"), "{sets:?}: {}", told(sets));
     }

@@ -105,6 +105,7 @@ fn bound(params: &Values, demand: &CreditDemand) -> CreditBound {
         share: greatest_share(&params.shared_by(demand.sharers), demand.packets, demand.round_trip, slot),
         bytes: mean_bytes(params, &demand.sizes) + u64::from(demand.sizes.full_wire()),
         waiting: params.credit_queue,
+        at_once: false,
     }
 }
 
@@ -138,7 +139,10 @@ impl Transport for ExpressPassAeolus {
     };
 
     fn credit_bound(params: &ExpressPassAeolusParams, demand: &CreditDemand) -> Option<CreditBound> {
-        Some(bound(&params.expresspass, demand))
+        // The first window is a bandwidth-delay product of the message's share of the link.
+        let window =
+            demand.round_trip.0 / demand.sizes.slot(demand.nic).0.max(1) / u64::from(demand.sharers.max(1));
+        Some(CreditBound { at_once: demand.packets <= window, ..bound(&params.expresspass, demand) })
     }
 
     fn endpoint(params: &ExpressPassAeolusParams, context: HostContext) -> ExpressPassEndpoint {
