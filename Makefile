@@ -188,10 +188,11 @@ bench-hosts: $(PROGRAMS)
 bench-python-hosts: $(PROGRAMS) $(VENV)/.native
 	$(BIN)/python tools/bench_python_hosts.py --program $(BIN)/headway-perf --reps $(REPS)
 
-# The baseline belongs to this profile, which needs no link-time optimisation.
+# The baseline belongs to this profile, which needs no link-time optimisation. Engines of other transports than those of its
+# lists would be most of what is compiled.
 gate: tools
 	@if ! command -v valgrind >/dev/null; then echo 'instruction gate skipped: valgrind is not installed'; else \
-		cargo bench --quiet --profile programs -p headway-sim --bench engine -- gate $(CURDIR)/tests/golden/instructions.txt; fi
+		HEADWAY_ENGINES=amrt,ndp cargo bench --quiet --profile programs -p headway-sim --bench engine -- gate $(CURDIR)/tests/golden/instructions.txt; fi
 
 # Alone, not beside the Rust library of the tests: so it has link-time optimisation.
 c-library: tools
