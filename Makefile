@@ -145,6 +145,9 @@ beside: $(VENV)/.tools
 	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.dependencies $(if $(PROGRAMS),$(VENV)/.tested-programs)
 
 # Many tests of either kind wait for real time, so both kinds run at once. What pytest prints is shown at the end.
+# Images of containers often tell Python to keep no bytecode. Tests start hundreds of processes, each of which would then
+# compile the package and its tests anew, which is half of the time that it takes to begin.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: tools beside $(VENV)/.tested
 	@cargo test --workspace $(ALL_FEATURES) --no-run --quiet
 	@echo 'the Rust tests, and beside them the Python tests, whose results are shown at the end'
@@ -185,10 +188,11 @@ bench-hosts: $(PROGRAMS)
 bench-python-hosts: $(PROGRAMS) $(VENV)/.native
 	$(BIN)/python tools/bench_python_hosts.py --program $(BIN)/headway-perf --reps $(REPS)
 
-# The baseline belongs to this profile, which needs no link-time optimisation.
+# The baseline belongs to this profile, which needs no link-time optimisation. Engines of other transports than those of its
+# lists would be most of what is compiled.
 gate: tools
 	@if ! command -v valgrind >/dev/null; then echo 'instruction gate skipped: valgrind is not installed'; else \
-		cargo bench --quiet --profile programs -p headway-sim --bench engine -- gate $(CURDIR)/tests/golden/instructions.txt; fi
+		HEADWAY_ENGINES=amrt,ndp cargo bench --quiet --profile programs -p headway-sim --bench engine -- gate $(CURDIR)/tests/golden/instructions.txt; fi
 
 # Alone, not beside the Rust library of the tests: so it has link-time optimisation.
 c-library: tools

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import re
 from collections.abc import Mapping
@@ -172,15 +173,20 @@ def circle(graph: dict[Module, set[Module]]) -> str | None:
 NAMES = sorted(path.parent.name for path in CRATES.glob("*/Cargo.toml"))
 
 
+@functools.cache
+def needs_of_crate(crate: str) -> dict[Module, set[Module]]:
+    """What the modules of a crate of ours need, read once for all tests."""
+    return needs(CRATES / crate / "src")
+
+
 @pytest.mark.parametrize("crate", NAMES)
 def test_no_two_files_need_each_other(crate: str) -> None:
-    graph = needs(CRATES / crate / "src")
-    assert circle(graph) is None
+    assert circle(needs_of_crate(crate)) is None
 
 
 @pytest.mark.parametrize("crate", NAMES)
 def test_no_two_folders_need_each_other(crate: str) -> None:
-    assert circle(by_folder(needs(CRATES / crate / "src"))) is None
+    assert circle(by_folder(needs_of_crate(crate))) is None
 
 
 def by_folder(graph: Mapping[Module, set[Module]]) -> dict[Module, set[Module]]:

@@ -12,7 +12,7 @@ import pytest
 
 import headway
 from headway.report import figures
-from headway.report.assemble import assemble
+from headway.report.assemble import Report, assemble
 from headway.report.load import load
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -32,11 +32,16 @@ def test_no_two_kinds_have_one_name() -> None:
     assert len(set(every)) == len(every)
 
 
-@pytest.mark.parametrize("name", figures.NAMES)
-def test_a_kind_draws_figures_of_its_name(name: str, tmp_path: Path) -> None:
-    run = tmp_path / "run"
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The report of one run, whose figures every kind draws."""
+    run = tmp_path_factory.mktemp("figures") / "run"
     headway.Scenario.load("examples/quickstart", scale="smoke").run(run)
-    report = assemble(load(run))
+    return assemble(load(run))
+
+
+@pytest.mark.parametrize("name", figures.NAMES)
+def test_a_kind_draws_figures_of_its_name(name: str, report: Report) -> None:
     kind = figures.kind_of(name)
     assert kind.summary
     drawn = [figure.id for figure in kind.figures(report.study)] if kind.needs_runs else [name]

@@ -209,11 +209,34 @@ impl<'a> TransportVisitor for Single<'a, '_, '_> {
         let params = parameters::<T>(self.transport)?;
         let context = |host| self.network.host_context(host, self.spec.seed);
         let endpoints = (0..self.network.hosts()).map(|host| T::endpoint(&params, context(host)));
-        #[cfg(not(engine_for_each))]
-        let endpoints = endpoints.map(|machine| -> Machine { Box::new(machine) });
-        let endpoints = endpoints.collect();
+        #[cfg(engine_for_each)]
+        if const { has_engine(T::INFO.name) } {
+            let endpoints = endpoints.collect();
+            return ready(self.spec, self.network, endpoints, self.watch, only);
+        }
+        let endpoints = endpoints.map(|machine| -> Machine { Box::new(machine) }).collect();
         ready(self.spec, self.network, endpoints, self.watch, only)
     }
+}
+
+/// Whether an optimised build has an engine for the machines of a transport: all have one, or those that
+/// `HEADWAY_ENGINES=name,name` lists where it is built.
+#[cfg(engine_for_each)]
+const fn has_engine(name: &str) -> bool {
+    let Some(listed) = option_env!("HEADWAY_ENGINES") else { return true };
+    let (listed, name) = (listed.as_bytes(), name.as_bytes());
+    let (mut at, mut same) = (0, 0);
+    // `same` counts how much of the name stands in this part of the list; a part that is another's has too much.
+    while at < listed.len() {
+        same = match listed[at] {
+            b',' if same == name.len() => return true,
+            b',' => 0,
+            byte if same < name.len() && byte == name[same] => same + 1,
+            _ => usize::MAX / 2,
+        };
+        at += 1;
+    }
+    same == name.len()
 }
 
 /// The machines of a host that has one.

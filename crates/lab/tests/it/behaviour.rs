@@ -1,10 +1,11 @@
 //! What each transport makes of six small scenarios, as numbers that can be read: `tests/golden/behaviour` holds a
 //! table for each transport of the registry. A digest of the order of events says that something changed; these say
-//! what it did to completion times, queues and drops.
+//! what it did to completion times, queues and drops. `HEADWAY_TRANSPORTS=mine` leaves out the other transports.
 
 #![allow(clippy::disallowed_methods, reason = "tests read the repository")]
 
 use crate::common::{good, repository, run};
+use headway_harness::transports;
 use headway_lab::RunOutput;
 use serde_json::Value as Json;
 use std::fmt::Write;
@@ -107,7 +108,7 @@ fn changes(committed: &str, found: &str) -> Vec<String> {
 #[test]
 fn every_transport_behaves_as_its_table_says() {
     let mut wrong = String::new();
-    for transport in headway_transport::registry::NAMES {
+    for transport in transports() {
         let file = folder().join(format!("{transport}.txt"));
         let found = table(transport);
         if std::env::var_os("HEADWAY_BLESS").is_some() {

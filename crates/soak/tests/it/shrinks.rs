@@ -92,7 +92,7 @@ fn flows_that_cannot_finish_may_go_on() {
         let text = format!(
             "[topology]\nkind = \"dumbbell\"\nsenders = 1\nreceivers = 1\nrate = \"2 Gbps\"\ndelay = \"27 us\"\n\
              bottleneck_rate = \"{bottleneck}\"\nbottleneck_delay = \"27 us\"\n{fabric}\n\
-             [transport]\nname = \"dcqcn\"\n[[traffic]]\nkind = \"permutation\"\nbytes = 476906\n{faults}"
+             [transport]\nname = \"dcqcn\"\n[[traffic]]\nkind = \"permutation\"\nbytes = 2000000\n{faults}"
         );
         let case = Case { scenario: text.parse().expect("a table"), graph: None, flows: None };
         judge_within(&case, folder.path(), ALL, most)
@@ -103,7 +103,7 @@ fn flows_that_cannot_finish_may_go_on() {
     for (bottleneck, fabric) in [("2 Gbps", lossy), ("50 Mbps", lossless)] {
         let whole = judged(bottleneck, fabric, "", None);
         assert!(matches!(whole, Verdict::Passed(_)), "{bottleneck}: {whole:?}");
-        let stopped = judged(bottleneck, fabric, "", Some(1_000));
+        let stopped = judged(bottleneck, fabric, "", Some(9_000));
         let ends = "a run ends within the events that its packets need";
         let failed = matches!(&stopped, Verdict::Failed(failure) if failure.invariant == ends);
         assert!(failed, "{bottleneck}: {stopped:?}");
