@@ -92,7 +92,7 @@ fn flows_that_cannot_finish_may_go_on() {
         let text = format!(
             "[topology]\nkind = \"dumbbell\"\nsenders = 1\nreceivers = 1\nrate = \"2 Gbps\"\ndelay = \"27 us\"\n\
              bottleneck_rate = \"{bottleneck}\"\nbottleneck_delay = \"27 us\"\n{fabric}\n\
-             [transport]\nname = \"dcqcn\"\n[[traffic]]\nkind = \"permutation\"\nbytes = 2000000\n{faults}"
+             [transport]\nname = \"dcqcn\"\n[[traffic]]\nkind = \"permutation\"\nbytes = 20000000\n{faults}"
         );
         let case = Case { scenario: text.parse().expect("a table"), graph: None, flows: None };
         judge_within(&case, folder.path(), ALL, most)
