@@ -1967,7 +1967,7 @@ def dcpim(
     control_rtt: Round trip of control through empty queues; 0 = that of the longest path (a duration with a unit, such
         as "40 us", from 0 s to 86400 s; default: `"0 s"`)
     bdp_packets: Packets of a bandwidth-delay product: up to so many begin at once; 0 = those of the longest path (a
-        whole number from 0 to 1000000; default: `0`)
+        whole number from 0 to 4294967295; default: `0`)
     token_window: Packets with tokens that have not arrived at most; 0 = a bandwidth-delay product (a whole number from
         0 to 1000000; default: `0`)
     window_timeout: Silence after the last token after which the window is forgiven, in bandwidth-delay products of
@@ -2019,7 +2019,7 @@ def sird(
     """Receiver-driven credit, bounded in all and for each sender by what it and the network can use (SIRD, NSDI 2025).
 
     bdp: Bytes that all others are multiples of, on the wire; 0 = a bandwidth-delay product of the longest path. The
-        authors: 100 kB at 100 Gb/s (bytes, such as 1500 or "1 MB", from 0 to 1099511627776; default: `0`)
+        authors: 100 kB at 100 Gb/s (bytes, such as 1500 or "1 MB", from 0 to 18014398509481984; default: `0`)
     credit: Credit that a receiver has out at most, in bandwidth-delay products: the paper's B. SIRD §4 (a number from
         0.01 to 1000; default: `1.5`)
     bucket: Credit that one sender has at most, in bandwidth-delay products. SIRD §4.2 (a number from 0.01 to 1000;
