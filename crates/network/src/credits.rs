@@ -13,6 +13,7 @@ use crate::spec::{RunSpec, TransportSpec};
 use headway_transport::{CreditBound, CreditDemand, registry};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
+use std::cell::LazyCell;
 
 /// More flows, or more hosts, are not looked at one by one.
 const MOST: u64 = 1_000;
@@ -60,13 +61,15 @@ pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
     let mut ideals = Ideals::new(&network, spec);
     let mut streams = Vec::new();
     let starts = earliest_starts(spec, &network);
-    // Flows that may take each link.
-    let mut takers: FxHashMap<u32, u32> = FxHashMap::default();
-    for flow in spec.flows.iter().filter(|flow| network.reachable(flow.src, flow.dst)) {
-        for link in network.links_any(flow.src, flow.dst) {
+    // Flows that may take each link: asked for only where a message leaves at once.
+    let takers = LazyCell::new(|| {
+        let mut takers: FxHashMap<u32, u32> = FxHashMap::default();
+        let reachable = spec.flows.iter().filter(|flow| network.reachable(flow.src, flow.dst));
+        for link in reachable.flat_map(|flow| network.links_any(flow.src, flow.dst)) {
             *takers.entry(link).or_default() += 1;
         }
-    }
+        takers
+    });
     for (number, (flow, start)) in spec.flows.iter().zip(starts).enumerate() {
         if !network.reachable(flow.src, flow.dst) {
             continue;
@@ -75,8 +78,8 @@ pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
         let home = entries.get(usize::from(flow.transport)).and_then(Option::as_ref);
         let shaped = home.is_some_and(|entry| entry.info.discipline == spec.fabric.discipline);
         // Whether no other flow can get in its way, so that nothing of it is lost.
-        let apart = network.links_any(flow.src, flow.dst).iter().all(|link| takers[link] == 1);
-        streams.extend(stream(spec, &network, &FlowSpec { start, ..*flow }, path, (shaped, apart)));
+        let apart = || network.links_any(flow.src, flow.dst).iter().all(|link| takers[link] == 1);
+        streams.extend(stream(spec, &network, &FlowSpec { start, ..*flow }, path, shaped, &apart));
     }
     let times = streams.iter().map(|s| s.begin.saturating_add(s.trip).min(spec.stop));
     let most = times.map(|at| at_once(&network, &streams, at)).fold(0.0, f64::max);
@@ -125,7 +128,8 @@ fn stream(
     network: &Network,
     flow: &FlowSpec,
     path: Vec<u32>,
-    (shaped, apart): (bool, bool),
+    shaped: bool,
+    apart: &dyn Fn() -> bool,
 ) -> Option<Stream> {
     let transport = spec.transports.get(usize::from(flow.transport))?;
     let (sizes, known) = (network.sizes(), network.path(flow.src, flow.dst));
@@ -149,7 +153,7 @@ fn stream(
     let alone = known.bottleneck.time_of(bound.bytes).saturating_mul(packets);
     let slowest = known.bottleneck.time_of(bound.bytes).saturating_mul(others);
     let needed = Time((alone.0 as f64 / bound.share.max(1e-9)) as u64).max(slowest);
-    let end = if bound.at_once && apart {
+    let end = if bound.at_once && apart() {
         begin.saturating_add(known.bottleneck.time_of(u64::from(sizes.full_wire()).saturating_mul(packets)))
     } else {
         begin.saturating_add(needed).saturating_add(known.base_rtt)

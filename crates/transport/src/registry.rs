@@ -148,6 +148,13 @@ pub fn capabilities(name: &str) -> Option<Capabilities> {
     visit(name, Declared)
 }
 
+/// Parameters that have their defaults but for these.
+fn with<P: Params>(set: &[(String, ParamValue)]) -> Result<P, ParamError> {
+    let mut params = P::default();
+    set.iter().try_for_each(|(name, value)| params.set(name, value.clone()))?;
+    Ok(params)
+}
+
 /// The value of every parameter of the transport called `name` once these are set, in declared order.
 /// A parameter may set others, as a preset does.
 pub fn resolved(name: &str, set: &[(String, ParamValue)]) -> Option<Result<Vec<ParamValue>, ParamError>> {
@@ -155,9 +162,7 @@ pub fn resolved(name: &str, set: &[(String, ParamValue)]) -> Option<Result<Vec<P
     impl TransportVisitor for Resolve<'_> {
         type Output = Result<Vec<ParamValue>, ParamError>;
         fn visit<T: Transport>(self) -> Self::Output {
-            let mut params = T::Params::default();
-            self.0.iter().try_for_each(|(name, value)| params.set(name, value.clone()))?;
-            Ok(params.values())
+            Ok(with::<T::Params>(self.0)?.values())
         }
     }
     visit(name, Resolve(set))
@@ -183,9 +188,7 @@ pub fn needs_pinned_paths(name: &str, set: &[(String, ParamValue)]) -> bool {
     impl TransportVisitor for Ask<'_> {
         type Output = bool;
         fn visit<T: Transport>(self) -> bool {
-            let mut params = T::Params::default();
-            let known = self.0.iter().try_for_each(|(name, value)| params.set(name, value.clone()));
-            known.is_ok() && T::needs_pinned_paths(&params)
+            with(self.0).is_ok_and(|params| T::needs_pinned_paths(&params))
         }
     }
     visit(name, Ask(set)).unwrap_or(false)
@@ -198,9 +201,7 @@ pub fn least_rate(name: &str, set: &[(String, ParamValue)]) -> Option<Rate> {
     impl TransportVisitor for Ask<'_> {
         type Output = Option<Rate>;
         fn visit<T: Transport>(self) -> Option<Rate> {
-            let mut params = T::Params::default();
-            self.0.iter().try_for_each(|(name, value)| params.set(name, value.clone())).ok()?;
-            T::least_rate(&params)
+            T::least_rate(&with(self.0).ok()?)
         }
     }
     visit(name, Ask(set)).flatten()
@@ -213,9 +214,7 @@ pub fn credit_bound(name: &str, set: &[(String, ParamValue)], demand: &CreditDem
     impl TransportVisitor for Ask<'_> {
         type Output = Option<CreditBound>;
         fn visit<T: Transport>(self) -> Option<CreditBound> {
-            let mut params = T::Params::default();
-            self.0.iter().try_for_each(|(name, value)| params.set(name, value.clone())).ok()?;
-            T::credit_bound(&params, self.1)
+            T::credit_bound(&with(self.0).ok()?, self.1)
         }
     }
     visit(name, Ask(set, demand)).flatten()
@@ -231,8 +230,7 @@ pub fn tuned(
     impl TransportVisitor for Tune<'_> {
         type Output = Result<Vec<(String, ParamValue)>, ParamError>;
         fn visit<T: Transport>(self) -> Self::Output {
-            let mut params = T::Params::default();
-            self.0.iter().try_for_each(|(name, value)| params.set(name, value.clone()))?;
+            let mut params = with::<T::Params>(self.0)?;
             let before = params.values();
             T::tune(&mut params, self.1);
             let specs = T::Params::specs();
