@@ -58,7 +58,8 @@ impl Algorithm for Exchange {
     };
 
     const FORM: &'static str = "one at a time: (n-1) t(S/n) + (n-2) a; all at once: t(S/n) + (n-2) s(S/n), and up to \
-        (n-2) a more unless a message is one packet and (n-1) s(S/n) at most t(S/n). \
+        (n-2) a more unless a message is one packet and (n-1) s(S/n) at most t(S/n); q at a time, messages of one packet: \
+        ceil((n-1)/q) t(S/n) + ((n-2) mod q) s(S/n) if q s(S/n) is at most t(S/n), t(S/n) + (n-2) s(S/n) otherwise, and up to (n-2) a more. \
         With `skew`, at least what the busiest host receives takes on its link";
 
     fn read(table: &Reader<'_>, ranks: u32, bytes: u64) -> Result<(Self, Resolved), ScenarioError> {

@@ -68,7 +68,8 @@ impl Declared for Pipeline {
     };
 
     const FORM: &'static str = "with f and b for `forward` and `backward`, m micro-batches, and s(S) at most f and b: (m+n-1) f + (n-1) t(S); with \
-        gpipe (m+n-1)(f+b) + 2 (n-1) t(S). If m and n are more than 1 and 2, up to 2 a more for each message that a stage passes on, as it acknowledges others meanwhile";
+        gpipe (m+n-1)(f+b) + 2 (n-1) t(S); with 1f1b (m+n-1)(f+b) + 2 (n+m-2-w) t(S), where w = ceil((m-1)/n). If m is more than 1, up to 2 a \
+        more for each t(S) where a stage acknowledges other messages meanwhile, which one of two does in 1f1b alone";
 
     fn read(
         table: &Reader<'_>,

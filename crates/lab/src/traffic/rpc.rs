@@ -68,7 +68,9 @@ impl Declared for Rpc {
         counts: &["calls", "outstanding", "fan_out", "clients"],
     };
 
-    const FORM: &'static str = "one client: calls (t(request) + service + t(reply)) + (calls - 1) think";
+    const FORM: &'static str = "one client with one loop: calls (t(request) + service + t(reply)) + (calls - 1) think; with `fan_out` k, servers that are \
+        equally far, and requests and replies of one packet, (k-1) max(s(request), s(reply)) more in each call, and up to 2 (k-1) a, as others are acknowledged \
+        meanwhile";
 
     fn read(
         table: &Reader<'_>,

@@ -200,6 +200,28 @@ fn exchanges_take_their_rounds_or_fill_the_link() {
 }
 
 #[test]
+fn exchanges_of_some_at_a_time_take_rounds_of_these() {
+    let mut forms = [0, 0];
+    for hosts in RANKS.into_iter().chain([32, 64]) {
+        let (n, alone) = (u64::from(hosts), Alone::new(hosts));
+        for m in [84, 1_000, 1_460] {
+            let (t, s) = (alone.t(m), alone.s(m));
+            for at_once in [2, 3, 7, 20, 50].into_iter().filter(|count| *count < n - 1) {
+                let fills = at_once * s > t;
+                forms[usize::from(fills)] += 1;
+                let expected = match fills {
+                    true => t + (n - 2) * s,
+                    false => (n - 1).div_ceil(at_once) * t + (n - 2) % at_once * s,
+                };
+                let entry = format!("kind = \"all-to-all\"\nat_once = {at_once}\nbytes = {}", n * m);
+                takes_up_to(hosts, &entry, expected, (n - 2) * alone.a());
+            }
+        }
+    }
+    assert!(forms.iter().all(|tried| *tried > 0), "{forms:?}");
+}
+
+#[test]
 fn two_trees_take_their_levels_twice() {
     for hosts in RANKS.into_iter().chain([32, 64]) {
         let alone = Alone::new(hosts);
@@ -240,6 +262,24 @@ fn pipelines_take_their_bubbles_and_their_messages() {
 }
 
 #[test]
+fn pipelines_in_turn_wait_for_what_comes_back() {
+    for hosts in [2u32, 3, 5, 8] {
+        let (n, alone) = (u64::from(hosts), Alone::new(hosts));
+        for m in [1, 2, 3, 5, 8, 9, 17] {
+            for ((f, b), bytes) in [((3, 5), 1_000), ((7, 1), 1_000), ((100, 200), 1_000_000)] {
+                let entry = format!(
+                    "kind = \"pipeline\"\nmicro_batches = {m}\nbytes = {bytes}\nforward = \"{f} us\"\nbackward = \"{b} us\"\norder = \"1f1b\""
+                );
+                let messages = 2 * (n + m - 2 - (m - 1u64).div_ceil(n));
+                let expected = (m + n - 1) * (f + b) * 1_000_000 + messages * alone.t(bytes);
+                let more = if m == 1 { 0 } else { 2 * messages * alone.a() };
+                takes_up_to(hosts, &entry, expected, more);
+            }
+        }
+    }
+}
+
+#[test]
 fn closed_loops_take_their_calls() {
     let alone = Alone::new(3);
     for calls in [1, 2, 9] {
@@ -247,6 +287,25 @@ fn closed_loops_take_their_calls() {
         let keys = "kind = \"rpc\"\nclients = [0]\nservers = [1]\nrequest = 100\nreply = 1460\nservice = \"2 us\"\nthink = \"7 us\"";
         let each = alone.t(100) + 2_000_000 + alone.t(1_460);
         takes(3, &format!("{keys}\ncalls = {calls}"), calls * each + (calls - 1) * think);
+    }
+}
+
+#[test]
+fn calls_to_several_servers_take_their_packets_on_the_link_of_the_client() {
+    for servers in [2u32, 3, 6] {
+        let (k, alone) = (u64::from(servers), Alone::new(servers + 1));
+        for (request, reply) in [(100, 1_460), (1_460, 100), (700, 700)] {
+            let slower = alone.s(request).max(alone.s(reply));
+            let call = alone.t(request) + 2_000_000 + alone.t(reply) + (k - 1) * slower;
+            for calls in [1, 4] {
+                let entry = format!(
+                    "kind = \"rpc\"\nclients = [0]\nservers = {servers}\nfan_out = {servers}\nrequest = {request}\nreply = {reply}\n\
+                     service = \"2 us\"\nthink = \"7 us\"\ncalls = {calls}"
+                );
+                let more = calls * 2 * (k - 1) * alone.a();
+                takes_up_to(servers + 1, &entry, calls * call + (calls - 1) * 7_000_000, more);
+            }
+        }
     }
 }
 
