@@ -37,6 +37,15 @@ def incast(control: str) -> Case:
     return Case(control, flows, 100_000_000, hosts=21, narrow=20, delay_ns=75_000, watch=20)
 
 
+def incast_above(senders: int) -> Case:
+    """Messages of 30 packets into a port that holds a quarter of them, with ns-3's rule of partial acknowledgements."""
+    flows = tuple(Flow(i, senders, 30 * 1460, 1000 * i) for i in range(senders))
+    params = (("partial_ack", "resend"),)
+    return Case(
+        "tcp", flows, 400_000_000, hosts=senders + 1, narrow=senders, delay_ns=75_000, watch=senders, params=params
+    )
+
+
 def leaf_spine(control: str, messages: int = 400) -> Case:
     """64 hosts in 8 racks under 4 spines: messages of 1 to 200 kB between random hosts at about half of the links."""
     random_ = random.Random(7)
@@ -74,6 +83,13 @@ def test_incast_below_the_drop_limit(control: str, both: Both, request: pytest.F
     ours, theirs = both(case)
     expect_difference(request, (control, "incast"))
     compare_completion(f"{control}, incast", case, ours, theirs, {"mean FCT": PERCENT, "p99 FCT": PERCENT})
+
+
+@pytest.mark.parametrize("senders", [30, 40])
+def test_incast_above_the_drop_limit(senders: int, both: Both) -> None:
+    case = incast_above(senders)
+    ours, theirs = both(case)
+    compare_completion(f"NewReno, incast of {senders}", case, ours, theirs, {"mean FCT": 7, "p99 FCT": PERCENT})
 
 
 @pytest.mark.parametrize("control", ["tcp", "dctcp"])

@@ -826,6 +826,7 @@ def tcp(
     min_window: int | None = None,
     reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
     recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
     receive_window: int | None = None,
     slow_start: bool | None = None,
 ) -> Transport:
@@ -856,6 +857,8 @@ def tcp(
     reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
         `"immediate"`)
     recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
     receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
         to 1000000; default: `0`)
     slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
@@ -875,6 +878,7 @@ def tcp(
         min_window=min_window,
         reduction=reduction,
         recovery=recovery,
+        partial_ack=partial_ack,
         receive_window=receive_window,
         slow_start=slow_start,
     )
@@ -896,6 +900,7 @@ def dctcp(
     min_window: int | None = None,
     reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
     recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
     receive_window: int | None = None,
     slow_start: bool | None = None,
     g: float | None = None,
@@ -928,6 +933,8 @@ def dctcp(
     reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
         `"immediate"`)
     recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
     receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
         to 1000000; default: `0`)
     slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
@@ -953,6 +960,7 @@ def dctcp(
         min_window=min_window,
         reduction=reduction,
         recovery=recovery,
+        partial_ack=partial_ack,
         receive_window=receive_window,
         slow_start=slow_start,
         g=g,
@@ -977,6 +985,7 @@ def d2tcp(
     min_window: int | None = None,
     reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
     recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
     receive_window: int | None = None,
     slow_start: bool | None = None,
     g: float | None = None,
@@ -1012,6 +1021,8 @@ def d2tcp(
     reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
         `"immediate"`)
     recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
     receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
         to 1000000; default: `0`)
     slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
@@ -1039,6 +1050,7 @@ def d2tcp(
         min_window=min_window,
         reduction=reduction,
         recovery=recovery,
+        partial_ack=partial_ack,
         receive_window=receive_window,
         slow_start=slow_start,
         g=g,
@@ -1066,6 +1078,7 @@ def l2dct(
     min_window: int | None = None,
     reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
     recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
     receive_window: int | None = None,
     slow_start: bool | None = None,
     g: float | None = None,
@@ -1106,6 +1119,8 @@ def l2dct(
     reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
         `"immediate"`)
     recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
     receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
         to 1000000; default: `0`)
     slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
@@ -1143,6 +1158,7 @@ def l2dct(
         min_window=min_window,
         reduction=reduction,
         recovery=recovery,
+        partial_ack=partial_ack,
         receive_window=receive_window,
         slow_start=slow_start,
         g=g,
@@ -1175,6 +1191,7 @@ def cubic(
     min_window: int | None = None,
     reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
     recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
     receive_window: int | None = None,
     slow_start: bool | None = None,
     scale: float | None = None,
@@ -1210,6 +1227,8 @@ def cubic(
     reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
         `"immediate"`)
     recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
     receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
         to 1000000; default: `0`)
     slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
@@ -1236,6 +1255,7 @@ def cubic(
         min_window=min_window,
         reduction=reduction,
         recovery=recovery,
+        partial_ack=partial_ack,
         receive_window=receive_window,
         slow_start=slow_start,
         scale=scale,
@@ -1262,6 +1282,7 @@ def vegas(
     min_window: int | None = None,
     reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
     recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
     receive_window: int | None = None,
     slow_start: bool | None = None,
     alpha: int | None = None,
@@ -1294,6 +1315,8 @@ def vegas(
     reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
         `"immediate"`)
     recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
     receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
         to 1000000; default: `0`)
     slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
@@ -1316,6 +1339,7 @@ def vegas(
         min_window=min_window,
         reduction=reduction,
         recovery=recovery,
+        partial_ack=partial_ack,
         receive_window=receive_window,
         slow_start=slow_start,
         alpha=alpha,
@@ -1340,6 +1364,7 @@ def bbr(
     min_window: int | None = None,
     reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
     recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
     receive_window: int | None = None,
     slow_start: bool | None = None,
     bursts: Literal["ideal", "linux-4.19"] | None = None,
@@ -1372,6 +1397,8 @@ def bbr(
     reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
         `"immediate"`)
     recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
     receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
         to 1000000; default: `0`)
     slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
@@ -1395,6 +1422,7 @@ def bbr(
         min_window=min_window,
         reduction=reduction,
         recovery=recovery,
+        partial_ack=partial_ack,
         receive_window=receive_window,
         slow_start=slow_start,
         bursts=bursts,
@@ -1422,6 +1450,7 @@ def mptcp_reno(
     min_window: int | None = None,
     reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
     recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
     receive_window: int | None = None,
     slow_start: bool | None = None,
 ) -> Transport:
@@ -1458,6 +1487,8 @@ def mptcp_reno(
     reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
         `"immediate"`)
     recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
     receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
         to 1000000; default: `0`)
     slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
@@ -1481,6 +1512,7 @@ def mptcp_reno(
         min_window=min_window,
         reduction=reduction,
         recovery=recovery,
+        partial_ack=partial_ack,
         receive_window=receive_window,
         slow_start=slow_start,
     )
@@ -1506,6 +1538,7 @@ def mptcp_cubic(
     min_window: int | None = None,
     reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
     recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
     receive_window: int | None = None,
     slow_start: bool | None = None,
     scale: float | None = None,
@@ -1547,6 +1580,8 @@ def mptcp_cubic(
     reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
         `"immediate"`)
     recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
     receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
         to 1000000; default: `0`)
     slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
@@ -1577,6 +1612,7 @@ def mptcp_cubic(
         min_window=min_window,
         reduction=reduction,
         recovery=recovery,
+        partial_ack=partial_ack,
         receive_window=receive_window,
         slow_start=slow_start,
         scale=scale,
@@ -1607,6 +1643,7 @@ def mptcp_lia(
     min_window: int | None = None,
     reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
     recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
     receive_window: int | None = None,
     slow_start: bool | None = None,
 ) -> Transport:
@@ -1644,6 +1681,8 @@ def mptcp_lia(
     reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
         `"immediate"`)
     recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
     receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
         to 1000000; default: `0`)
     slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
@@ -1667,6 +1706,7 @@ def mptcp_lia(
         min_window=min_window,
         reduction=reduction,
         recovery=recovery,
+        partial_ack=partial_ack,
         receive_window=receive_window,
         slow_start=slow_start,
     )
@@ -1692,6 +1732,7 @@ def mptcp_olia(
     min_window: int | None = None,
     reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
     recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
     receive_window: int | None = None,
     slow_start: bool | None = None,
 ) -> Transport:
@@ -1729,6 +1770,8 @@ def mptcp_olia(
     reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
         `"immediate"`)
     recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
     receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
         to 1000000; default: `0`)
     slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
@@ -1752,6 +1795,7 @@ def mptcp_olia(
         min_window=min_window,
         reduction=reduction,
         recovery=recovery,
+        partial_ack=partial_ack,
         receive_window=receive_window,
         slow_start=slow_start,
     )
@@ -1777,6 +1821,7 @@ def mptcp_balia(
     min_window: int | None = None,
     reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
     recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
     receive_window: int | None = None,
     slow_start: bool | None = None,
 ) -> Transport:
@@ -1814,6 +1859,8 @@ def mptcp_balia(
     reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
         `"immediate"`)
     recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
     receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
         to 1000000; default: `0`)
     slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
@@ -1837,6 +1884,7 @@ def mptcp_balia(
         min_window=min_window,
         reduction=reduction,
         recovery=recovery,
+        partial_ack=partial_ack,
         receive_window=receive_window,
         slow_start=slow_start,
     )
@@ -1862,6 +1910,7 @@ def mptcp_wvegas(
     min_window: int | None = None,
     reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
     recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
     receive_window: int | None = None,
     slow_start: bool | None = None,
     total_alpha: int | None = None,
@@ -1902,6 +1951,8 @@ def mptcp_wvegas(
     reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
         `"immediate"`)
     recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
     receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
         to 1000000; default: `0`)
     slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
@@ -1930,6 +1981,7 @@ def mptcp_wvegas(
         min_window=min_window,
         reduction=reduction,
         recovery=recovery,
+        partial_ack=partial_ack,
         receive_window=receive_window,
         slow_start=slow_start,
         total_alpha=total_alpha,
@@ -2079,6 +2131,7 @@ def swift(
     min_window: int | None = None,
     reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
     recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
     receive_window: int | None = None,
     slow_start: bool | None = None,
     base_target: Duration | None = None,
@@ -2119,6 +2172,8 @@ def swift(
     reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
         `"immediate"`)
     recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
     receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
         to 1000000; default: `0`)
     slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
@@ -2157,6 +2212,7 @@ def swift(
         min_window=min_window,
         reduction=reduction,
         recovery=recovery,
+        partial_ack=partial_ack,
         receive_window=receive_window,
         slow_start=slow_start,
         base_target=base_target,

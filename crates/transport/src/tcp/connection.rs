@@ -4,7 +4,7 @@
 //! taken in by `input.rs`.
 
 use super::control::{CongestionControl, Flow, Phase, Window};
-use super::params::{ConnectionParams, Recovery, Reduction};
+use super::params::{ConnectionParams, PartialAck, Recovery, Reduction};
 use super::rate::{Proportional, RateSampler, Usage};
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
@@ -35,6 +35,8 @@ pub(crate) struct Connection<C> {
     pub(super) usage: Usage,
     pub(super) prr: Proportional,
     pub(super) selective: bool,
+    /// Whether every partial acknowledgement sends a packet.
+    pub(super) resends: bool,
     pub(super) proportional: bool,
     pub(super) min_window: f64,
     /// The phase ends when this packet, the first not sent as it began, is reached.
@@ -70,6 +72,7 @@ impl<C: CongestionControl> Connection<C> {
             usage: Usage::default(),
             prr: Proportional::new(params.reduction == Reduction::Linux419),
             selective: params.recovery == Recovery::Sack,
+            resends: params.recovery == Recovery::Sack && params.partial_ack == PartialAck::Resend,
             proportional: params.reduction != Reduction::Immediate && !C::OWNS_WINDOW,
             min_window: params.min_window as f64,
             point: 0,
@@ -135,12 +138,13 @@ impl<C: CongestionControl> Connection<C> {
         if let Some(index) = self.board.next_lost() {
             return Some(Pick::Again(index));
         }
+        // Only a partial acknowledgement may force out a packet that was never sent.
+        if has_data && (room || self.resends) {
+            return Some(Pick::New);
+        }
         self.forced = false;
         if !room {
             return None;
-        }
-        if has_data {
-            return Some(Pick::New);
         }
         let repairing = self.selective && self.state == SenderState::Recovery;
         self.board.next_hole().filter(|_| repairing).map(Pick::Again)

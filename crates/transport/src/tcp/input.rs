@@ -46,7 +46,7 @@ impl<C: CongestionControl> Connection<C> {
             return Heard::All;
         }
         let rtt = (delivery.packets > 0).then(|| self.measure(now, packet)).flatten();
-        let lost = self.find_losses(acked, packet);
+        let lost = self.find_losses(acked, packet, end);
         let mut ack = self.summary((now, packet), (acked, &delivery, lost, rtt), (pipe_before, phase));
         ack.siblings = siblings;
         self.control.acknowledged(&mut self.window, &ack);
@@ -97,11 +97,16 @@ impl<C: CongestionControl> Connection<C> {
     }
 
     /// Packets found lost by this acknowledgement.
-    fn find_losses(&mut self, acked: u32, packet: &Packet) -> u32 {
-        if self.selective {
-            return self.board.detect_losses();
-        }
+    fn find_losses(&mut self, acked: u32, packet: &Packet, end: u32) -> u32 {
         let una = self.board.una();
+        if self.selective {
+            let found = self.board.detect_losses();
+            let partial = self.resends && acked > 0 && una < self.point && self.phase() == Phase::Recovery;
+            let sends = partial && !self.board.first_repeated();
+            self.forced |= sends;
+            let nothing_else = sends && self.board.next_lost().is_none() && self.board.next() == end;
+            return found + u32::from(nothing_else && self.board.lose(una));
+        }
         match self.phase() {
             Phase::Loss => 0,
             // RFC6582 §3.2 step 3: a partial acknowledgement shows the next hole, and deflates the window.

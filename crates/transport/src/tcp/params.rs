@@ -48,6 +48,17 @@ headway_params::choice! {
     }
 }
 
+headway_params::choice! {
+    /// What a partial acknowledgement sends while losses found by selective acknowledgements are repaired.
+    pub enum PartialAck {
+        /// What there is room for. RFC 6675 §5
+        Room = "room",
+        /// One packet whatever the window says, unless the first one missing has been sent again already: one that is lost, or
+        /// one never sent, or else the first one missing. As NewReno has it (RFC 6582 §3.2 step 3), and ns-3.
+        Resend = "resend",
+    }
+}
+
 headway_params::params! {
     /// Parameters of the connection machine, with the values of `paper-ns2`.
     pub struct ConnectionParams {
@@ -77,6 +88,8 @@ headway_params::params! {
         reduction: Reduction = Reduction::Immediate, ParamKind::Choice(Reduction::WORDS);
         /// How losses are found and repaired.
         recovery: Recovery = Recovery::Sack, ParamKind::Choice(Recovery::WORDS);
+        /// What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case, as in ns-3.
+        partial_ack: PartialAck = PartialAck::Room, ParamKind::Choice(PartialAck::WORDS);
         /// Packets that a receiver takes beyond the first one missing; 0 = without limit.
         receive_window: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values.

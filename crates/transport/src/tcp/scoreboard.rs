@@ -206,6 +206,11 @@ impl Scoreboard {
         numbered.filter(|(_, packet)| packet.0 != Fate::Sacked).map(|(index, _)| index)
     }
 
+    /// Whether the first packet not acknowledged has been sent again.
+    pub(crate) fn first_repeated(&self) -> bool {
+        self.packets.front().is_some_and(|packet| matches!(packet.0, Fate::Again | Fate::Doubled))
+    }
+
     /// A packet leaves again.
     pub(crate) fn repeat(&mut self, index: u32, departed: Departed) {
         let Some(entry) = self.packets.get_mut(index.wrapping_sub(self.una) as usize) else { return };

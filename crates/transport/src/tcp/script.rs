@@ -154,6 +154,35 @@ fn the_window_opens_doubles_and_is_halved_for_a_loss() {
     assert_eq!(sent(&mut machine, now + RTT).len(), 1);
 }
 
+/// Of 10 packets the second is lost, and the last four: nothing above these arrives that would show it.
+#[test]
+fn a_partial_acknowledgement_sends_the_first_one_missing_if_it_is_told_to() {
+    for (word, expected) in [("room", [vec![], vec![]]), ("resend", [vec![6], vec![7]])] {
+        let mut machine = newreno(&[
+            ("initial_window", ParamValue::Int(10)),
+            ("partial_ack", ParamValue::Choice(word.into())),
+        ]);
+        machine.open(Time::ZERO, &message(10));
+        assert_eq!(sent(&mut machine, Time::ZERO).len(), 10);
+        machine.receive(RTT, &ack(1, Time::ZERO));
+        for arrived in 2..6u32 {
+            let mut dup = ack(1, Time::ZERO);
+            dup.set_sack(std::iter::once(2..arrived + 1));
+            machine.receive(RTT, &dup);
+            let again = indices(&sent(&mut machine, RTT));
+            assert_eq!(again, if arrived == 4 { vec![1] } else { vec![] }, "{word}, {arrived}");
+        }
+        let answers = [6, 7].map(|count| {
+            let now = RTT * u64::from(count - 4);
+            machine.receive(now, &ack(count, now - RTT));
+            // The same again is no news.
+            machine.receive(now, &ack(count, now - RTT));
+            indices(&sent(&mut machine, now))
+        });
+        assert_eq!(answers, expected, "{word}");
+    }
+}
+
 #[test]
 fn without_slow_start_the_window_grows_by_a_packet_a_round_trip() {
     let mut machine =
