@@ -345,7 +345,7 @@ This page is written by `make compared`, which runs every comparison anew; do no
 says where its code is, how it was run, and which bounds hold. A test runs all of them but the slow ones, and fails if
 one leaves its bound. Any of them can be run by hand, as [comparing.md](comparing.md) says:
 
-```console
+```console not run: tools/compared.py runs these comparisons
 $ headway compare peers/homa-l4-ns3/messages --at load-w3,levels=8 --reference priority_ns
 ```
 
