@@ -39,7 +39,7 @@ def probes(study: Study) -> Figure:
         of = (*about(study, facet, point), ("probe", field.label))
         return Panel(title, x, y, series, key, shades=outages.shades([point], x), about=of)
 
-    # The probe that most variants have of flows that are drawn comes first, and of those the one that is declared first.
+    # The probe that most variants have of flows that are drawn comes first, and of those the first that is declared.
     having = {
         name: sum(any(line.entity in styles for line in found) for *_, of, found in lines if of == name)
         for name in metrics
