@@ -251,7 +251,7 @@ def test_a_key_under_another_name_is_no_reason_to_pair_by_place(
 
 
 def test_other_columns_are_left_alone(scenario: Path, tmp_path: Path) -> None:
-    """What cannot be a start is none, whatever it is called, and where an id says which flow is which nothing is asked."""
+    """What cannot be a start is none, whatever it is called; where an id says which flow is which, none is missed."""
     times = polars.read_csv(tmp_path / "flows.csv")["fct_us"].to_list()
     for head, cells in (("state,fct_us", "done"), ("id,start,fct_us", None), ("class,rate_bps,fct_us", "0,1e9")):
         rows = [f"{cells}" if cells is not None else f"{name},0" for name in "abc"]
