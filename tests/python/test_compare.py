@@ -250,6 +250,16 @@ def test_a_key_under_another_name_is_no_reason_to_pair_by_place(
         compare(scenario, frame)
 
 
+def test_a_run_without_flows_is_compared_with_nothing(headway: Headway, scenario: Path, tmp_path: Path) -> None:
+    """All of them may have begun before the warm-up, or have waited for others until the end."""
+    empty = tmp_path / "empty"
+    assert headway("run", scenario, "--set", 'warmup="9 ms"', "--out", empty).status == 0
+    for run, reference in ((empty, empty), (empty, tmp_path / "flows.csv"), (scenario, empty)):
+        refused = headway("compare", run, reference)
+        assert refused.status == 2
+        assert f"error: {empty} has no flow to compare\n  help: " in refused.err
+
+
 def test_other_columns_are_left_alone(scenario: Path, tmp_path: Path) -> None:
     """What cannot be a start is none, whatever it is called; where an id says which flow is which, none is missed."""
     times = polars.read_csv(tmp_path / "flows.csv")["fct_us"].to_list()

@@ -43,6 +43,10 @@ class Pairs:
 
 def pair(ours: Sample, theirs: Sample, way: str | None = None) -> Pairs:
     """Find the pairs; `way` is one of `WAYS`, or None for the first that the tables allow."""
+    for sample in (ours, theirs):
+        if not sample.flows.height:
+            left_out = "flows that never began, or before the warm-up, are left out"
+            raise HeadwayError(f"{sample.name} has no flow to compare" + with_help(left_out))
     chosen = way or _usual(ours.flows, theirs.flows)
     lacking = way in ("name", "fields") and not _has(theirs.flows, way)
     if theirs.odd is not None and (lacking or (way is None and chosen == "order")):
