@@ -217,6 +217,59 @@ def test_flows_that_are_not_the_same_are_refused(text: str, message: str, scenar
     assert ("--match none" in str(caught.value)) == unpaired
 
 
+@pytest.mark.parametrize(
+    ("odd", "near", "kept"),
+    [
+        ("nmae", "name", []),
+        ("ID", "id", []),
+        ("flow_id", "id", []),
+        ("start", "start_s", ["src", "dst", "bytes"]),
+        ("size", "bytes", ["src", "dst", "start_s"]),
+        ("source", "src", ["dst", "bytes", "start_s"]),
+    ],
+)
+def test_a_key_under_another_name_is_no_reason_to_pair_by_place(
+    headway: Headway, odd: str, near: str, kept: list[str], scenario: Path, tmp_path: Path
+) -> None:
+    """Rows in another order than the flows would be compared with the wrong ones, and hardly anything would say so."""
+    table = tmp_path / "other.csv"
+    whole = polars.read_csv(tmp_path / "flows.csv").with_columns(polars.col("id").alias("name"))
+    whole.rename({near: odd}).select([*kept, odd, "fct_us"]).write_csv(table)
+    head = table.read_text("utf-8").splitlines()[0]
+    refused = headway("compare", scenario, table)
+    assert refused.status == 2
+    said = f"the column `{odd}` is not read; nearest: {near};"
+    assert said in refused.err
+    assert f"╭─[{table}:1:{head.index(odd) + 1}]" in refused.err
+    assert said in headway("compare", scenario, table, "--match", "name" if near in ("name", "id") else "fields").err
+    # Who says that places pair them has it so, and who compares distributions alone needs no pairs.
+    for way in ("order", "none"):
+        assert headway("compare", scenario, table, "--match", way).status != 2
+    frame = polars.read_csv(table).with_columns(fct_s=polars.col("fct_us") * 1e-6).drop("fct_us")
+    with pytest.raises(HeadwayError, match=f"the table: the column `{odd}` is not read"):
+        compare(scenario, frame)
+
+
+def test_a_run_without_flows_is_compared_with_nothing(headway: Headway, scenario: Path, tmp_path: Path) -> None:
+    """All of them may have begun before the warm-up, or have waited for others until the end."""
+    empty = tmp_path / "empty"
+    assert headway("run", scenario, "--set", 'warmup="9 ms"', "--out", empty).status == 0
+    for run, reference in ((empty, empty), (empty, tmp_path / "flows.csv"), (scenario, empty)):
+        refused = headway("compare", run, reference)
+        assert refused.status == 2
+        assert f"error: {empty} has no flow to compare\n  help: " in refused.err
+
+
+def test_other_columns_are_left_alone(scenario: Path, tmp_path: Path) -> None:
+    """What cannot be a start is none, whatever it is called; where an id says which flow is which, none is missed."""
+    times = polars.read_csv(tmp_path / "flows.csv")["fct_us"].to_list()
+    for head, cells in (("state,fct_us", "done"), ("id,start,fct_us", None), ("class,rate_bps,fct_us", "0,1e9")):
+        rows = [f"{cells}" if cells is not None else f"{name},0" for name in "abc"]
+        table = tmp_path / "other.csv"
+        table.write_text(f"{head}\n" + "".join(f"{row},{t}\n" for row, t in zip(rows, times, strict=True)), "utf-8")
+        assert compare(scenario, table).same == 1.0, head
+
+
 def test_what_is_asked_for_wrongly_is_said(headway: Headway, scenario: Path, tmp_path: Path) -> None:
     table = tmp_path / "flows.csv"
     cases = [

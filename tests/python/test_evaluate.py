@@ -218,6 +218,8 @@ def test_without_runs_everything_is_pending(tmp_path: Path) -> None:
         ("summary('fct_maen_s')", "no fct_maen_s; nearest: fct_mean_s"),
         ("flows_quantile('drops', 99)", "from 0 to 1, not 99"),
         ("flows_sum('name')", r"flows_sum\('name'\) cannot be computed"),
+        ("flows_quantile('fct_s', 0.99, '10 kB')", r"cannot be computed: `largest` is a number, and '10 kB' is a text"),
+        ("flows_sum(3)", r"flows_sum\(3\) cannot be computed: `column` is a text, and 3 is none"),
         ("mean(3, '1 ms', '2 ms')", r"mean\(3, '1 ms', '2 ms'\) cannot be computed"),
         ("jain('a')", r"jain\('a'\) cannot be computed"),
         ("[1] + 1", "do not go together"),

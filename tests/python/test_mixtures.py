@@ -252,3 +252,41 @@ def test_the_buffer_in_the_figure_of_queues_is_that_of_the_run_that_is_shown(swe
 def test_flows_in_the_figure_of_throughputs_say_their_transport(report: Report) -> None:
     figure = next(figure for figure in report.drawn if figure.id == "throughput-time")
     assert [entry.text for entry in figure.legend] == ["long (cubic)"]
+
+
+BESIDE = """
+title = "Long flows of one transport, short ones of another"
+[topology]
+kind = "dumbbell"
+senders = 4
+receivers = 4
+rate = "10 Gbps"
+delay = "5 us"
+[fabric]
+discipline = "ecn-threshold"
+[[traffic]]
+kind = "many-to-many"
+transport = "dctcp"
+senders = [0, 1, 2]
+receivers = [4, 5, 6]
+fan_out = 3
+bytes = "500 kB"
+[[traffic]]
+kind = "permutation"
+transport = "homa"
+bytes = "20 kB"
+[sample]
+every = "20 us"
+flows = "all"
+probes = true
+"""
+
+
+def test_probes_of_the_flows_that_are_drawn_come_first(tmp_path: Path) -> None:
+    """The largest flows are drawn, all of DCTCP here; the first probe that is declared is one of Homa's."""
+    headway.Scenario.from_text(BESIDE).run(tmp_path / "run")
+    found = assemble(load(tmp_path / "run"))
+    figure = next(figure for figure in found.drawn if figure.id == "probes")
+    assert [dict(panel.about)["probe"] for panel in figure.panels if isinstance(panel, Panel)] == ["in flight"]
+    assert {dict(panel.about)["probe"] for panel in figure.more if isinstance(panel, Panel)} >= {"window", "alpha"}
+    assert "Inside each flow over time" in render(found)

@@ -26,6 +26,7 @@ from headway.sweeps.executors import Local
 from headway.sweeps.plan import folder_name
 from headway.sweeps.sharing import entered
 from headway.sweeps.worker import Finished
+from support import Answer
 
 
 class Recorder(Silent):
@@ -284,6 +285,20 @@ def test_what_is_wrong_is_said_before_anything_runs(scenario_file: Path, tmp_pat
     with pytest.raises(ScenarioError):
         sweep(scenario_file, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_what_runs_would_refuse_is_said_once_before_anything_runs(
+    headway: Callable[..., Answer], scenario_file: Path, tmp_path: Path
+) -> None:
+    """In the words of `headway check`, and not by each of the points that it is about."""
+    text, out = scenario_file.read_text(encoding="utf-8"), tmp_path / "out"
+    named = '[variants.named.sample]\nevery = "1 us"\nflows = ["nobody"]\n'
+    scenario_file.write_text(f"{text}\n{named}", encoding="utf-8")
+    checked, swept = headway("check", scenario_file), headway("sweep", scenario_file, "--out", out)
+    assert (checked.status, swept.status) == (2, 2)
+    assert swept.err == checked.err
+    assert swept.err.count("there is no flow `nobody`") == 1
+    assert not out.exists()
 
 
 def test_results_that_cannot_be_written(scenario_file: Path, tmp_path: Path) -> None:

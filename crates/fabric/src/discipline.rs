@@ -176,6 +176,9 @@ pub trait Discipline: Sized {
         Overflow::Drop
     }
 
+    /// What [`Discipline::overflow`] said last is not done: the port's link is down, and the packet is dropped.
+    fn not_done(&mut self) {}
+
     /// [`Discipline::admit_by_class`] and [`Discipline::class_of`] in one.
     #[doc(hidden)]
     #[inline(always)]

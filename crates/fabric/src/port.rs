@@ -341,6 +341,7 @@ impl<H: Copy> Port<H> {
     ) -> Full<H> {
         let verdict = self.rules.overflow(packets.packet(handle));
         if self.is_down() {
+            self.rules.not_done();
             return Full {
                 handle,
                 trimmed: false,

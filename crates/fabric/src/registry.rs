@@ -45,6 +45,11 @@ macro_rules! disciplines {
                 match self { $(AnyDiscipline::$variant(d) => d.overflow(packet)),+ }
             }
 
+            #[cold]
+            pub(crate) fn not_done(&mut self) {
+                match self { $(AnyDiscipline::$variant(d) => d.not_done()),+ }
+            }
+
             pub(crate) fn is_strict(&self) -> bool {
                 match self { $(AnyDiscipline::$variant(_) => !<crate::$module::$variant as Discipline>::CHOOSES),+ }
             }

@@ -9,6 +9,8 @@
 use headway_soak::memory::Counting;
 use headway_soak::{Case, Failure, Size, Verdict, generate, generate_lossless, invariants, judge, shrink};
 use std::io::Write;
+use std::ops::RangeInclusive;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,10 +21,12 @@ static HEAP: Counting = Counting;
 
 const USAGE: &str = "usage: headway-soak [FIRST LAST]\n\
        headway-soak lossless PACKETS [SEED]\n\
+       headway-soak write FIRST LAST DIRECTORY\n\
     judges the random scenarios of the seeds FIRST to LAST (1 to 20000), and goes on where it stopped when FIRST is\n\
     the seed after the last one that it printed\n\
     lossless: random traffic over random lossless fabrics until so many packets of data have been sent; any that a\n\
-    switch has no room for is a failure";
+    switch has no room for is a failure\n\
+    write: the small scenarios of these seeds, each as DIRECTORY/SEED/scenario.toml with the files that it names";
 
 /// What all threads share.
 struct Shared {
@@ -55,6 +59,12 @@ fn main() -> ExitCode {
                 ExitCode::from(2)
             }
         };
+    }
+    if let [mode, first, last, folder] = &arguments[..]
+        && mode == "write"
+        && let (Ok(first), Ok(last)) = (first.parse(), last.parse())
+    {
+        return write(first..=last, Path::new(folder));
     }
     let numbers: Option<Vec<u64>> = arguments.iter().map(|a| a.parse().ok()).collect();
     let (first, last) = match numbers.as_deref() {
@@ -104,6 +114,22 @@ fn main() -> ExitCode {
     );
     println!("{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Writes scenarios for other programs, which then find out whether they can do something with any of them.
+fn write(seeds: RangeInclusive<u64>, folder: &Path) -> ExitCode {
+    for seed in seeds {
+        let own = folder.join(seed.to_string());
+        let written = std::fs::create_dir_all(&own).and_then(|()| {
+            let (case, _) = generate(seed, Size::SMALL, &own);
+            std::fs::write(own.join("scenario.toml"), case.scenario.to_string())
+        });
+        if let Err(error) = written {
+            eprintln!("{}: {error}", own.display());
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 /// What has been sent over lossless fabrics.
@@ -162,7 +188,7 @@ fn lossless(packets: u64, first: u64) -> ExitCode {
 }
 
 /// Runs a scenario of lossless switches once. Packets are those that hosts sent, control included.
-fn send(case: &Case, folder: &std::path::Path) -> Result<Sent, String> {
+fn send(case: &Case, folder: &Path) -> Result<Sent, String> {
     let scenario = case.load(folder).map_err(|e| e.to_string())?;
     let setup = scenario.setup().map_err(|e| e.render())?;
     let resolved = setup.resolve(scenario.seed).map_err(|e| e.render())?;
@@ -243,7 +269,7 @@ fn close(shared: &Shared, seed: u64, start: Instant) {
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Prints a failure as the smallest scenario that shows it.
-fn show(seed: u64, case: &Case, failure: &Failure, folder: &std::path::Path) {
+fn show(seed: u64, case: &Case, failure: &Failure, folder: &Path) {
     let mut last = failure.clone();
     let began = Instant::now();
     let mut fails = |smaller: &Case| {

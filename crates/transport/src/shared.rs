@@ -158,6 +158,13 @@ impl Leaving {
         Leaving { allowed: path.bdp_packets(context.nic, &context.sizes), slot }
     }
 
+    /// What has no room in a time-out of this length, of which a largest round trip is for the last packet.
+    pub fn within(timeout: Time, path: &Path, context: &HostContext) -> Leaving {
+        let slot = context.sizes.slot(path.bottleneck);
+        let room = timeout.saturating_sub(path.max_rtt).0 / slot.0.max(1);
+        Leaving { allowed: u32::try_from(room).unwrap_or(u32::MAX), slot }
+    }
+
     /// For so many packets on their way.
     pub fn of(self, packets: u32) -> Time {
         self.slot.saturating_mul(packets.saturating_sub(self.allowed).into())

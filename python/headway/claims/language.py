@@ -265,11 +265,28 @@ class Evaluator:
         if name in self.vocabulary.forms:
             return self.vocabulary.forms[name](self, context, *node.args)
         arguments = [self.value(argument, context) for argument in node.args]
+        function = self.vocabulary.plain[name]
+        shown = ", ".join(_short(argument) for argument in arguments)
+        if wrong := _of_another_kind(function, arguments):
+            raise CannotMeasure(f"{name}({shown}) cannot be computed: {wrong}")
         try:
-            return self.vocabulary.plain[name](context, *arguments)
+            return function(context, *arguments)
         except UNFIT as error:
-            shown = ", ".join(_short(argument) for argument in arguments)
             raise CannotMeasure(f"{name}({shown}) cannot be computed: {error}") from None
+
+
+def _of_another_kind(function: Callable[..., Any], arguments: Sequence[object]) -> str | None:
+    """What is wrong with an argument that is a text where the function takes a number, or the other way round."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    for parameter, value in zip(parameters, arguments, strict=False):
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            break
+        is_text = isinstance(value, str)
+        if parameter.annotation in ("float", "int") and is_text:
+            return f"`{parameter.name}` is a number, and {_short(value)} is a text"
+        if parameter.annotation == "str" and not is_text:
+            return f"`{parameter.name}` is a text, and {_short(value)} is none"
+    return None
 
 
 def _short(value: object) -> str:

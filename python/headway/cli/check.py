@@ -34,14 +34,12 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
     said: dict[str, list[str]] = {}
     for point in scenario.points():
         count += 1
-        # Seeds differ in what is drawn, not in what is written.
-        place = json.dumps([point.variant, point.axes], sort_keys=True)
-        if place not in said:
+        if point.place not in said:
             one = scenario.at(point)
             one.native.check_run()
             estimates.append(one.estimate)
-            said[place] = one.warnings
-        warnings[point.label] = said[place]
+            said[point.place] = one.warnings
+        warnings[point.label] = said[point.place]
     claims = claims_about(file.name, file.claims) + claims_about(file.name, file.expectations)
     load_choices(file.claims).check(file.name, scenario)
     if as_json:

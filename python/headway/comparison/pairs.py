@@ -43,7 +43,14 @@ class Pairs:
 
 def pair(ours: Sample, theirs: Sample, way: str | None = None) -> Pairs:
     """Find the pairs; `way` is one of `WAYS`, or None for the first that the tables allow."""
+    for sample in (ours, theirs):
+        if not sample.flows.height:
+            left_out = "flows that never began, or before the warm-up, are left out"
+            raise HeadwayError(f"{sample.name} has no flow to compare" + with_help(left_out))
     chosen = way or _usual(ours.flows, theirs.flows)
+    lacking = way in ("name", "fields") and not _has(theirs.flows, way)
+    if theirs.odd is not None and (lacking or (way is None and chosen == "order")):
+        raise theirs.odd
     if chosen == "none":
         return _apart(ours.flows, theirs.flows)
     left, right = _matched(ours, theirs, chosen)
@@ -67,11 +74,18 @@ def pair(ours: Sample, theirs: Sample, way: str | None = None) -> Pairs:
 
 
 def _usual(ours: polars.DataFrame, theirs: polars.DataFrame) -> str:
-    if "name" in theirs.columns and "name" in ours.columns:
+    if _has(theirs, "name") and _has(ours, "name"):
         return "name"
-    if all(name in theirs.columns for name in FIELDS):
-        return "fields"
-    return "order"
+    return "fields" if _has(theirs, "fields") else "order"
+
+
+def _needed(way: str) -> tuple[str, ...]:
+    """The columns by which flows are matched."""
+    return ("name",) if way == "name" else FIELDS
+
+
+def _has(frame: polars.DataFrame, way: str) -> bool:
+    return all(name in frame.columns for name in _needed(way))
 
 
 def _matched(ours: Sample, theirs: Sample, way: str) -> tuple[list[int], list[int]]:
@@ -83,9 +97,8 @@ def _matched(ours: Sample, theirs: Sample, way: str) -> tuple[list[int], list[in
             hint = "give the rows `id` or `name`, or src, dst, bytes and start_s"
             raise HeadwayError(f"{text}: which is which is not known\n  {hint}")
         return list(range(mine.height)), list(range(mine.height))
-    needed = ("name",) if way == "name" else FIELDS
     for sample in (ours, theirs):
-        if absent := [name for name in needed if name not in sample.flows.columns]:
+        if absent := [name for name in _needed(way) if name not in sample.flows.columns]:
             raise HeadwayError(f"{sample.name} lacks the column {', '.join(absent)}, by which flows are matched")
     keys = _names if way == "name" else _fields
     places = _by_key(keys(mine))

@@ -18,13 +18,14 @@ from headway.errors import HeadwayError, NameNotFound, ResultsError, nearest_pat
 from headway.layout import MANIFEST_FILE, SWEEP_FILE
 from headway.scenario import Scenario
 
-from .tables import read_flows
+from .tables import misspelt, read_flows
 
 if TYPE_CHECKING:
     import polars
 
 TABLES = (".csv", ".csv.gz", ".parquet")
-KEPT = ("name", "src", "dst", "bytes", "start_s", "fct_s", "sender_fct_s")
+TIMES = ("fct_s", "sender_fct_s")
+KEPT = ("name", "src", "dst", "bytes", "start_s", *TIMES)
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Sample:
     seed: int | None = None
     run: Run | None = None
     scenario: _headway.Scenario | None = field(default=None, repr=False)
+    # What to raise where its flows would be paired by their places.
+    odd: HeadwayError | None = field(default=None, repr=False)
 
     @cached_property
     def native(self) -> _headway.Scenario | None:
@@ -98,14 +101,16 @@ def of_reference(found: Any, column: str | None = None, *, at: str | None = None
     if isinstance(found, Sweep | Scenario):
         return of_run(found, at=at)
     if isinstance(found, ArrowStream):
-        return _side("the table", [Sample("the table", _of_frame(found))])
+        frame, odd = _of_frame(found)
+        return _side("the table", [Sample("the table", frame, odd=odd)])
     path = Path(found)
     if path.is_dir():
         if column is not None:
             raise HeadwayError(f"{path} holds results: --reference names a column of a table")
         return _of_directory(path, at)
     if path.name.endswith(TABLES):
-        return _side(str(found), [Sample(str(found), read_flows(path, column))])
+        flows, odd = read_flows(path, column)
+        return _side(str(found), [Sample(str(found), flows, odd=odd)])
     hint = "give a table (.csv, .csv.gz, .parquet) or a directory of results"
     if path.suffix == ".toml" and path.is_file():
         hint += f": `headway run {path} --out DIR` makes one of a scenario"
@@ -188,7 +193,7 @@ def _side(name: str, samples: list[Sample]) -> Side:
     return Side(name, tuple(sorted(samples, key=lambda sample: sample.seed or 0)))
 
 
-def _of_frame(table: ArrowStream) -> polars.DataFrame:
+def _of_frame(table: ArrowStream) -> tuple[polars.DataFrame, HeadwayError | None]:
     import polars
 
     frame = polars.DataFrame(table)
@@ -200,4 +205,7 @@ def _of_frame(table: ArrowStream) -> polars.DataFrame:
         raise HeadwayError(f"row {wrong['row'][0]} of the table: a completion time is above 0 and not {first}")
     if "name" not in frame.columns and "id" in frame.columns:
         frame = frame.with_columns(frame["id"].cast(polars.String).alias("name"))
-    return frame.select([name for name in KEPT if name in frame.columns])
+    heads = [name for name in frame.columns if name not in TIMES]
+    odd = misspelt(heads, lambda name: ["" if v is None else str(v) for v in frame[name].to_list()])
+    said = HeadwayError(f"the table: {odd[1]}") if odd else None
+    return frame.select([name for name in KEPT if name in frame.columns]), said

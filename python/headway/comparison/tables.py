@@ -7,7 +7,7 @@ import gzip
 import math
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,11 @@ UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
 NAMES = ("name", "id")
 WHOLE = ("src", "dst", "bytes")
 START = "start_s"
+# What other programs call these columns, where that is not nearly the same word.
+OTHER_WORDS = {
+    "flow": "name", "flow_id": "id", "flowid": "id", "sender": "src", "source": "src", "receiver": "dst",
+    "destination": "dst", "size": "bytes", "start": "start_s", "start_time": "start_s",
+}  # fmt: skip
 # How people and programs write that a flow did not end.
 NEVER = ("", "-", "nan", "inf", "none", "null", "na", "n/a")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -50,12 +55,13 @@ class Wanted:
         return cls(column, UNITS[unit])
 
 
-def read_flows(path: Path, reference: str | None = None) -> polars.DataFrame:
+def read_flows(path: Path, reference: str | None = None) -> tuple[polars.DataFrame, TableError | None]:
     """The flows of a table: `fct_s`, null where one did not end, and whatever the table says of `name`, `src`, `dst`,
     `bytes` and `start_s`; `row` says where each stands.
 
-    `reference` names the column of completion times, with its unit (`fct_us`, or `fct=us`). Raises `TableError`, which
-    names file, line and column.
+    The error beside them is for those who would pair flows by their places: of a column that seems to say which flow is
+    which, under a name that nobody reads. `reference` names the column of completion times, with its unit (`fct_us`, or
+    `fct=us`). Raises `TableError`, which names file, line and column.
     """
     import polars
 
@@ -74,7 +80,34 @@ def read_flows(path: Path, reference: str | None = None) -> polars.DataFrame:
     columns["row"] = [rows.place(i) for i in every]
     kinds = {"fct_s": polars.Float64, "name": polars.String, START: polars.Float64, "row": polars.Int64}
     kinds |= dict.fromkeys(WHOLE, polars.Int64)
-    return polars.DataFrame(columns, schema_overrides={name: kinds[name] for name in columns})
+    frame = polars.DataFrame(columns, schema_overrides={name: kinds[name] for name in columns})
+    odd = misspelt([name for name in rows.heads if name != wanted.column], lambda name: rows.column(name))
+    return frame, rows.fail_head(odd[1], odd[0]) if odd else None
+
+
+def misspelt(heads: Sequence[str], column: Callable[[str], Sequence[str]]) -> tuple[str, str] | None:
+    """The first column that seems to be one by which flows are known, under another name, and what is to be said of it.
+
+    A column whose fields could not be such values is none.
+    """
+    wanted = [name for name in (*NAMES, *WHOLE, START) if name not in heads]
+    for head in heads:
+        if head in (*NAMES, *WHOLE, START):
+            continue
+        other = OTHER_WORDS.get(head.lower())
+        close = [other] if other in wanted else nearest(head, wanted)[:1]
+        if close and all(_could_be(close[0], text) for text in column(head)):
+            said = f"the column `{head}` is not read; nearest: {close[0]}"
+            return head, f"{said}; without it rows and flows pair by their places (--match order)"
+    return None
+
+
+def _could_be(column: str, text: str) -> bool:
+    """Whether a field may stand in a column of this name."""
+    if column in NAMES or not text.strip():
+        return True
+    whole = column in WHOLE
+    return bool(_NUMBER.fullmatch(text.strip())) and (not whole or float(text) == int(float(text)) >= 0)
 
 
 @dataclass(frozen=True)
@@ -95,6 +128,10 @@ class _Rows:
     def cell(self, row: int, column: str) -> str:
         """A field."""
         return self.cells[row][self.heads[column]].strip()
+
+    def column(self, column: str) -> list[str]:
+        """Its fields, from the first row on."""
+        return [self.cell(row, column) for row in range(len(self.cells))]
 
     def time(self, row: int, wanted: Wanted) -> float | None:
         """A completion time in seconds; None if the flow did not end."""
@@ -130,10 +167,11 @@ class _Rows:
         at = field_start(source, self.heads[column])
         return TableError(self.path, self.place(row), f"column `{column}`: {message}", source, at, bool(self.lines))
 
-    def fail_head(self, message: str) -> TableError:
-        """An error about the header."""
+    def fail_head(self, message: str, column: str | None = None) -> TableError:
+        """An error about the header, or about one name in it."""
         source = self.text[self.head_line - 1] if self.text else ""
-        return TableError(self.path, self.head_line, message, source, 0, bool(self.text))
+        at = field_start(source, self.heads[column]) if column is not None else 0
+        return TableError(self.path, self.head_line, message, source, at, bool(self.text))
 
 
 def _wanted(rows: _Rows, reference: str | None) -> Wanted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,6 +33,11 @@ class Point:
     sets: tuple[str, ...] = field(default=(), repr=False)
     results: Run | None = field(default=None, repr=False)
     whole: Point | None = field(default=None, repr=False)  # of which this is one transport's part
+
+    @property
+    def place(self) -> str:
+        """Variant and axes as one text. Points of one place differ in their seeds alone: in what is drawn."""
+        return json.dumps([self.variant, dict(self.axes)], sort_keys=True, default=str)
 
     @property
     def run(self) -> Run:

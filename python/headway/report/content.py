@@ -90,8 +90,12 @@ class Content:
                 continue
             if name != "size":
                 offered.sort(key=natural)
-            text = usual[0] if len(usual) == 1 else f"all, or {min(u for u in usual if u != ALL)}"
-            if ALL not in usual and len(usual) != 1:
+            if len(usual) == 1:
+                text = usual[0]
+            elif ALL in usual:
+                text = f"all, or {min(u for u in usual if u != ALL)}"
+            else:
+                # Nothing that is drawn at first is about it, or all of it is drawn.
                 text = ALL
             text = f"{text} (largest)" if name == x_name and len(usual) == 1 else text
             self.asks.append({"name": name, "first": text, "values": offered})

@@ -6,7 +6,6 @@ What points take is forecast from what their like took before, and corrected by 
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -99,7 +98,7 @@ def expected_seconds(points: Sequence[Job], name: str) -> dict[str, float]:
     places: dict[str, Job] = {}
     place_of = {}
     for point in points:
-        place_of[point.label] = place = json.dumps([point.point.variant, dict(point.point.axes)], default=str)
+        place_of[point.label] = place = point.point.place
         places.setdefault(place, point)
     step = max(1, len(places) // LOOKED_AT)
     found: dict[str, float] = {}

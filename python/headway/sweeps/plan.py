@@ -246,24 +246,28 @@ def plan(
 ) -> SweepPlan:
     """Resolve every point of the sweep; raises what is wrong with any of them before anything runs.
 
-    If `strict`, an override that is in effect at no point is wrong as well.
+    That is all that `headway check` refuses too. Points that differ in their seeds alone are looked at once, and those
+    that are finished not at all. If `strict`, an override that is in effect at no point is wrong as well.
     """
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
     if strict:
         scenario.native.check_sets(True)
     points: list[Job] = []
+    checked: set[str] = set()
     for point in scenario.points():
         loaded = scenario.at(point)
-        points.append(
-            Job(
-                point=replace(point, sets=(*sets, *point.sets)),
-                digest=loaded.digest,
-                scenario=str(file.path.resolve()),
-                scale=scale,
-                memory_bytes=int(loaded.estimate["memory_bytes"]),
-                directory=out / POINTS / folder_name(point.label),
-            )
+        job = Job(
+            point=replace(point, sets=(*sets, *point.sets)),
+            digest=loaded.digest,
+            scenario=str(file.path.resolve()),
+            scale=scale,
+            memory_bytes=int(loaded.estimate["memory_bytes"]),
+            directory=out / POINTS / folder_name(point.label),
         )
+        points.append(job)
+        if point.place not in checked and not job.is_finished:
+            checked.add(point.place)
+            loaded.native.check_run()
     folders = [p.directory for p in points]
     if len(set(folders)) != len(folders):
         raise HeadwayError(f"{file.name}: two points of the sweep have the same label")

@@ -12,7 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from headway import Scenario
 from headway.report import build
+from headway.report.assemble import assemble
 from headway.report.figures import NAMES
 from headway.report.load import load
 from headway.report.model import figure
@@ -298,3 +300,37 @@ def test_any_other_sampled_metric_gets_a_figure(single: Path) -> None:
 def test_the_page_is_the_same_every_time(results: Path) -> None:
     first = build(results / "parking")[0].read_bytes()
     assert build(results / "parking")[0].read_bytes() == first
+
+
+WAITING = """
+title = "A flow that waits for one that is not over when the run ends"
+stop = "300 us"
+[topology]
+kind = "single-switch"
+hosts = 3
+rate = "10 Gbps"
+delay = "1 us"
+[transport]
+name = "amrt"
+[[traffic]]
+kind = "flows"
+flows = [
+  { name = "first", src = 0, dst = 1, bytes = "1 MB" },
+  { name = "then", src = 1, dst = 2, bytes = "1 MB", after = ["first"] },
+]
+[sample]
+every = "20 us"
+flows = "all"
+links = "all"
+causes = true
+"""
+
+
+def test_a_flow_that_never_began_is_in_no_figure_and_stops_none(tmp_path: Path) -> None:
+    Scenario.from_text(WAITING).run(tmp_path / "run")
+    (page,) = build(tmp_path / "run")
+    assert "Throughput of each flow over time" in page.read_text("utf-8")
+    drawn = assemble(load(tmp_path / "run")).drawn
+    (panel,) = next(figure for figure in drawn if figure.id == "throughput-time").panels
+    assert isinstance(panel, Panel)
+    assert [(event.text, event.x) for event in panel.events] == [("first", 0.0)]

@@ -1,5 +1,5 @@
-//! What every discipline must keep to, under any sequence of operations: arrivals of any packets at any times, and
-//! departures as a driver takes them.
+//! What every discipline must keep to, under any sequence of operations: arrivals of any packets at any times,
+//! departures as a driver takes them, links that go down, come up, and change their rate.
 //!
 //! The driver here owns handles as real ones do, and a model of what the port holds: which handles, in which order
 //! they came, of which class. It holds the port to this:
@@ -10,6 +10,7 @@
 //!   flow where flows have queues of their own;
 //! * departures do not overlap, and start neither before the wire is free nor before they may;
 //! * no more waits than the buffers hold, and shaping lets no more through than its rate;
+//! * a link that goes down takes all that waits with it, and nothing is queued or leaves until it is up;
 //! * nothing is written into a packet that the discipline does not declare, nor does it do what it does not;
 //! * the counters' identities, after every step.
 
@@ -34,13 +35,24 @@ enum Step {
     Arrive { after: u64, lot: u64 },
     /// Time passes, and everything leaves that may.
     Wait { ns: u64 },
+    /// The link goes down, if it is up.
+    Down,
+    /// It comes up, if it is down.
+    Up,
+    /// It has another rate from now on.
+    Retune { mbps: u64 },
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let gap = prop_oneof![4 => Just(0u64), 2 => 0u64..200, 1 => 0u64..5000];
     let arrive = (gap, any::<u64>()).prop_map(|(after, lot)| Step::Arrive { after, lot });
     let wait = prop_oneof![0u64..2000, 0u64..100_000].prop_map(|ns| Step::Wait { ns });
-    proptest::collection::vec(prop_oneof![8 => arrive, 1 => wait], 1..160)
+    let retune = prop_oneof![Just(100u64), Just(1_000), Just(10_000), 1u64..100_000];
+    let retune = retune.prop_map(|mbps| Step::Retune { mbps });
+    let any = prop_oneof![
+        80 => arrive, 10 => wait, 1 => Just(Step::Down), 3 => Just(Step::Up), 1 => retune
+    ];
+    proptest::collection::vec(any, 1..160)
 }
 
 /// A discipline of the registry with random parameters, and its port.
@@ -95,6 +107,9 @@ impl Driver {
                     self.pass_time(self.now + Time::ns(after));
                     self.arrive(lot);
                 }
+                Step::Down => self.take_down(),
+                Step::Up => self.bring_up(),
+                Step::Retune { mbps } => self.retune(Rate::new(mbps * 1_000_000).expect("above 0")),
             }
             self.check();
         }
@@ -110,7 +125,42 @@ impl Driver {
         self.now = until;
     }
 
+    /// Whatever waits is handed back, and is nowhere then; the rest of the packet on the wire is not sent.
+    fn take_down(&mut self) {
+        let before = self.pool.0.clone();
+        let mut gone = Vec::new();
+        self.port.take_down(self.now, &mut self.pool, |handle, _| gone.push(handle));
+        assert!(self.port.is_down() && self.port.next_start().is_none());
+        for handle in gone {
+            self.waiting.remove(&handle).expect("it waited");
+            self.written(&before[handle as usize], &self.pool.0[handle as usize]);
+        }
+        assert!(self.waiting.is_empty(), "left behind at a link that is down: {:?}", self.waiting);
+    }
+
+    fn bring_up(&mut self) {
+        if self.port.is_down() {
+            self.port.bring_up(self.now);
+            assert_eq!((self.port.is_down(), self.port.free_at()), (false, self.now));
+            self.free = self.now;
+        }
+    }
+
+    /// What waits stays, and the packet on the wire ends as it began.
+    fn retune(&mut self, rate: Rate) {
+        let (waits, free) = (self.port.waiting(), self.port.free_at());
+        self.subject.context.rate = rate;
+        let Subject { info, params, context } = &self.subject;
+        let fresh = AnyDiscipline::make(info.name, params, context).expect("known").expect("valid");
+        self.port.retune(self.now, fresh, rate);
+        if let (Some(bucket), Some(fresh)) = (&mut self.bucket, shaping(&self.subject)) {
+            bucket.retime(self.now, &fresh);
+        }
+        assert_eq!((self.port.waiting(), self.port.free_at()), (waits, free));
+    }
+
     fn drain(&mut self) {
+        self.bring_up();
         while let Some(start) = self.port.next_start() {
             self.depart(start.max(self.now));
             self.check();
@@ -169,7 +219,10 @@ impl Driver {
         }
         let before = self.pool.0.clone();
         match self.port.offer(self.now, handle, &mut self.pool) {
-            Ok(()) => self.queued(handle),
+            Ok(()) => {
+                assert!(!self.port.is_down(), "queued at a link that is down");
+                self.queued(handle);
+            }
             Err(full) => self.overflowed(handle, full, &before),
         }
         let kept: Vec<u32> = self.waiting.keys().copied().collect();
@@ -186,6 +239,14 @@ impl Driver {
     }
 
     fn overflowed(&mut self, offered: u32, full: Full<u32>, before: &[Packet]) {
+        if self.port.is_down() {
+            let why = if before[offered as usize].is_data() {
+                DropReason::LinkDown
+            } else {
+                DropReason::ControlLinkDown
+            };
+            assert_eq!((full.handle, full.fate, full.trimmed), (offered, Fate::Dropped(why), false));
+        }
         let (was, is) = (before[full.handle as usize], self.pool.0[full.handle as usize]);
         if full.handle != offered {
             let (_, data) = self.waiting.remove(&full.handle).expect("what gives way waited");

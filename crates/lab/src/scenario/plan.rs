@@ -129,7 +129,14 @@ pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan,
         refuse_repeats("seeds", &item)?;
     }
     for (entry, item) in table.rest() {
-        let values = item.list()?;
+        let quoted = |error: ScenarioError| match item.value() {
+            Value::Table(_) => error.help(format!(
+                "a key with dots is in quotes here: \"{}\" = [...]",
+                dotted(&entry.key, item.value())
+            )),
+            _ => error,
+        };
+        let values = item.list().map_err(quoted)?;
         if values.is_empty() {
             return Err(item.range("at least one value", "an empty list"));
         }
@@ -145,6 +152,17 @@ pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan,
         return Err(ScenarioError::new(problem, table.at()));
     }
     Ok(plan)
+}
+
+/// The key that stands for itself and the first of each table in it, as it is written without quotes.
+fn dotted(key: &str, value: &Value) -> String {
+    match value {
+        Value::Table(inner) => match inner.entries.first() {
+            Some(first) => format!("{key}.{}", dotted(&first.key, &first.node.value)),
+            None => key.into(),
+        },
+        _ => key.into(),
+    }
 }
 
 /// Two points of a sweep that differ in nothing would be one run counted twice.

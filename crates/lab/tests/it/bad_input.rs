@@ -367,6 +367,9 @@ snapshot!(swept_value_twice, {
         &[],
     )
 });
+snapshot!(swept_key_without_quotes, {
+    wrong(&format!("{SMALL}\n[sweep]\nseeds = 2\ntransport.loss_timeout = [2.0, 3.0]\n"), &[])
+});
 snapshot!(swept_seed_twice, wrong(&format!("{SMALL}\n[sweep]\nseeds = [3, 4, 3]\n"), &[]));
 snapshot!(graph_without_hosts, wrong(&PIECES.replace("pieces.toml", "no-hosts.toml"), &[]));
 snapshot!(host_of_a_network_of_one, {

@@ -140,6 +140,7 @@ fn what_may_leave_at_once_is_not_asked_for_before_it_has_left() {
         ("free_tokens", 1000),
         ("unscheduled_bytes", 2_000_000),
         ("rtt_bytes", 2_000_000),
+        ("bdp", 2_000_000),
     ];
     let mut tried = BTreeSet::new();
     for name in registry::NAMES {

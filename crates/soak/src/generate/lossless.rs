@@ -1,6 +1,7 @@
 //! Lossless switches for a random scenario.
 
-use crate::case::{Case, number, table};
+use super::{Sketch, is_accepted};
+use crate::case::{Case, duration, number, table};
 use crate::dice::Dice;
 use headway_network::{Lossless, Network, Surplus};
 use headway_units::Time;
@@ -60,11 +61,24 @@ pub(super) fn draw(dice: &mut Dice, case: &mut Case, folder: &Path) -> bool {
     if let Some(fabric) = made.scenario.get_mut("fabric").and_then(Value::as_table_mut) {
         fabric.insert("pfc".into(), pfc.into());
     }
-    let fits = made
-        .load(folder)
-        .is_ok_and(|scenario| scenario.setup().is_ok_and(|setup| setup.resolve(scenario.seed).is_ok()));
+    let fits = is_accepted(&made, folder);
     if fits {
         *case = made;
     }
     fits
+}
+
+/// Keys that lossless switches may have as well, where they are.
+pub(super) fn vary(dice: &mut Dice, sketch: &Sketch, case: &mut Case) {
+    let fabric = case.scenario.get_mut("fabric").and_then(Value::as_table_mut);
+    let Some(pfc) = fabric.and_then(|fabric| fabric.get_mut("pfc")).and_then(Value::as_table_mut) else {
+        return;
+    };
+    if dice.percent(30) {
+        pfc.insert("frame".into(), number(dice.between(64, 200)));
+    }
+    if dice.percent(30) {
+        let every = dice.count(sketch.slot, sketch.round_trip * 20 + sketch.slot * 200);
+        pfc.insert("deadlock_check".into(), duration(every.max(1_000)));
+    }
 }

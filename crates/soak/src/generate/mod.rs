@@ -15,6 +15,7 @@ use crate::dice::Dice;
 use headway_lab::Scenario;
 use headway_network::Network;
 use headway_units::Rate;
+use std::collections::BTreeSet;
 use std::path::Path;
 use toml::{Table, Value};
 
@@ -119,7 +120,10 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
     }
     let flight = if far { (most.flight / 20.0, most.flight) } else { (0.01, size.flight) };
     let (topology, graph) = topology::draw(dice, flight);
-    let mut scenario = table([("seed", number(dice.below(1 << 32))), ("topology", topology.into())]);
+    let seed = dice.below(1 << 32);
+    // From a stream of its own, so that all other choices stay what they are.
+    let mut asked = Dice::new(headway_primitives::mix(!seed));
+    let mut scenario = table([("seed", number(seed)), ("topology", topology.into())]);
     let wild = dice.percent(WILD);
     let several = dice.percent(15);
     let (fabric, transport) = fabric::draw(dice, wild, several, far);
@@ -137,6 +141,15 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
     }
     if own.percent(10) {
         case.scenario.insert("until".into(), "known".into());
+    }
+    if asked.percent(10) {
+        case.scenario.insert("warmup".into(), duration(asked.count(1, sketch.round_trip * 4 + sketch.slot)));
+    }
+    if asked.percent(10) {
+        let links = asked.some(&sketch.links, 20);
+        if !links.is_empty() {
+            case.scenario.insert("bottleneck".into(), Value::from(links));
+        }
     }
     if dice.percent(15) {
         let jitter = duration(dice.count(1, sketch.slot * 2));
@@ -170,7 +183,8 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
     }
     let mut latest = None;
     if dice.percent(30) {
-        let (sample, filled) = sample(dice, &sketch);
+        let (mut sample, filled) = sample(dice, &sketch);
+        let filled = ask(&mut asked, &case, &mut sample, filled);
         case.scenario.insert("sample".into(), sample.into());
         latest = Some(filled);
     }
@@ -185,9 +199,22 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
     if own.percent(15) && !wild {
         lossless::draw(&mut own, &mut case, folder);
     }
-    let scenario = case.load(folder).ok()?;
-    scenario.setup().ok()?.resolve(scenario.seed).ok()?;
-    Some(case)
+    if !is_accepted(&case, folder) {
+        return None;
+    }
+    let mut varied = case.clone();
+    if let Some(Value::Array(entries)) = varied.scenario.get_mut("traffic") {
+        traffic::vary(&mut asked, &sketch, entries);
+    }
+    lossless::vary(&mut asked, &sketch, &mut varied);
+    Some(if is_accepted(&varied, folder) { varied } else { case })
+}
+
+/// Whether a run would begin.
+fn is_accepted(case: &Case, folder: &Path) -> bool {
+    let begins =
+        |scenario: Scenario| scenario.setup().is_ok_and(|setup| setup.resolve(scenario.seed).is_ok());
+    case.load(folder).is_ok_and(begins)
 }
 
 /// What the network is like, from a scenario with a single flow.
@@ -251,6 +278,32 @@ const ROWS: u64 = 400_000;
 const ROWS_EACH: u64 = 4;
 /// More flows than any scenario has.
 const FLOWS: u64 = 600;
+
+/// Adds what is told of links by entry, and what machines are asked of the flows that are sampled: all that their transports
+/// declare, or some of it. Answers the time after which there may be too many rows.
+fn ask(dice: &mut Dice, case: &Case, sample: &mut Table, filled: u64) -> u64 {
+    if dice.percent(40) {
+        sample.insert("volumes".into(), true.into());
+    }
+    let known = probes(&case.scenario);
+    if known.is_empty() || !sample.contains_key("flows") || dice.percent(50) {
+        return filled;
+    }
+    let some = dice.some(&known, 50);
+    let asked = if some.is_empty() { true.into() } else { Value::from(some) };
+    sample.insert("probes".into(), asked);
+    filled / (1 + known.len() as u64)
+}
+
+/// Names of the probes that the transports of a scenario declare.
+fn probes(scenario: &Table) -> Vec<&'static str> {
+    let entries = scenario.get("traffic").and_then(Value::as_array).into_iter().flatten();
+    let own = entries.filter_map(|entry| entry.get("transport")).chain(scenario.get("transport"));
+    let names = own.filter_map(|own| own.get("name").unwrap_or(own).as_str());
+    let declared = names.filter_map(headway_transport::registry::find).flat_map(|entry| entry.probes);
+    let known: BTreeSet<&str> = declared.map(|probe| probe.name).collect();
+    known.into_iter().collect()
+}
 
 /// What is sampled, and the time after which there may be too many rows.
 fn sample(dice: &mut Dice, sketch: &Sketch) -> (Table, u64) {

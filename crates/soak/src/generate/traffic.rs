@@ -27,6 +27,32 @@ pub(super) fn draw(dice: &mut Dice, sketch: &Sketch, several: bool) -> (Vec<Valu
     ((0..entries).map(one).collect(), files.map(|flows| listed(sketch, &flows)))
 }
 
+/// Keys of entries that make another number of flows, or other flows, of what is there: `flows` becomes a time in which links
+/// carry no more than they may.
+pub(super) fn vary(dice: &mut Dice, sketch: &Sketch, entries: &mut [Value]) {
+    for entry in entries.iter_mut().filter_map(Value::as_table_mut) {
+        if entry.contains_key("mean_deadline") && dice.percent(40) {
+            entry.insert("least_deadline".into(), duration(dice.count(1, sketch.round_trip)));
+        }
+        if entry.get("kind").and_then(Value::as_str) != Some("poisson") {
+            continue;
+        }
+        let mut word = |key: &str, words: &[&str]| {
+            if dice.percent(30) {
+                entry.insert(key.into(), (*dice.pick(words)).into());
+            }
+        };
+        word("load_bytes", &["payload", "wire"]);
+        word("load_reference", &["host-links", "core-links"]);
+        word("pairs", &["any", "inter-rack"]);
+        if dice.percent(30) {
+            let packets = dice.count(1, sketch.size.packets.min(1_000));
+            entry.remove("flows");
+            entry.insert("duration".into(), duration((sketch.slot * packets / sketch.hosts).max(1)));
+        }
+    }
+}
+
 /// Some flows of lists wait for earlier ones, or for a step after them; an entry with a `stop` has none that wait.
 pub(super) fn wait(dice: &mut Dice, sketch: &Sketch, entries: &mut [Value]) {
     for entry in entries.iter_mut().filter_map(Value::as_table_mut) {

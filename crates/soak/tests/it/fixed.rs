@@ -60,3 +60,97 @@ fn every_registered_name_is_drawn() {
         assert!(drawn.contains(name), "no seed draws {name}");
     }
 }
+
+/// The page that lists every key of a scenario.
+const PAGE: &str = include_str!("../../../../docs/scenario-format.md");
+
+/// Keys that no seed draws, by their table, and why.
+const LEFT_OUT: &[(&str, &str, &str)] = &[
+    ("", "title", "a text for readers"),
+    ("", "description", "a text for readers"),
+    ("", "paper", "a text for readers"),
+    ("", "memory_limit", "within_memory.rs has it"),
+    ("fabric", "headroom", "with less than there may arrive, packets are lost as they should be"),
+    ("fabric", "headroom_less", "with less than there may arrive, packets are lost as they should be"),
+    ("traffic", "stack", KERNELS),
+    ("traffic", "congestion", KERNELS),
+    ("traffic", "mptcp", KERNELS),
+    ("traffic", "ecn", KERNELS),
+    ("traffic", "initial_window", KERNELS),
+    ("traffic", "interpolation", "of files of sizes, and none is written"),
+    ("traffic", "format", TRACES),
+    ("traffic", "failures", TRACES),
+    ("traffic", "overhead", TRACES),
+    ("traffic", "byte_overhead", TRACES),
+    ("traffic", "gap", TRACES),
+    ("traffic", "eager", TRACES),
+    ("traffic", "allreduce", TRACES),
+    ("traffic", "operations_per_second", TRACES),
+];
+const KERNELS: &str = "kernels are on real packets alone";
+const TRACES: &str =
+    "of traces in other formats than the matrix that is drawn: traces.rs of the lab has them";
+
+/// Every key of the page as (table of the root, key), from the rows under each heading.
+fn keys_of_the_page() -> BTreeSet<(String, String)> {
+    let (mut table, mut inside, mut found) = (None, false, BTreeSet::new());
+    for line in PAGE.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            let named = heading
+                .strip_prefix('`')
+                .and_then(|rest| rest.strip_suffix('`'))
+                .filter(|one| !one.contains('`'));
+            let root = (heading == "The whole run").then_some("");
+            table = named.map(|named| named.trim_matches(['[', ']'])).or(root).map(str::to_string);
+        }
+        inside = line.starts_with("| key") || (inside && line.starts_with('|'));
+        let (Some(table), true, Some(cell)) = (&table, inside, line.split('|').nth(1)) else { continue };
+        // A cell may hold several keys: the texts between every other pair of quotes.
+        let names = cell.split('`').skip(1).step_by(2).filter(|name| !name.starts_with('['));
+        found.extend(names.map(|name| (table.clone(), name.to_string())));
+    }
+    found
+}
+
+/// Names of all keys below a value; parameters of transports are not the page's.
+fn keys_below(value: &toml::Value, found: &mut BTreeSet<String>) {
+    match value {
+        toml::Value::Table(table) => {
+            found.extend(table.keys().cloned());
+            table
+                .iter()
+                .filter(|(key, _)| *key != "transport")
+                .for_each(|(_, value)| keys_below(value, found));
+        }
+        toml::Value::Array(list) => list.iter().for_each(|value| keys_below(value, found)),
+        _ => {}
+    }
+}
+
+/// A new key of a scenario is drawn, or is on the list above with the reason.
+#[test]
+fn every_key_of_the_page_is_drawn() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let mut drawn = BTreeSet::new();
+    for seed in 1..2001 {
+        let (case, _) = generate(seed, Size::SMALL, folder.path());
+        for (name, value) in &case.scenario {
+            drawn.insert((String::new(), name.clone()));
+            let mut below = BTreeSet::new();
+            keys_below(value, &mut below);
+            drawn.extend(below.into_iter().map(|key| (name.clone(), key)));
+        }
+    }
+    let known = keys_of_the_page();
+    for table in ["", "fabric", "hosts", "start", "traffic", "sample", "fault"] {
+        assert!(known.iter().any(|(of, _)| of == table), "the page has no table of `{table}`: {known:?}");
+    }
+    let left_out = |of: &str, key: &str| LEFT_OUT.iter().any(|(table, name, _)| (*table, *name) == (of, key));
+    let wrong =
+        known.iter().filter(|(of, key)| drawn.contains(&(of.clone(), key.clone())) == left_out(of, key));
+    let wrong: Vec<_> = wrong.collect();
+    assert!(wrong.is_empty(), "not drawn and without a reason, or drawn and with one: {wrong:?}");
+    for (table, key, _) in LEFT_OUT {
+        assert!(known.contains(&(table.to_string(), key.to_string())), "the page has no `{key}`");
+    }
+}

@@ -91,3 +91,35 @@ pub fn arms(text: &str) -> Vec<Run> {
     }
     runs
 }
+
+/// What is wrong with the counters of ports: whatever a port received it dropped, returned or queued, no more than that left
+/// it, no queue was longer than any can be, and what arrived at ports of switches had left other ports.
+pub fn broken_identities(outcome: &Outcome) -> Vec<String> {
+    let mut found: Vec<String> = outcome.links.iter().flat_map(broken_at).collect();
+    let sum = |of: &dyn Fn(&LinkRecord) -> u64| outcome.links.iter().map(of).sum::<u64>();
+    let left = sum(&|l| l.counters.dequeued + l.faults.duplicated - l.faults.dropped());
+    let arrived = sum(&|l| if l.from_switch { l.counters.received } else { 0 });
+    if arrived > left {
+        found.push(format!("{arrived} packets arrived at ports of {left} that left others"));
+    }
+    found
+}
+
+/// Most packets that the switch could hold at a port.
+const MOST_PACKETS: u32 = 1 << 20;
+
+fn broken_at(link: &LinkRecord) -> Vec<String> {
+    let (c, name) = (&link.counters, &link.name);
+    let mut found = Vec::new();
+    let left = c.drops() + c.returned + c.enqueued;
+    if c.received != left {
+        found.push(format!("{name}: {} received, {left} dropped, returned or enqueued", c.received));
+    }
+    if c.dequeued > c.enqueued {
+        found.push(format!("{name}: {} dequeued of {} enqueued", c.dequeued, c.enqueued));
+    }
+    if c.queue_max_packets > MOST_PACKETS {
+        found.push(format!("{name}: a queue of {} packets", c.queue_max_packets));
+    }
+    found
+}

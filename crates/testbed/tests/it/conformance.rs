@@ -3,7 +3,7 @@
 //! What is asserted holds for both: completion and intact bytes, packets a grant, order of finishing. Nothing depends on
 //! how fast the machine is. The matrix holds every transport to completion, marks and recovery from single losses.
 
-use crate::common::{Run, arms, link};
+use crate::common::{Run, arms, broken_identities, link};
 use headway_network::FlowState;
 use headway_transport::registry;
 
@@ -78,6 +78,44 @@ fn every_transport_delivers_every_flow_once_over_a_lossy_reordering_duplicating_
                 "{} {name}",
                 run.arm
             );
+        }
+    }
+}
+
+/// Two pairs of hosts with a transport each, then three transports between the same hosts: a host has an endpoint for each of
+/// its transports, and their packets share its link.
+#[test]
+fn several_transports_share_links_and_hosts_and_every_byte_of_each_arrives() {
+    let entry = |transport: &str, flows: &str| {
+        format!("[[traffic]]\nkind = \"flows\"\ntransport = {transport}\nflows = [{flows}]\n")
+    };
+    let dctcp = "name = \"dctcp\"\nmin_rto = \"1 ms\"";
+    let flow = |from: u32, to: u32, bytes: u64| format!("{{ src = {from}, dst = {to}, bytes = {bytes} }}");
+    let apart = (
+        flow(0, 2, 350_000),
+        entry("\"homa\"", &[flow(1, 3, 350_000), flow(3, 1, 1)].join(", ")),
+        vec![350_000, 350_000, 1],
+    );
+    let together = (
+        [flow(0, 2, 350_000), flow(3, 0, 150_000)].join(", "),
+        entry("\"homa\"", &[flow(0, 2, 350_000), flow(2, 0, 1)].join(", "))
+            + &entry("\"phost\"", &[flow(0, 2, 200_000), flow(1, 2, 200_000), flow(0, 3, 1)].join(", ")),
+        vec![350_000, 150_000, 350_000, 1, 200_000, 200_000, 1],
+    );
+    for (flows, others, bytes) in [apart, together] {
+        let ports = "[fabric]\ndiscipline = \"ecn-threshold\"";
+        let text = dumbbell(dctcp, &flows, &others).replace("[fabric]", ports);
+        for run in arms(&text) {
+            let (arm, outcome) = (run.arm, &run.outcome);
+            assert_eq!(run.done(), bytes.len(), "{arm}: {:?}", outcome.flows);
+            let delivered: Vec<u64> = outcome.flows.iter().map(|f| f.delivered).collect();
+            assert_eq!((&delivered, run.corrupted), (&bytes, 0), "{arm}");
+            assert_eq!(broken_identities(outcome), [] as [String; 0], "{arm}");
+            // Each measures itself, and dctcp's windows say what they are.
+            assert_eq!(outcome.by_transport.len(), 1 + others.matches("[[traffic]]").count(), "{arm}");
+            let measured: Vec<bool> =
+                outcome.by_transport.iter().map(|one| one.round_trips.is_some()).collect();
+            assert!(measured[0], "{arm}: {measured:?}");
         }
     }
 }

@@ -3,8 +3,8 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 #![allow(clippy::disallowed_methods, reason = "the kernel says in files what it has")]
 
-use crate::common::{Run, arms, link, scenario, testbed_available};
-use headway_network::{FlowState, LinkRecord};
+use crate::common::{arms, broken_identities, link, scenario, testbed_available};
+use headway_network::FlowState;
 use headway_params::ParamValue;
 use headway_testbed::{Job, JobArgs, TestbedError, kernel};
 use headway_transport::registry;
@@ -49,19 +49,6 @@ flows = [
 ]
 "#;
 
-/// What a port received it dropped, returned or queued, and no more than that left it; what arrives at switches has left
-/// other ports.
-fn identities_hold(run: &Run) {
-    for link in &run.outcome.links {
-        let c = &link.counters;
-        assert_eq!(c.received, c.drops() + c.returned + c.enqueued, "{}: {c:?}", link.name);
-        assert!(c.dequeued <= c.enqueued, "{}: {c:?}", link.name);
-    }
-    let sum = |of: &dyn Fn(&LinkRecord) -> u64| run.outcome.links.iter().map(of).sum::<u64>();
-    let arrived = sum(&|l| if l.from_switch { l.counters.received } else { 0 });
-    assert!(arrived <= sum(&|l| l.counters.dequeued), "{}", run.arm);
-}
-
 #[test]
 fn cubic_of_the_kernel_and_amrt_share_a_link_and_every_byte_of_both_arrives() {
     for run in arms(&dumbbell("anti-ecn", BESIDE)) {
@@ -74,7 +61,7 @@ fn cubic_of_the_kernel_and_amrt_share_a_link_and_every_byte_of_both_arrives() {
             "{}",
             run.arm
         );
-        identities_hold(&run);
+        assert_eq!(broken_identities(&run.outcome), [] as [String; 0], "{}", run.arm);
         // Both long flows crossed it: 4 MB of payload and no less.
         assert!(link(&run, "s0->s1").counters.wire_bytes > 4_000_000, "{}", run.arm);
         let kernel = &run.outcome.by_transport[1];
@@ -117,7 +104,7 @@ fn reno_bbr_and_multipath_connections_arrive_whole() {
     }
     for run in arms(&text) {
         assert_eq!((run.done(), run.corrupted), (8, 0), "{}: {:?}", run.arm, run.outcome.warnings);
-        identities_hold(&run);
+        assert_eq!(broken_identities(&run.outcome), [] as [String; 0], "{}", run.arm);
     }
 }
 

@@ -1,8 +1,9 @@
 //! What must hold of a run on real packets, beside the same run in the simulator. Nothing that noise can change is
 //! asked: completion, bytes, counts, and ratios too wide for it.
 
+use crate::common::broken_identities;
 use headway_gauges::Gauge;
-use headway_network::{FlowState, LinkRecord, Outcome};
+use headway_network::{FlowState, Outcome};
 use std::collections::BTreeSet;
 
 /// A real run and the simulator's, both in the scenario's own units.
@@ -17,8 +18,6 @@ pub struct Pair {
     pub late_ns: u64,
 }
 
-/// Most packets that the switch could hold at a port.
-const MOST_PACKETS: u32 = 1 << 20;
 /// A share of marked packets of which the other run has this many times more, or less, is another one.
 const APART: f64 = 3.0;
 /// Marked packets from which on a share is spoken of.
@@ -27,8 +26,7 @@ const FEW: f64 = 20.0;
 /// Everything that is wrong with a run; nothing when all is well.
 pub fn faults(pair: &Pair) -> Vec<String> {
     let mut found = messages(pair);
-    found.extend(pair.real.links.iter().flat_map(identities));
-    found.extend(conservation(&pair.real));
+    found.extend(broken_identities(&pair.real));
     found.extend(measurements(pair));
     found
 }
@@ -45,31 +43,6 @@ fn messages(pair: &Pair) -> Vec<String> {
         found.push(format!("wrong bytes, or the same twice, in flows {:?}", pair.corrupted));
     }
     found
-}
-
-/// The identities of a port's counters, and bounds that no queue exceeds.
-fn identities(link: &LinkRecord) -> Vec<String> {
-    let (c, name) = (&link.counters, &link.name);
-    let mut found = Vec::new();
-    let left = c.drops() + c.returned + c.enqueued;
-    if c.received != left {
-        found.push(format!("{name}: {} received, {left} dropped, returned or enqueued", c.received));
-    }
-    if c.dequeued > c.enqueued {
-        found.push(format!("{name}: {} dequeued of {} enqueued", c.dequeued, c.enqueued));
-    }
-    if c.queue_max_packets > MOST_PACKETS {
-        found.push(format!("{name}: a queue of {} packets", c.queue_max_packets));
-    }
-    found
-}
-
-/// What arrives at ports of switches has left other ports.
-fn conservation(real: &Outcome) -> Option<String> {
-    let sum = |of: &dyn Fn(&LinkRecord) -> u64| real.links.iter().map(of).sum::<u64>();
-    let left = sum(&|l| l.counters.dequeued + l.faults.duplicated - l.faults.dropped());
-    let arrived = sum(&|l| if l.from_switch { l.counters.received } else { 0 });
-    (arrived > left).then(|| format!("{arrived} packets arrived at ports of {left} that left others"))
 }
 
 /// The same quantities are measured as in the simulator, in the same units.

@@ -4,6 +4,7 @@ use super::packets::{Data, Grant, Resend};
 use super::{CUMULATIVE, Shared, TimerKey};
 use crate::index_window::IndexWindow;
 use crate::messages::MessageId;
+use crate::shared::Leaving;
 use headway_packet::{Packet, Sizes, TypedView};
 use headway_units::Time;
 
@@ -39,6 +40,8 @@ pub(super) struct Incoming {
     pub(super) ranked: Option<u32>,
     pub(super) state: ReceiverState,
     timeout: Time,
+    /// How much longer it may be until what has credit is here.
+    leaving: Leaving,
     /// The deadline in force, and what had credit when it was armed.
     armed: Time,
     looked_at: u32,
@@ -58,7 +61,7 @@ impl Incoming {
         packet: &Packet,
         packets: u32,
         (order, turn): (u64, u32),
-        timeout: Time,
+        (timeout, leaving): (Time, Leaving),
         sizes: &Sizes,
     ) -> Incoming {
         // An announcement says these two where data packets do.
@@ -74,6 +77,7 @@ impl Incoming {
             ranked: None,
             state: ReceiverState::Known,
             timeout,
+            leaving,
             armed: Time::MAX,
             looked_at: 0,
             attempts: 0,
@@ -128,7 +132,9 @@ impl Incoming {
     /// Looks for lost credit in a while, if any is out and nobody does.
     pub(super) fn watch(&mut self, shared: &mut Shared, (peer, id): MessageId, now: Time) {
         if self.armed == Time::MAX && self.out > 0 {
+            // Nothing is lost of a large first window before it had the time to leave.
             let timeout = self.timeout.saturating_mul(1 << self.attempts.min(MAX_BACKOFF));
+            let timeout = timeout.saturating_add(self.leaving.of(self.open()));
             (self.armed, self.looked_at) = (now.saturating_add(timeout), self.granted);
             shared.timers.arm(self.armed, TimerKey::Missing(peer, id));
         }

@@ -131,7 +131,7 @@ impl Transport for Sird {
             "§4.2: data packets drive both loops. In the authors' simulator every packet of a sender does, credits and requests among them, which are never marked.",
             "§4.2: an increase counts on marked packets too, as in the authors' simulator, where a flag that should prevent it is always set.",
             "§4.3: a message that a scenario starts as one of several sharers has a first window, whatever its size.",
-            "§4.6: the authors' simulator loses nothing. Here credit whose data does not arrive within `timeout` is given again for the same packets; a sender that hears nothing announces its message again; a receiver that has everything says so.",
+            "§4.6: the authors' simulator loses nothing. Here credit whose data does not arrive within `timeout` is given again for the same packets, later where more packets may leave at once than that has room for; a sender that hears nothing announces its message again; a receiver that has everything says so.",
         ],
     };
 

@@ -9,6 +9,7 @@ use crate::finished::FinishedMessages;
 use crate::messages::{MessageId, Messages};
 use crate::probes::{self, Sink};
 use crate::ranking::Ranking;
+use crate::shared::Leaving;
 use crate::two_sided::ReceivingHalf;
 use headway_packet::{Ecn, HostId, Packet, TypedView};
 use headway_units::{Rate, Time};
@@ -115,10 +116,12 @@ impl Receiver {
         let context = &shared.context;
         // An announcement says this where data packets do.
         let packets = u32::try_from(context.sizes.packets(Data::read(packet).message_bytes)).ok()?;
-        let timeout = timeout(&self.params, &(context.path)(key.0));
+        let path = (context.path)(key.0);
+        let timeout = timeout(&self.params, &path);
+        let waits = (timeout, Leaving::within(timeout, &path, context));
         self.arrived += 1;
         let order = (self.arrived, self.turns.saturating_mul(2));
-        let incoming = Incoming::new(packet, packets, order, timeout, &context.sizes);
+        let incoming = Incoming::new(packet, packets, order, waits, &context.sizes);
         let out = incoming.out;
         let params = &self.params;
         let peer = self.peers.entry(key.0).or_insert_with(|| {

@@ -180,6 +180,16 @@ fn receivers_share_a_sender_and_the_shortest_message_has_half_of_it_more() {
 }
 
 #[test]
+fn a_large_first_window_has_the_time_to_leave_before_it_is_asked_for() {
+    // Of the time-out of 60 us 20 are for the last packet; 32 frames leave in the rest, and 67 of the other 99 later.
+    let mut s = Script::new(SirdParams { bdp: 100 * 1538, ..SirdParams::default() });
+    s.hear(us(0), data(PEER, 0, 100, 100, 0));
+    s.sends(us(0));
+    let asked = s.effects(us(200));
+    assert_eq!(asked[0], (TIMEOUT + SLOT * 67, vec!["resend 1+99".to_string()]));
+}
+
+#[test]
 fn credit_that_is_not_answered_is_given_again() {
     let mut s = Script::new(SirdParams::default());
     s.on(us(0), request(PEER, 0, 20));

@@ -39,8 +39,11 @@ def probes(study: Study) -> Figure:
         of = (*about(study, facet, point), ("probe", field.label))
         return Panel(title, x, y, series, key, shades=outages.shades([point], x), about=of)
 
-    # The probe that most variants have comes first, and of those the one that is declared first.
-    having = {name: sum(bool(found) for *_, of, found in lines if of == name) for name in metrics}
+    # The probe that most variants have of flows that are drawn comes first, and of those the first that is declared.
+    having = {
+        name: sum(any(line.entity in styles for line in found) for *_, of, found in lines if of == name)
+        for name in metrics
+    }
     first = max(metrics, key=lambda name: (having[name], -metrics.index(name)))
     drawn: list[Panel] = []
     more: list[Panel] = []

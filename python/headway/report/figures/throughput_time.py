@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from headway.data.later import pl
 from headway.data.point import Point
 from headway.data.units import display, parse_bytes
@@ -82,8 +84,11 @@ def _with_transport(study: Study, flow: str) -> str:
 def largest(lines: list[Line]) -> list[str]:
     """The names of the flows that are drawn: those of the most bytes, in their natural order."""
     sizes: dict[str, float] = {}
+    points = {id(line.point): line.point for line in lines}
+    known = {key: _flow_frame(point) for key, point in points.items()}
     for line in lines:
-        sizes[line.entity] = max(sizes.get(line.entity, 0.0), _flow_frame(line.point).get(line.entity, (0.0, 0.0))[1])
+        size = known[id(line.point)].get(line.entity, (0.0, 0.0))[1]
+        sizes[line.entity] = max(sizes.get(line.entity, 0.0), size)
     if len(sizes) <= FLOW_COLOURS:
         return sorted(sizes, key=natural)
     kept = sorted(sizes, key=lambda name: (-sizes[name], natural(name)))[:FLOW_COLOURS]
@@ -91,10 +96,10 @@ def largest(lines: list[Line]) -> list[str]:
 
 
 def _flow_frame(point: Point) -> dict[str, tuple[float, float]]:
-    """(start in seconds, bytes) of each flow, under its name and under its number."""
+    """(start in seconds, bytes) of each flow, under its name and under its number; of one that never began nan."""
     found: dict[str, tuple[float, float]] = {}
-    for row in point.flows.select("flow", "name", "start_s", "bytes").iter_rows():
-        found[str(row[0])] = found[str(row[1])] = (float(row[2]), float(row[3]))
+    for number, name, start, size in point.flows.select("flow", "name", "start_s", "bytes").iter_rows():
+        found[str(number)] = found[str(name)] = (math.nan if start is None else float(start), float(size))
     return found
 
 
