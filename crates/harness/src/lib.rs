@@ -119,14 +119,14 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.transport, self.reason)?;
         writeln!(f, "smallest plan: {:#?}", self.plan)?;
-        if self.violation.is_some() {
-            if let Some(mut mesh) = mesh(&self.transport, &self.plan, self.fault, true) {
-                // What is wrong with it stands above.
-                let _ = mesh.run();
-                let trace = mesh.into_trace();
-                writeln!(f, "last of {} steps:", trace.len())?;
-                last_steps(&trace).iter().try_for_each(|line| writeln!(f, "  {line}"))?;
-            }
+        if self.violation.is_some()
+            && let Some(mut mesh) = mesh(&self.transport, &self.plan, self.fault, true)
+        {
+            // What is wrong with it stands above.
+            let _ = mesh.run();
+            let trace = mesh.into_trace();
+            writeln!(f, "last of {} steps:", trace.len())?;
+            last_steps(&trace).iter().try_for_each(|line| writeln!(f, "  {line}"))?;
         }
         write!(
             f,
