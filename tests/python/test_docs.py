@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,30 @@ def test_pictures_are_dark_on_dark_pages() -> None:
     assert pictures
     white = [picture.name for picture in pictures if for_pages(text := picture.read_text("utf-8")) != text]
     assert not white, f"python tools/picture.py FIGURE.svg docs/images/{white[0]}"
+
+
+# The words behind the backticks of a block that rustdoc compiles; it takes a block without a word for Rust.
+COMPILED = {"", "rust", "no_run", "should_panic", "compile_fail", "ignore"}
+
+
+def examples(crate: Path) -> list[str]:
+    """Where the comments of a crate have blocks that rustdoc compiles."""
+    found: list[str] = []
+    for path in sorted((crate / "src").rglob("*.rs")):
+        within = False
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+            if fence := re.match(r"\s*//[/!]\s*(?:```+|~~~+)(.*)", line):
+                within = not within
+                if within and set(re.split(r"[,\s]+", fence[1].strip())) & COMPILED:
+                    found.append(f"{path}:{number}")
+    return found
+
+
+@pytest.mark.parametrize("crate", sorted((REPOSITORY / "crates").iterdir()), ids=lambda crate: crate.name)
+def test_examples_in_comments_are_run_where_there_are_any(crate: Path) -> None:
+    """To look for them takes seconds a crate, so that those without any say so."""
+    manifest = tomllib.loads((crate / "Cargo.toml").read_text("utf-8"))
+    looked_for = manifest.get("lib", {}).get("doctest", True)
+    there = examples(crate)
+    assert looked_for or not there, f"take `doctest = false` out of {crate / 'Cargo.toml'}: {there}"
+    assert there or not looked_for, f"{crate / 'Cargo.toml'}: no comment has an example, so say `doctest = false`"

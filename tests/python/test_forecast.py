@@ -130,6 +130,7 @@ def test_runs_are_remembered_and_not_counted_twice(empty_store: Path, scenario_f
     assert ahead.measured
 
 
+@pytest.mark.usefixtures("spawned")
 def test_the_second_sweep_is_forecast_from_what_the_first_one_took(
     empty_store: Path, scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

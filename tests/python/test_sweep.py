@@ -76,6 +76,7 @@ def rows(out: Path) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.usefixtures("spawned")
 def test_all_points_run_and_none_twice(scenario_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     outcome, recorder = sweep(scenario_file, out)
@@ -240,6 +241,7 @@ def test_a_point_that_fails_costs_the_others_nothing(scenario_file: Path, tmp_pa
     assert failed[0]["error"]
 
 
+@pytest.mark.usefixtures("spawned")
 def test_a_process_that_dies_loses_only_its_point(long_scenario_file: Path, tmp_path: Path) -> None:
     """The victim is killed twice: with the others, and when it is tried again alone."""
     text = long_scenario_file.read_text(encoding="utf-8")
@@ -268,6 +270,7 @@ def test_a_process_that_dies_loses_only_its_point(long_scenario_file: Path, tmp_
     assert "died" in outcome.errors[recorder.broken[0]]
 
 
+@pytest.mark.usefixtures("spawned")
 def test_stopping_keeps_what_is_finished_and_leaves_partial_results(long_scenario_file: Path, tmp_path: Path) -> None:
     recorder = Recorder()
     planned = plan(resolve(str(long_scenario_file)), tmp_path / "out")
@@ -322,6 +325,7 @@ def test_labels_become_directory_names(label: str, folder: str) -> None:
     assert folder_name(label) == folder
 
 
+@pytest.mark.usefixtures("spawned")
 def test_processes_stay_for_the_next_sweep_and_end_with_the_last(scenario_file: Path, tmp_path: Path) -> None:
     """A search is a row of short sweeps: to start processes for each of them took most of its time."""
     local = Local()

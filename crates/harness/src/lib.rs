@@ -14,6 +14,7 @@ pub mod network;
 pub mod plan;
 
 use headway_packet::Sizes;
+use headway_params::{ParamSpec, Params};
 use headway_transport::promises::{Promised, Promises};
 use headway_transport::registry::{self, PromisedVisitor};
 use headway_transport::{Endpoint, HostContext};
@@ -31,27 +32,40 @@ use std::ops::Range;
 /// How often a failing plan is made smaller at the most.
 const SHRINKS: u32 = 3000;
 
-/// One plan on one transport.
-struct RunPlan<'a> {
+/// What the network has to know of a transport.
+struct Declared;
+
+impl PromisedVisitor for Declared {
+    type Output = (Expected, &'static str, Vec<ParamSpec>);
+
+    fn visit<T: Promised>(self) -> Self::Output {
+        (Expected::of::<T>(), T::INFO.discipline, T::Params::specs())
+    }
+}
+
+/// The network of a plan, with machines of the transport called `name` that have a fault; `None` when there is no such
+/// transport. The machines are behind pointers, so that the network is compiled once and not for every transport.
+pub fn mesh<'a>(
+    name: &str,
     plan: &'a Plan,
     fault: Fault,
     trace: bool,
-}
-
-impl PromisedVisitor for RunPlan<'_> {
-    type Output = (Result<Outcome, Violation>, Vec<String>);
-
-    fn visit<T: Promised>(self) -> Self::Output {
-        let params = plan::parameters::<T::Params>(&self.plan.parameters);
-        // Boxed, so that the network is compiled once and not for every transport.
-        let make = |context: HostContext| {
-            let machine: Box<dyn Endpoint> = Box::new(T::endpoint(&params, context));
-            Mutant::new(machine, self.fault)
-        };
-        // Every discipline that trims is called so.
-        let trims = T::INFO.discipline.starts_with("trimming");
-        run_machine(self.plan, Expected::of::<T>(), trims, self.trace, make)
-    }
+) -> Option<Mesh<'a, Mutant<Box<dyn Endpoint>>>> {
+    let (expected, discipline, specs) = registry::visit_promised(name, Declared)?;
+    let set: Vec<_> = plan::chosen(&specs, &plan.parameters)
+        .into_iter()
+        .map(|(name, value)| (name.to_string(), value))
+        .collect();
+    let make = |context: HostContext| {
+        let machine: Box<dyn Endpoint> = registry::machine(name, &set, context)
+            .expect("a registered transport")
+            .expect("a value in the declared range");
+        Mutant::new(machine, fault)
+    };
+    // Every discipline that trims is called so.
+    let mut mesh = Mesh::new(plan, discipline.starts_with("trimming"), trace, &make);
+    mesh.ledger.expect(expected);
+    Some(mesh)
 }
 
 /// What a transport promises of a plan's first message, with the parameters of the plan.
@@ -81,8 +95,7 @@ pub fn copies(name: &str) -> u64 {
 
 /// Runs `plan` on the transport called `name` and answers what came of it.
 pub fn run(name: &str, plan: &Plan, fault: Fault) -> Result<Outcome, Violation> {
-    let visitor = RunPlan { plan, fault, trace: false };
-    registry::visit_promised(name, visitor).expect("a registered transport").0
+    mesh(name, plan, fault, false).expect("a registered transport").run()
 }
 
 /// A broken promise, with the smallest plan that breaks it.
@@ -106,12 +119,14 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.transport, self.reason)?;
         writeln!(f, "smallest plan: {:#?}", self.plan)?;
-        if self.violation.is_some() {
-            let visitor = RunPlan { plan: &self.plan, fault: self.fault, trace: true };
-            if let Some((_, trace)) = registry::visit_promised(&self.transport, visitor) {
-                writeln!(f, "last of {} steps:", trace.len())?;
-                last_steps(&trace).iter().try_for_each(|line| writeln!(f, "  {line}"))?;
-            }
+        if self.violation.is_some()
+            && let Some(mut mesh) = mesh(&self.transport, &self.plan, self.fault, true)
+        {
+            // What is wrong with it stands above.
+            let _ = mesh.run();
+            let trace = mesh.into_trace();
+            writeln!(f, "last of {} steps:", trace.len())?;
+            last_steps(&trace).iter().try_for_each(|line| writeln!(f, "  {line}"))?;
         }
         write!(
             f,
@@ -213,7 +228,7 @@ pub fn run_machine<E: Endpoint>(
     expected: Expected,
     trims: bool,
     trace: bool,
-    make: impl Fn(HostContext) -> E,
+    make: &dyn Fn(HostContext) -> E,
 ) -> (Result<Outcome, Violation>, Vec<String>) {
     let mut mesh = Mesh::new(plan, trims, trace, make);
     mesh.ledger.expect(expected);

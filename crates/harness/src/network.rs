@@ -102,7 +102,7 @@ pub struct Mesh<'a, E> {
 impl<'a, E: Endpoint> Mesh<'a, E> {
     /// Hosts with the machines that `make` makes, and the opens of `plan` scheduled; `trims` says whether
     /// switches trim, and receivers pull by number.
-    pub fn new(plan: &'a Plan, trims: bool, trace: bool, make: impl Fn(HostContext) -> E) -> Self {
+    pub fn new(plan: &'a Plan, trims: bool, trace: bool, make: &dyn Fn(HostContext) -> E) -> Self {
         let host = |n: u8| {
             let path = plan.path();
             let context = HostContext {

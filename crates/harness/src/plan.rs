@@ -162,12 +162,16 @@ impl Plan {
 /// Parameters with value `choices[i]` for the i-th: 0 its default, else another legal value.
 pub fn parameters<P: Params>(choices: &[u8]) -> P {
     let mut params = P::default();
-    for (spec, &choice) in P::specs().iter().zip(choices) {
-        if choice > 0 {
-            params.set(spec.name, other_value(spec, choice)).expect("a value in the declared range");
-        }
+    for (name, value) in chosen(&P::specs(), choices) {
+        params.set(name, value).expect("a value in the declared range");
     }
     params
+}
+
+/// What is set of some parameters by `choices`.
+pub fn chosen(specs: &[ParamSpec], choices: &[u8]) -> Vec<(&'static str, ParamValue)> {
+    let changed = specs.iter().zip(choices).filter(|(_, choice)| **choice > 0);
+    changed.map(|(spec, &choice)| (spec.name, other_value(spec, choice))).collect()
 }
 
 fn other_value(spec: &ParamSpec, choice: u8) -> ParamValue {

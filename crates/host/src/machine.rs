@@ -3,8 +3,7 @@
 use crate::config::Config;
 use crate::error::ConfigError;
 use headway_packet::{HostId, Sizes};
-use headway_params::Params;
-use headway_transport::endpoint::{Around, Checked};
+use headway_transport::endpoint::{Around, Capabilities, Checked, TransportInfo};
 use headway_transport::registry::{self, TransportVisitor};
 use headway_transport::{Endpoint, HostContext, Path, Transport};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,36 +55,28 @@ impl Machine {
             seed: 0,
             path: Box::new(move |peer| paths.get(peer)),
         };
-        let made = registry::visit(&config.transport, Make { config, context });
-        let (machine, discipline) =
-            made.ok_or_else(|| ConfigError::UnknownTransport(config.transport.clone()))??;
-        Ok((Machine(Checked::new(machine)), discipline))
+        let unknown = || ConfigError::UnknownTransport(config.transport.clone());
+        let (info, capabilities) = registry::visit(&config.transport, Declared).ok_or_else(unknown)?;
+        if capabilities.shared_clock && config.origin_ns.is_none() {
+            return Err(ConfigError::NeedsSharedClock(info.name));
+        }
+        if capabilities.telemetry > 0 && !config.telemetry {
+            return Err(ConfigError::NeedsTelemetry(info.name));
+        }
+        let fail = |source| ConfigError::Transport { name: info.name.into(), source };
+        let made = registry::machine(&config.transport, &config.params, context).ok_or_else(unknown)?;
+        Ok((Machine(Checked::new(made.map_err(fail)?)), info.discipline))
     }
 }
 
-type Made = (Box<dyn Endpoint + Send>, &'static str);
+/// What a transport says of itself and needs.
+struct Declared;
 
-struct Make<'a> {
-    config: &'a Config,
-    context: HostContext,
-}
-
-impl TransportVisitor for Make<'_> {
-    type Output = Result<Made, ConfigError>;
+impl TransportVisitor for Declared {
+    type Output = (TransportInfo, Capabilities);
 
     fn visit<T: Transport>(self) -> Self::Output {
-        if T::CAPABILITIES.shared_clock && self.config.origin_ns.is_none() {
-            return Err(ConfigError::NeedsSharedClock(T::INFO.name));
-        }
-        if T::CAPABILITIES.telemetry > 0 && !self.config.telemetry {
-            return Err(ConfigError::NeedsTelemetry(T::INFO.name));
-        }
-        let mut params = T::Params::default();
-        for (name, value) in &self.config.params {
-            let fail = |source| ConfigError::Transport { name: T::INFO.name.into(), source };
-            params.set(name, value.clone()).map_err(fail)?;
-        }
-        Ok((Box::new(T::endpoint(&params, self.context)), T::INFO.discipline))
+        (T::INFO, T::CAPABILITIES)
     }
 }
 

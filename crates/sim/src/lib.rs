@@ -29,5 +29,5 @@ mod waiting;
 pub use check::check_flow;
 pub use conductor::{Rest, Trial};
 pub use mixed::Machine;
-pub use run::{Around, Maker, check, meet, parameters, run, run_tapped, run_within, run_witnessed};
+pub use run::{Around, Maker, check, meet, run, run_tapped, run_within, run_witnessed};
 pub use session::Session;

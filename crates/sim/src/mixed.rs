@@ -20,7 +20,7 @@ use headway_units::Time;
 use std::sync::Arc;
 
 /// A machine of a transport that is known only at run time.
-pub type Machine = Box<dyn Endpoint + Send>;
+pub use headway_transport::registry::Machine;
 
 /// One transport at a host.
 struct Part {

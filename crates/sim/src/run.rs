@@ -7,11 +7,13 @@ use crate::mixed::{self, Machine, Mixed};
 use headway_network::Network;
 use headway_network::{FlowSpec, Outcome, Progress, RunError, Tap, Witness};
 use headway_network::{RunSpec, TransportSpec};
-use headway_params::Params;
-use headway_transport::endpoint::{Endpoint, HostContext, Transport};
-use headway_transport::registry::{self, TransportVisitor};
+use headway_transport::endpoint::{Endpoint, HostContext};
+use headway_transport::registry;
 use headway_units::Time;
 use std::sync::Arc;
+
+#[cfg(engine_for_each)]
+mod for_each;
 
 /// Makes machines of transports that are in no registry.
 pub trait Maker {
@@ -163,16 +165,9 @@ pub(crate) fn prepare<'a>(
     match &spec.transports[..] {
         [] => Err(RunError::Empty("transport")),
         // Its machines are behind a pointer anyhow, and the engine is compiled for those of a mixture.
-        [only] if maker_of(only).is_none() => {
-            let job = Single { spec, network, transport: only, watch };
-            visit(&only.name, job)?
-        }
+        [only] if maker_of(only).is_none() => single(spec, network, only, watch),
         many => mixture(spec, network, many, watch, &maker_of),
     }
-}
-
-fn visit<V: TransportVisitor>(name: &str, visitor: V) -> Result<V::Output, RunError> {
-    registry::visit(name, visitor).ok_or_else(|| RunError::UnknownTransport(name.into()))
 }
 
 /// Why a flow of the specification cannot be among the others.
@@ -194,49 +189,22 @@ fn carries(spec: &RunSpec, carrier: u32, flow: &FlowSpec) -> bool {
     })
 }
 
-/// All hosts run one transport: the engine is compiled for it where builds are optimised (`build.rs`).
-struct Single<'a, 'w, 'v> {
+/// All hosts run one transport: the engine is compiled for its machines where builds are optimised (`build.rs`), or takes
+/// them behind pointers.
+fn single<'a>(
     spec: &'a RunSpec,
     network: Arc<Network>,
     transport: &'a TransportSpec,
-    watch: &'w Watch<'v>,
-}
-
-impl<'a> TransportVisitor for Single<'a, '_, '_> {
-    type Output = Result<Box<dyn Running + 'a>, RunError>;
-
-    fn visit<T: Transport>(self) -> Self::Output {
-        let params = parameters::<T>(self.transport)?;
-        let context = |host| self.network.host_context(host, self.spec.seed);
-        let endpoints = (0..self.network.hosts()).map(|host| T::endpoint(&params, context(host)));
-        #[cfg(engine_for_each)]
-        if const { has_engine(T::INFO.name) } {
-            let endpoints = endpoints.collect();
-            return ready(self.spec, self.network, endpoints, self.watch, only);
-        }
-        let endpoints = endpoints.map(|machine| -> Machine { Box::new(machine) }).collect();
-        ready(self.spec, self.network, endpoints, self.watch, only)
+    watch: &Watch<'_>,
+) -> Result<Box<dyn Running + 'a>, RunError> {
+    #[cfg(engine_for_each)]
+    if let Some(ready) = for_each::ready(spec, &network, transport, watch)? {
+        return ready;
     }
-}
-
-/// Whether an optimised build has an engine for the machines of a transport: all have one, or those that
-/// `HEADWAY_ENGINES=name,name` lists where it is built.
-#[cfg(engine_for_each)]
-const fn has_engine(name: &str) -> bool {
-    let Some(listed) = option_env!("HEADWAY_ENGINES") else { return true };
-    let (listed, name) = (listed.as_bytes(), name.as_bytes());
-    let (mut at, mut same) = (0, 0);
-    // `same` counts how much of the name stands in this part of the list; a part that is another's has too much.
-    while at < listed.len() {
-        same = match listed[at] {
-            b',' if same == name.len() => return true,
-            b',' => 0,
-            byte if same < name.len() && byte == name[same] => same + 1,
-            _ => usize::MAX / 2,
-        };
-        at += 1;
-    }
-    same == name.len()
+    let machines =
+        (0..network.hosts()).map(|host| registered(transport, network.host_context(host, spec.seed)));
+    let machines = machines.collect::<Result<Vec<_>, _>>()?;
+    ready(spec, network, machines, watch, only)
 }
 
 /// The machines of a host that has one.
@@ -254,28 +222,11 @@ fn ready<'a, E: Endpoint + Send + 'a>(
     Ok(Box::new(Ready { conductor: Conductor::new(spec, network, endpoints, watch)?, machines }))
 }
 
-/// Parameters of a transport, with what the specification sets.
-pub fn parameters<T: Transport>(spec: &TransportSpec) -> Result<T::Params, RunError> {
-    let mut params = T::Params::default();
-    for (name, value) in &spec.params {
-        let fail = |source| RunError::Param { transport: spec.name.clone(), source };
-        params.set(name, value.clone()).map_err(fail)?;
-    }
-    Ok(params)
-}
-
-/// Makes one host's machine of a transport behind a pointer.
-struct Boxed<'a> {
-    transport: &'a TransportSpec,
-    context: HostContext,
-}
-
-impl TransportVisitor for Boxed<'_> {
-    type Output = Result<Machine, RunError>;
-
-    fn visit<T: Transport>(self) -> Self::Output {
-        Ok(Box::new(T::endpoint(&parameters::<T>(self.transport)?, self.context)))
-    }
+/// A machine of a transport of the registry, behind a pointer.
+fn registered(transport: &TransportSpec, context: HostContext) -> Result<Machine, RunError> {
+    let made = registry::machine(&transport.name, &transport.params, context);
+    let made = made.ok_or_else(|| RunError::UnknownTransport(transport.name.clone()))?;
+    made.map_err(|source| RunError::Param { transport: transport.name.clone(), source })
 }
 
 /// Several transports in one run: every host has a machine of each transport that its flows are of.
@@ -292,7 +243,7 @@ fn mixture<'a, 'm>(
         let context = network.host_context(host as u32, spec.seed);
         match maker_of(transport) {
             Some(maker) => Ok((number, maker.endpoint(spec, transport, context))),
-            None => visit(&transport.name, Boxed { transport, context })?.map(|machine| (number, machine)),
+            None => registered(transport, context).map(|machine| (number, machine)),
         }
     };
     let hosts = mixed::transports_of(spec, network.hosts()).into_iter().enumerate().map(|(host, numbers)| {

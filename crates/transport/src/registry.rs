@@ -1,6 +1,8 @@
 //! The list of transports: one line each.
 
-use crate::endpoint::{Capabilities, CreditBound, CreditDemand, Traffic, Transport, TransportInfo};
+use crate::endpoint::{
+    Capabilities, CreditBound, CreditDemand, Endpoint, HostContext, Traffic, Transport, TransportInfo,
+};
 use crate::promises::Promised;
 use crate::tcp::control::{Controlled, ControllerVisitor};
 use headway_gauges::GaugeInfo;
@@ -155,6 +157,29 @@ fn with<P: Params>(set: &[(String, ParamValue)]) -> Result<P, ParamError> {
     Ok(params)
 }
 
+/// A machine behind a pointer, of whichever transport.
+pub type Machine = Box<dyn Endpoint + Send>;
+
+/// A machine of the transport called `name` for one host, with these parameters set; `None` when there is no such
+/// transport.
+///
+/// Machines with a controller are generic. They are compiled here, and where the compiler shares generic code, which it
+/// does at the level that tests are built at, crates that build upon this one do not compile them again.
+pub fn machine(
+    name: &str,
+    set: &[(String, ParamValue)],
+    context: HostContext,
+) -> Option<Result<Machine, ParamError>> {
+    struct Make<'a>(&'a [(String, ParamValue)], HostContext);
+    impl TransportVisitor for Make<'_> {
+        type Output = Result<Machine, ParamError>;
+        fn visit<T: Transport>(self) -> Self::Output {
+            Ok(Box::new(T::endpoint(&with(self.0)?, self.1)))
+        }
+    }
+    visit(name, Make(set, context))
+}
+
 /// The value of every parameter of the transport called `name` once these are set, in declared order.
 /// A parameter may set others, as a preset does.
 pub fn resolved(name: &str, set: &[(String, ParamValue)]) -> Option<Result<Vec<ParamValue>, ParamError>> {
@@ -245,7 +270,7 @@ pub fn tuned(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::{Endpoint, HostContext, Path};
+    use crate::endpoint::Path;
     use headway_packet::{HostId, Sizes};
     use headway_units::Time;
 

@@ -48,7 +48,7 @@ pub(crate) fn check_transport(
         let caught: Arc<Failure> = Arc::default();
         let around = Around { failure: Arc::clone(&caught), flows: None };
         let make = |context| own.machine(&[], context, around.clone());
-        let (outcome, steps) = run_machine(plan, expected, trims, trace, make);
+        let (outcome, steps) = run_machine(plan, expected, trims, trace, &make);
         let raised = Python::attach(|py| match py.check_signals() {
             Err(interrupt) => {
                 failure.note(interrupt, String::new());

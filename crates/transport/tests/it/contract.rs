@@ -7,24 +7,10 @@ use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_params::Params;
 use headway_transport::endpoint::Checked;
 use headway_transport::promises::Promised;
-use headway_transport::registry::{self, PromisedVisitor, TransportVisitor};
+use headway_transport::registry::{self, Machine, PromisedVisitor, TransportVisitor};
 use headway_transport::{Endpoint, HostContext, InitialWindow, Message, Transport};
 use headway_units::Time;
 use proptest::prelude::*;
-
-/// A boxed machine of host 0, whatever its transport.
-struct Boxed;
-
-impl TransportVisitor for Boxed {
-    type Output = Box<dyn Endpoint>;
-
-    fn visit<T: Transport>(self) -> Box<dyn Endpoint> {
-        let path = Plan::perfect(5, Vec::new()).path();
-        let path = Box::new(move |_| path);
-        let context = HostContext { host: HostId(0), nic: NIC, sizes: Sizes::default(), seed: 0, path };
-        Box::new(T::endpoint(&T::Params::default(), context))
-    }
-}
 
 /// Whether a transport sends anything without permission.
 struct FirstWindow;
@@ -37,8 +23,12 @@ impl PromisedVisitor for FirstWindow {
     }
 }
 
-fn machine(name: &str) -> Box<dyn Endpoint> {
-    registry::visit(name, Boxed).expect("registered")
+/// A machine of host 0, whatever its transport.
+fn machine(name: &str) -> Machine {
+    let path = Plan::perfect(5, Vec::new()).path();
+    let path = Box::new(move |_| path);
+    let context = HostContext { host: HostId(0), nic: NIC, sizes: Sizes::default(), seed: 0, path };
+    registry::machine(name, &[], context).expect("registered").expect("nothing is set")
 }
 
 fn message(id: u32, packets: u64) -> Message {

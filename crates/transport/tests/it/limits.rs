@@ -2,10 +2,10 @@
 //! two of them. Whether they arrive is the business of other tests; here nothing may break.
 
 use headway_packet::{Ecn, HostId, Packet, Sizes};
-use headway_params::{ParamKind, ParamSpec, ParamValue, Params};
+use headway_params::{ParamKind, ParamSpec, ParamValue};
 use headway_transport::endpoint::Traffic;
-use headway_transport::registry::{self, TransportVisitor};
-use headway_transport::{CreditDemand, Endpoint, HostContext, InitialWindow, Message, Path, Transport};
+use headway_transport::registry::{self, Machine};
+use headway_transport::{CreditDemand, HostContext, InitialWindow, Message, Path};
 use headway_units::{Rate, Time};
 use std::panic::catch_unwind;
 
@@ -20,22 +20,14 @@ const SLOT: Time = Time::us(12);
 const SILENCE: Time = Time::ms(20);
 const MOST_WAITING: usize = 200;
 
-struct Make<'a>(&'a [(&'static str, ParamValue)], u32);
-
-impl TransportVisitor for Make<'_> {
-    type Output = Box<dyn Endpoint>;
-
-    fn visit<T: Transport>(self) -> Box<dyn Endpoint> {
-        let mut params = T::Params::default();
-        for (name, value) in self.0 {
-            params.set(name, value.clone()).expect("within its range");
-        }
-        let nic = Rate::gbps(10);
-        let (base_rtt, max_rtt) = (Time::us(22), Time::us(400));
-        let path = Box::new(move |_| Path { base_rtt, max_rtt, bottleneck: nic, paths: 4, hops: 1 });
-        let context = HostContext { host: HostId(self.1), nic, sizes: Sizes::default(), seed: 0, path };
-        Box::new(T::endpoint(&params, context))
-    }
+/// A machine of a host, with these parameters set.
+fn machine(name: &str, params: &[(&'static str, ParamValue)], host: u32) -> Machine {
+    let set: Vec<_> = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    let nic = Rate::gbps(10);
+    let (base_rtt, max_rtt) = (Time::us(22), Time::us(400));
+    let path = Box::new(move |_| Path { base_rtt, max_rtt, bottleneck: nic, paths: 4, hops: 1 });
+    let context = HostContext { host: HostId(host), nic, sizes: Sizes::default(), seed: 0, path };
+    registry::machine(name, &set, context).expect("registered").expect("within its range")
 }
 
 fn message(id: u32, bytes: u64) -> Message {
@@ -46,8 +38,7 @@ fn message(id: u32, bytes: u64) -> Message {
 
 /// Two machines, a wire between them on which every tenth data packet is marked, and every thirtieth lost.
 fn talk(name: &str, params: &[(&'static str, ParamValue)]) {
-    let make = |host| registry::visit(name, Make(params, host)).expect("registered");
-    let mut hosts = [make(0), make(1)];
+    let mut hosts = [machine(name, params, 0), machine(name, params, 1)];
     let (mut now, mut flying, mut sent, mut steps) = (Time::ZERO, Vec::<(Time, Packet)>::new(), 0, 0);
     for (id, bytes) in [(0, 100), (1, 60_000), (2, 3000)] {
         hosts[0].open(now, &message(id, bytes));
@@ -78,7 +69,7 @@ fn talk(name: &str, params: &[(&'static str, ParamValue)]) {
     }
 }
 
-fn settle(hosts: &mut [Box<dyn Endpoint>; 2], now: Time, flying: &mut Vec<(Time, Packet)>, sent: &mut usize) {
+fn settle(hosts: &mut [Machine; 2], now: Time, flying: &mut Vec<(Time, Packet)>, sent: &mut usize) {
     for host in hosts {
         while host.poll_event().is_some() {}
         for _ in 0..20 {
@@ -97,7 +88,7 @@ fn settle(hosts: &mut [Box<dyn Endpoint>; 2], now: Time, flying: &mut Vec<(Time,
 
 /// A machine whose packets nobody answers, on a wire that takes one at a time.
 fn talk_to_nobody(name: &str, params: &[(&'static str, ParamValue)]) {
-    let mut host = registry::visit(name, Make(params, 0)).expect("registered");
+    let mut host = machine(name, params, 0);
     let (mut now, mut steps) = (Time::ZERO, 0);
     host.open(now, &message(0, 60_000));
     while host.poll_event().is_some() {}
@@ -180,8 +171,7 @@ fn both_ends_of_every_duration_work_under_every_rule() {
 #[test]
 fn requests_of_rounds_that_are_over_do_not_wait_for_the_wire() {
     let params = [("control_rtt", ParamValue::Time(Time::us(4)))];
-    let make = |host| registry::visit("dcpim", Make(&params, host)).expect("registered");
-    let (mut sender, mut host) = (make(0), make(1));
+    let (mut sender, mut host) = (machine("dcpim", &params, 0), machine("dcpim", &params, 1));
     sender.open(Time::ZERO, &message(0, 60_000));
     let announced = sender.poll_transmit(Time::ZERO).expect("it is announced");
     host.receive(WAY, &announced);

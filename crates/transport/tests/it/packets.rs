@@ -1,14 +1,11 @@
 //! What every transport declares of its packets is true: views come back as they were, and nothing else is in the
 //! packets that it sends.
 
-use crate::harness::ledger::Expected;
-use crate::harness::mutant::{Fault, Mutant};
-use crate::harness::network::Mesh;
+use crate::harness::mesh;
+use crate::harness::mutant::Fault;
 use crate::harness::plan::{self, Plan};
 use headway_packet::{Packet, PacketKind};
-use headway_transport::promises::Promised;
-use headway_transport::registry::{self, PromisedVisitor};
-use headway_transport::{Endpoint, HostContext};
+use headway_transport::registry;
 use headway_units::Time;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -65,24 +62,11 @@ proptest! {
 }
 
 /// Sends a plan's messages, and looks at every packet that leaves a host.
-struct Sent<'a>(&'a Plan);
-
-impl PromisedVisitor for Sent<'_> {
-    type Output = Vec<Packet>;
-
-    fn visit<T: Promised>(self) -> Vec<Packet> {
-        let params = plan::parameters::<T::Params>(&self.0.parameters);
-        // The machine's type in the other tests, so that the network is compiled once.
-        let make = |context: HostContext| {
-            let machine: Box<dyn Endpoint> = Box::new(T::endpoint(&params, context));
-            Mutant::new(machine, Fault::None)
-        };
-        let mut mesh = Mesh::new(self.0, T::INFO.discipline.starts_with("trimming"), false, make);
-        mesh.ledger.expect(Expected::of::<T>());
-        mesh.keep_sent();
-        mesh.run().expect("the promises are kept");
-        mesh.into_sent()
-    }
+fn sent(name: &str, plan: &Plan) -> Vec<Packet> {
+    let mut mesh = mesh(name, plan, Fault::None, false).expect("registered");
+    mesh.keep_sent();
+    mesh.run().expect("the promises are kept");
+    mesh.into_sent()
 }
 
 #[test]
@@ -93,7 +77,7 @@ fn nothing_leaves_a_host_that_is_not_declared() {
     for entry in registry::all() {
         let mut seen = BTreeSet::new();
         for plan in &plans {
-            for packet in registry::visit_promised(entry.info.name, Sent(plan)).expect("registered") {
+            for packet in sent(entry.info.name, plan) {
                 let name = entry.info.name;
                 let view = entry.packets.view(packet.kind);
                 let view = view

@@ -13,7 +13,7 @@
 
 use crate::watch;
 
-use headway_params::{ParamValue, Params};
+use headway_params::{ParamSpec, ParamValue, Params};
 use headway_primitives::mix;
 use headway_transport::mptcp::{Coupled, Mptcp};
 use headway_transport::registry;
@@ -54,14 +54,14 @@ fn cases() -> impl Strategy<Value = Case> {
 
 impl Case {
     /// Other values than the default for a quarter of the parameters; of none where the lot is 0.
-    fn parameters<P: Params>(&self) -> Vec<(&'static str, ParamValue)> {
-        let lots = P::specs().into_iter().zip(0u64..).map(|(spec, i)| (spec, mix(self.lot ^ mix(i))));
+    fn parameters(&self, specs: Vec<ParamSpec>) -> Vec<(&'static str, ParamValue)> {
+        let lots = specs.into_iter().zip(0u64..).map(|(spec, i)| (spec, mix(self.lot ^ mix(i))));
         let chosen = lots.filter(|(_, lot)| self.lot != 0 && lot >> 60 & 3 == 0);
         chosen.map(|(spec, lot)| (spec.name, within(&spec, lot))).collect()
     }
 
     fn run<T: Transport>(&self) -> Vec<Call> {
-        Line::new::<T>(&self.parameters::<T::Params>(), self.packets, self.deadline, self.lot as u32)
+        Line::new::<T>(&self.parameters(T::Params::specs()), self.packets, self.deadline, self.lot as u32)
             .run(&self.steps);
         calls()
     }
@@ -271,7 +271,7 @@ impl ControllerVisitor for &Marked {
     fn visit<C: CongestionControl>(self) -> Self::Output {
         let case = Case { lot: self.lot, packets: 1, deadline: None, steps: Vec::new() };
         let mut params = C::Params::default();
-        for (name, value) in case.parameters::<C::Params>() {
+        for (name, value) in case.parameters(C::Params::specs()) {
             params.set(name, value).expect("within its range");
         }
         let mut without = self.marks.clone();

@@ -24,9 +24,13 @@ from headway.sweeps.plan import Job
 from headway.sweeps.worker import Elsewhere, Failed, Finished, PointProgress, initialise, run_point
 
 if TYPE_CHECKING:
+    from multiprocessing.context import BaseContext
     from multiprocessing.synchronize import Event
 
 POLL_S = 0.1
+
+# How processes begin: anew, so that nothing that the caller's program did is in them.
+CONTEXT: BaseContext = multiprocessing.get_context("spawn")
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,8 @@ class _Crew:
 
     @classmethod
     def of(cls, workers: int) -> _Crew:
-        context = multiprocessing.get_context("spawn")
-        reports, stop = context.SimpleQueue(), context.Event()
-        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=initialise, initargs=(reports, stop))
+        reports, stop = CONTEXT.SimpleQueue(), CONTEXT.Event()
+        pool = ProcessPoolExecutor(workers, mp_context=CONTEXT, initializer=initialise, initargs=(reports, stop))
         return cls(pool, reports, stop, workers)
 
     def end(self) -> None:
