@@ -263,7 +263,12 @@ def test_a_run_without_flows_is_compared_with_nothing(headway: Headway, scenario
 def test_other_columns_are_left_alone(scenario: Path, tmp_path: Path) -> None:
     """What cannot be a start is none, whatever it is called; where an id says which flow is which, none is missed."""
     times = polars.read_csv(tmp_path / "flows.csv")["fct_us"].to_list()
-    for head, cells in (("state,fct_us", "done"), ("id,start,fct_us", None), ("class,rate_bps,fct_us", "0,1e9")):
+    for head, cells in (
+        ("state,fct_us", "done"),
+        ("size,fct_us", "1e999"),
+        ("id,start,fct_us", None),
+        ("class,rate_bps,fct_us", "0,1e9"),
+    ):
         rows = [f"{cells}" if cells is not None else f"{name},0" for name in "abc"]
         table = tmp_path / "other.csv"
         table.write_text(f"{head}\n" + "".join(f"{row},{t}\n" for row, t in zip(rows, times, strict=True)), "utf-8")

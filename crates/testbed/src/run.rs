@@ -13,8 +13,10 @@ use headway_units::Time;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long children may take to get ready.
+/// How long children may take to get ready, beside the round trips that they need for it.
 const READY: Duration = Duration::from_secs(20);
+/// Round trips in which two hosts meet and measure how long one takes, and as many again for what is lost.
+const MEETING: u32 = 24;
 /// Between the word to start and the start, so that everybody has heard it.
 const LEAD: Time = Time::ms(200);
 /// Time after a run's end for the last reports.
@@ -104,6 +106,12 @@ struct Stage {
     unshaped: Vec<(u32, String)>,
 }
 
+/// How long all hosts may take until they have met: a slowed-down round trip may take seconds.
+fn time_to_meet(job: &Job) -> Duration {
+    let trips = job.slow.flows.iter().map(|flow| job.network.path(flow.src, flow.dst).base_rtt);
+    READY + Duration::from_nanos(trips.max().unwrap_or(Time::ZERO).0 / 1000).saturating_mul(MEETING)
+}
+
 impl Stage {
     /// Starts everybody and joins their namespaces.
     fn set(job: &Job, args: &JobArgs, settings: &Settings) -> Result<Stage, TestbedError> {
@@ -140,9 +148,9 @@ impl Stage {
             return Err(stage.early_end().unwrap_or(error));
         }
         stage.prepare_kernels(job, &pids, settings.mtu)?;
-        for order in [ControlCommand::Open, ControlCommand::Connect] {
+        for (order, limit) in [(ControlCommand::Open, READY), (ControlCommand::Connect, time_to_meet(job))] {
             stage.tell_all(order);
-            stage.events.all_ready(&mut stage.children, READY)?;
+            stage.events.all_ready(&mut stage.children, limit)?;
         }
         Ok(stage)
     }
@@ -282,5 +290,27 @@ impl Stage {
             self.note(job, number, said, heard)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn hosts_that_are_far_apart_have_time_to_meet() {
+        let mut file = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
+        let text = "[topology]\nkind = \"single-switch\"\nhosts = 2\nrate = \"1 Mbps\"\ndelay = \"50 ms\"\n\
+            [transport]\nname = \"amrt\"\n[[traffic]]\nkind = \"permutation\"\nbytes = 1000\n";
+        file.write_all(text.as_bytes()).expect("written");
+        let time = |slowdown| {
+            let args =
+                JobArgs { scenario: file.path().into(), slowdown: Some(slowdown), ..JobArgs::default() };
+            time_to_meet(&Job::load(&args, crate::scenario::sizes(1500, false)).expect("a good scenario"))
+        };
+        // 200 ms of links, and what a packet takes.
+        assert!(time(1) > READY + Duration::from_millis(4800) && time(1) < READY + Duration::from_secs(6));
+        assert!(time(100) > READY + Duration::from_secs(480));
     }
 }

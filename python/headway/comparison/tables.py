@@ -106,8 +106,9 @@ def _could_be(column: str, text: str) -> bool:
     """Whether a field may stand in a column of this name."""
     if column in NAMES or not text.strip():
         return True
-    whole = column in WHOLE
-    return bool(_NUMBER.fullmatch(text.strip())) and (not whole or float(text) == int(float(text)) >= 0)
+    if not _NUMBER.fullmatch(text.strip()) or not math.isfinite(value := float(text)):
+        return False
+    return column == START or value == int(value) >= 0
 
 
 @dataclass(frozen=True)
