@@ -46,6 +46,10 @@ pub struct Flows {
     pub sampled: u64,
     /// Full packets of data of all of them.
     pub packets: u64,
+    /// Those that are under way at a time at the most: others wait for them.
+    pub at_once: u64,
+    /// Full packets of data of these.
+    pub packets_at_once: u64,
     /// Edges and steps of their graph.
     pub edges: u64,
     /// Hosts that receive any of them.
@@ -71,7 +75,18 @@ impl Flows {
         receivers.dedup();
         let (packets, receivers) = (packets.fold(0, u64::saturating_add), receivers.len() as u64);
         let edges = spec.graph.as_ref().map_or(0, |graph| (graph.edges() + graph.steps().len()) as u64);
-        Flows { total, sampled, packets, edges, receivers, stop: spec.stop, credits: None }
+        let (at_once, packets_at_once) = (total, packets);
+        Flows {
+            total,
+            sampled,
+            packets,
+            at_once,
+            packets_at_once,
+            edges,
+            receivers,
+            stop: spec.stop,
+            credits: None,
+        }
     }
 }
 
@@ -143,8 +158,8 @@ pub fn per_packet(spec: &RunSpec) -> u64 {
     PER_PACKET + if asks_causes(spec) { PER_TRIP } else { 0 } + if stamped { PER_STAMPS } else { 0 }
 }
 
-/// Packets in flight at the most: no more than all flows have to send, than their windows let them send, and than
-/// links and buffers hold; and the credits of transports that give them out whether data answers them or not.
+/// Packets in flight at the most: no more than all flows have to send that are under way at a time, than their windows let
+/// them send, and than links and buffers hold; and the credits of transports that give them out whether data answers them or not.
 fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     let wire = u64::from(spec.fabric.sizes.full_wire());
     let packets = |limit: Limit| match limit {
@@ -177,8 +192,8 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     let fills = declares(spec, |known| known.window_grows || known.rate_alone);
     let queue = if fills { room.saturating_add(at_host) } else { 0 };
     let window = filled.saturating_add(queue).max(LEAST_WINDOW);
-    let sent = flows.packets.saturating_add(flows.total.saturating_mul(CONTROL));
-    let data = sent.min(flows.total.saturating_mul(window)).min(held);
+    let sent = flows.packets_at_once.saturating_add(flows.at_once.saturating_mul(CONTROL));
+    let data = sent.min(flows.at_once.saturating_mul(window)).min(held);
     data.saturating_add(flows.credits.unwrap_or_else(|| credits(spec, flows, &tiers, nic, trip)))
 }
 

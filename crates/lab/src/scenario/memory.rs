@@ -118,6 +118,16 @@ impl Setup {
         let bytes = bytes.fold(0, u64::saturating_add);
         // At least a packet a flow, and one that is not full.
         let packets = total.saturating_add(bytes / u64::from(self.fabric.sizes.payload));
+        let (mut at_once, mut packets_at_once) = (0.0, 0.0);
+        for entry in &self.traffic {
+            let flows = entry.expected_flows(self.topology.hosts);
+            let bytes = entry.expected_bytes(self.topology.hosts) as f64;
+            // What is complete may have answers under way while the next begin.
+            let open = (2.0 * entry.expected_at_once(self.topology.hosts)).min(flows);
+            at_once += open;
+            packets_at_once += open * (1.0 + bytes / f64::from(self.fabric.sizes.payload) / flows.max(1.0));
+        }
+        let (at_once, packets_at_once) = (at_once.ceil() as u64, packets_at_once.ceil() as u64);
         let edges = self.traffic.iter().map(|e| e.expected_edges(self.topology.hosts)).sum::<f64>() as u64;
         let receivers = self.traffic.iter().map(|e| e.receivers(self.topology.hosts)).sum::<u64>();
         let receivers = receivers.min(u64::from(self.topology.hosts));
@@ -133,7 +143,17 @@ impl Setup {
             headway_network::credits_in_flight(&spec)
         });
         let credits = credits.flatten();
-        headway_network::Flows { total, sampled, packets, edges, receivers, stop: self.stop, credits }
+        headway_network::Flows {
+            total,
+            sampled,
+            packets,
+            at_once,
+            packets_at_once,
+            edges,
+            receivers,
+            stop: self.stop,
+            credits,
+        }
     }
 
     fn flows_too_big(&self, estimate: &Estimate, limit: u64) -> ScenarioError {

@@ -108,6 +108,7 @@ impl Algorithm for Exchange {
         let sent = if self.skew > 0.0 { u64::from(ranks) } else { others };
         Extent {
             messages: n * others as f64,
+            at_once: n * if self.skew > 0.0 { others } else { first } as f64,
             edges: n * (others - first) as f64,
             bytes: bytes.saturating_mul(sent),
         }

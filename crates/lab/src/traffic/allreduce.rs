@@ -121,12 +121,18 @@ impl Algorithm for How {
             How::Ring(ring) => ring.extent(ranks, 2 * (ranks - 1), bytes),
             How::Trees { chunks } => {
                 let messages = 4.0 * (n - 1.0) * chunks as f64;
-                Extent { messages, edges: messages, bytes: bytes.saturating_mul(2 * u64::from(ranks - 1)) }
+                Extent {
+                    messages,
+                    at_once: messages,
+                    edges: messages,
+                    bytes: bytes.saturating_mul(2 * u64::from(ranks - 1)),
+                }
             }
             How::Halving => {
                 let rounds = 2.0 * f64::from(ranks.ilog2());
                 Extent {
                     messages: n * rounds,
+                    at_once: n * rounds,
                     edges: n * rounds * (rounds - 1.0) / 2.0,
                     bytes: bytes.saturating_mul(2 * u64::from(ranks - 1)),
                 }

@@ -53,6 +53,7 @@ impl Algorithm for Dissemination {
         let (n, rounds) = (u64::from(ranks), u64::from(rounds(ranks)));
         Extent {
             messages: (n * rounds) as f64,
+            at_once: n as f64,
             edges: (n * rounds * (rounds - 1)) as f64 / 2.0,
             bytes: bytes.saturating_mul(n * rounds),
         }

@@ -112,7 +112,7 @@ impl Algorithm for Along {
             Along::Tree => others as f64,
             Along::Chain { chunks } => others as f64 * *chunks as f64,
         };
-        Extent { messages, edges: messages, bytes: bytes.saturating_mul(others) }
+        Extent { messages, at_once: messages, edges: messages, bytes: bytes.saturating_mul(others) }
     }
 
     fn bus_factor(&self, _: u32) -> f64 {

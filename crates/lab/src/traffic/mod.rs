@@ -117,6 +117,12 @@ pub trait Pattern: Debug + Send + Sync {
     /// Roughly how many bytes all of its flows have.
     fn expected_bytes(&self, hosts: u32) -> u64;
 
+    /// How many of its flows are under way at a time at the most, where all are about as long as each other and wait for
+    /// those before them.
+    fn expected_at_once(&self, hosts: u32) -> f64 {
+        self.expected_flows(hosts)
+    }
+
     /// Roughly how many edges and steps the graph of its flows has.
     fn expected_edges(&self, _: u32) -> f64 {
         0.0
@@ -488,6 +494,11 @@ impl Entry {
     /// Roughly how many flows it makes, before they are made.
     pub fn expected_flows(&self, hosts: u32) -> f64 {
         self.pattern.expected_flows(hosts)
+    }
+
+    /// How many of its flows are under way at a time at the most.
+    pub fn expected_at_once(&self, hosts: u32) -> f64 {
+        self.pattern.expected_at_once(hosts)
     }
 
     /// Roughly how many edges and steps the graph of its flows has.

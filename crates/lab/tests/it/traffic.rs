@@ -6,6 +6,7 @@ use crate::common::repository;
 use headway_lab::traffic::draw::{Ground, Listed, RandomSource};
 use headway_lab::traffic::{COMMON, KINDS, Key, Kind, Made};
 use headway_lab::{Request, Scenario, ScenarioError};
+use headway_network::Cause;
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Map, Value as Json};
@@ -122,6 +123,23 @@ fn names_and_keys_are_declared_once_and_explained() {
     }
 }
 
+/// How many flows have equally long chains of causes, at the most: none of them waits for another.
+fn widest_level(made: &Made) -> usize {
+    let Some(graph) = made.graph().expect("no cycle") else { return made.flows.len() };
+    let (causes, flows) = (graph.causes(), made.flows.len());
+    let (mut depth, mut wide) = (vec![0usize; graph.nodes() as usize], vec![0; graph.nodes() as usize + 1]);
+    graph.in_order(|node| {
+        let before = causes.of(node).iter().map(|cause| match cause {
+            Cause::Flow(flow, _) => depth[*flow as usize],
+            Cause::Step(step) => depth[graph.of_step(*step) as usize],
+        });
+        let own = before.max().unwrap_or(0) + 1;
+        depth[node as usize] = own;
+        wide[own] += usize::from((node as usize) < flows);
+    });
+    wide.into_iter().max().unwrap_or(0)
+}
+
 #[test]
 fn estimates_are_near_what_is_made() {
     for kind in KINDS {
@@ -138,6 +156,12 @@ fn estimates_are_near_what_is_made() {
             assert!(
                 edges <= expected && expected <= 8.0 * edges + 8.0,
                 "{entry:?}: {edges} edges and steps, {expected} were expected"
+            );
+            let most = traffic.expected_at_once(HOSTS as u32);
+            let level = widest_level(&made);
+            assert!(
+                level as f64 <= most && most <= traffic.expected_flows(HOSTS as u32),
+                "{entry:?}: {level} flows wait for nothing of each other, {most} were expected at a time"
             );
             let flows = made.flows;
             // Another program hands over the messages of some kinds.

@@ -31,6 +31,8 @@ const MOST: u64 = 1_000_000;
 pub(crate) struct Extent {
     /// Messages.
     pub messages: f64,
+    /// Those that are under way at a time at the most, if all are equally long; else all of them.
+    pub at_once: f64,
     /// Edges between them.
     pub edges: f64,
     /// Bytes of all messages.
@@ -146,6 +148,7 @@ impl<A: Algorithm> Collective<A> {
         let between = (repeat - 1.0) * (2.0 * ranks + 2.0 * one.messages);
         Extent {
             messages: one.messages * repeat,
+            at_once: one.at_once,
             edges: one.edges * repeat + between,
             bytes: one.bytes.saturating_mul(self.repeat),
         }
@@ -171,6 +174,10 @@ impl<A: Algorithm> Pattern for Collective<A> {
 
     fn expected_bytes(&self, _: u32) -> u64 {
         self.extent().bytes
+    }
+
+    fn expected_at_once(&self, _: u32) -> f64 {
+        self.extent().at_once
     }
 
     fn expected_edges(&self, _: u32) -> f64 {

@@ -71,6 +71,7 @@ impl Ring {
         let all = u128::from(bytes) * u128::from(steps);
         Extent {
             messages: lanes * f64::from(steps),
+            at_once: lanes,
             edges: lanes * f64::from(steps - 1),
             bytes: u64::try_from(all).unwrap_or(u64::MAX),
         }
