@@ -22,14 +22,26 @@ fn may_stay(run: &Run<'_>, flow: &FlowSpec) -> bool {
         || floods(run)
 }
 
-/// Whether a transport does not slow down to a link that drops what has no room: buffers stay full for as long as it
-/// sends, and what it repeats finds no room again and again. `headway run` warns of it.
+/// Whether transports do not slow down to a link that drops what has no room, as many flows as may meet there and have not
+/// finished: buffers stay full for as long as they send, and what they repeat finds no room again and again. `headway run`
+/// warns where one flow is enough.
 fn floods(run: &Run<'_>) -> bool {
-    let slowest = run.network.links().iter().map(|link| link.spec.rate.bps()).min();
     let least = |transport: &TransportSpec| {
-        transports::least_rate(&transport.name, &transport.params).map(|rate| rate.bps())
+        transports::least_rate(&transport.name, &transport.params).map_or(0, |rate| rate.bps())
     };
-    run.spec.fabric.pfc.is_none() && run.spec.transports.iter().filter_map(least).max() > slowest
+    let least: Vec<u64> = run.spec.transports.iter().map(least).collect();
+    if run.spec.fabric.pfc.is_some() || least.iter().all(|rate| *rate == 0) {
+        return false;
+    }
+    let mut sent = vec![0u64; run.network.links().len()];
+    let flows = run.spec.flows.iter().zip(&run.outcome.flows);
+    for (flow, _) in flows.filter(|(_, record)| record.state == FlowState::Unfinished) {
+        for link in run.network.links_any(flow.src, flow.dst) {
+            let rate = &mut sent[link as usize];
+            *rate = rate.saturating_add(least[usize::from(flow.transport)]);
+        }
+    }
+    run.network.links().iter().zip(sent).any(|(link, sent)| sent > link.spec.rate.bps())
 }
 
 /// Whether a run has good reasons to go on for as long as it is let: flows that try for ever what cannot be.

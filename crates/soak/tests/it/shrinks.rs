@@ -108,7 +108,9 @@ fn flows_that_cannot_finish_may_go_on() {
         let failed = matches!(&stopped, Verdict::Failed(failure) if failure.invariant == ends);
         assert!(failed, "{bottleneck}: {stopped:?}");
     }
-    for (bottleneck, faults) in [("2 Gbps", dead), ("50 Mbps", "")] {
+    // Each flow sends at 1 Gb/s at the least.
+    let second = "[[traffic]]\nkind = \"permutation\"\nbytes = 20000000\n";
+    for (bottleneck, faults) in [("2 Gbps", dead), ("50 Mbps", ""), ("1500 Mbps", second)] {
         let stopped = judged(bottleneck, lossy, faults, Some(100_000));
         let goes_on = |why: &str| why.contains("cannot finish go on trying");
         assert!(matches!(&stopped, Verdict::TooLong(why) if goes_on(why)), "{bottleneck}: {stopped:?}");
