@@ -81,8 +81,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def data() -> set[str]:
     """What an installed package has of the repository's data: names below the package."""
-    files = [path for name in ("scenarios", "docs") for path in (REPOSITORY / name).rglob("*") if path.is_file()]
-    return {path.relative_to(REPOSITORY).as_posix() for path in files}
+    paths = [path for name in ("scenarios", "docs", "workloads") for path in (REPOSITORY / name).rglob("*")]
+    return {path.relative_to(REPOSITORY).as_posix() for path in paths if path.is_file()}
 
 
 def test_a_wheel_holds_every_scenario_ledger_verdict_and_page(installed: Path) -> None:
@@ -129,6 +129,8 @@ def test_an_installed_package_has_its_scenarios(installed: Path, tmp_path: Path)
     assert Path(found.strip()).is_relative_to(installed), "it is the installed package that is tried"
     listed = alone(installed, tmp_path, "list", "figures")
     assert "amrt/fig01" in listed.stdout, listed.stderr
+    examples = alone(installed, tmp_path, "list", "examples")
+    assert "ndp/htsim-permutation" in examples.stdout and "not readable" not in examples.stdout, examples.stdout
     ran = alone(installed, tmp_path, "reproduce", "amrt/fig01", "--scale", "smoke")
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "out/amrt/fig01-multi-bottleneck/report.html").exists()
