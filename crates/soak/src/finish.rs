@@ -6,9 +6,11 @@ use headway_fabric::registry;
 use headway_network::{Fault, FlowRecord, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec, TransportSpec};
 use headway_transport::registry as transports;
 use headway_units::Time;
+use std::cell::LazyCell;
 
-/// Whether anything may keep a flow from finishing that is no fault of its transport.
-fn may_stay(run: &Run<'_>, flow: &FlowSpec) -> bool {
+/// Whether anything may keep a flow from finishing that is no fault of its transport; `flooded` answers [`floods`], which is
+/// the same for all flows of a run.
+fn may_stay(run: &Run<'_>, flow: &FlowSpec, flooded: &dyn Fn() -> bool) -> bool {
     let stopped = run.outcome.end >= run.spec.stop && (run.spec.stop < SAFETY || is_slow(run, flow));
     let fabric = &run.spec.fabric;
     let headers_first = registry::headers_starve_data(&fabric.discipline, &fabric.params)
@@ -19,7 +21,7 @@ fn may_stay(run: &Run<'_>, flow: &FlowSpec) -> bool {
         || is_starved(run, flow)
         || cut_off(run, flow)
         || headers_first
-        || floods(run)
+        || flooded()
 }
 
 /// Whether transports do not slow down to a link that drops what has no room, as many flows as may meet there and have not
@@ -48,8 +50,9 @@ fn floods(run: &Run<'_>) -> bool {
 pub(crate) fn may_go_on(run: &Run<'_>) -> bool {
     let waits = |record: &FlowRecord| record.state == FlowState::Pending && run.spec.graph.is_some();
     let over = |record: &FlowRecord| matches!(record.state, FlowState::Done | FlowState::Stopped);
+    let flooded = LazyCell::new(|| floods(run));
     let mut flows = run.spec.flows.iter().zip(&run.outcome.flows);
-    flows.all(|(flow, record)| over(record) || waits(record) || may_stay(run, flow))
+    flows.all(|(flow, record)| over(record) || waits(record) || may_stay(run, flow, &|| *flooded))
 }
 
 /// Whether a hundred seconds are few for it: rates may be of a megabit a second and round trips of seconds, all that
@@ -111,10 +114,10 @@ fn has_open(run: &Run<'_>) -> bool {
 }
 
 pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
-    let mut later = None;
+    let (mut later, flooded) = (None, LazyCell::new(|| floods(run)));
     for (number, (flow, record)) in run.spec.flows.iter().zip(&run.outcome.flows).enumerate() {
         // One that the scenario stops need not finish, and is not open for longer.
-        if matches!(record.state, FlowState::Done | FlowState::Stopped) || may_stay(run, flow) {
+        if matches!(record.state, FlowState::Done | FlowState::Stopped) || may_stay(run, flow, &|| *flooded) {
             continue;
         }
         // One that waits for others never begins if they do not end; whether they have to is judged at them.
