@@ -124,8 +124,9 @@ impl Setup {
             let bytes = entry.expected_bytes(self.topology.hosts) as f64;
             // What is complete may have answers under way while the next begin.
             let open = (2.0 * entry.expected_at_once(self.topology.hosts)).min(flows);
+            let share = if flows > 0.0 { open / flows } else { 0.0 };
             at_once += open;
-            packets_at_once += open * (1.0 + bytes / f64::from(self.fabric.sizes.payload) / flows.max(1.0));
+            packets_at_once += share * (flows + bytes / f64::from(self.fabric.sizes.payload));
         }
         let (at_once, packets_at_once) = (at_once.ceil() as u64, packets_at_once.ceil() as u64);
         let edges = self.traffic.iter().map(|e| e.expected_edges(self.topology.hosts)).sum::<f64>() as u64;
