@@ -191,6 +191,17 @@ class Scenario:
         """
         return self._native.warnings()
 
+    @property
+    def run_length(self) -> dict[str, Any] | None:
+        """How long messages arrive at random, and how long they would have to for a steady state.
+
+        None without such arrivals, and where several load different links. `load` is that of the links that are loaded
+        most. `relaxation_s` is the time in which their queues forget that they were empty; None where the load is not
+        less than they carry. `missing` is the share of the mean queue of the steady state that the measured messages
+        miss at most, about. `advised_warmup_s` and `advised_arrivals_s` are what would do.
+        """
+        return self._native.run_length()
+
     def to_toml(self) -> str:
         """The scenario as the text of a file, from which `load` makes the same scenario.
 

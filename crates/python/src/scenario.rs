@@ -236,6 +236,23 @@ impl PyScenario {
         Ok(Some(dict))
     }
 
+    /// How long messages arrive at random, and how long they would have to for a steady state; `None` without such arrivals,
+    /// or where several load different links.
+    fn run_length<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(found) = self.inner.setup.as_ref().and_then(|setup| setup.run_length()) else { return Ok(None) };
+        let dict = PyDict::new(py);
+        dict.set_item("load", found.load)?;
+        dict.set_item("arrivals_s", found.arrivals_s)?;
+        dict.set_item("warmup_s", found.warmup_s)?;
+        dict.set_item("relaxation_s", found.relaxation_s)?;
+        dict.set_item("missing", found.missing)?;
+        dict.set_item("per_second", found.per_second)?;
+        let advice = found.advice();
+        dict.set_item("advised_warmup_s", advice.map(|(warmup, _)| found.start_s + warmup))?;
+        dict.set_item("advised_arrivals_s", advice.map(|(_, arrivals)| arrivals))?;
+        Ok(Some(dict))
+    }
+
     /// Of every flow, the links that all of its packets take, as positions in the table of links, and the picoseconds
     /// that a control packet takes back through the empty network.
     fn flow_ways(&self) -> PyResult<Vec<(Vec<u32>, u64)>> {

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
 from headway.claims.choices import load_choices
 from headway.claims.ledger import claims_about
 from headway.cli.options import scale_option, scenario_argument, set_option
+from headway.cli.progress import is_quiet
 from headway.cli.terminal import print_warnings
+from headway.data.steadiness import start_up
 from headway.data.units import size
 from headway.errors import ScenarioError
 from headway.names import ScenarioFile
@@ -32,6 +35,7 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
     scenario.native.check_run()
     estimates, warnings, count = [], {}, 0
     said: dict[str, list[str]] = {}
+    worst: tuple[float, str, dict[str, Any] | None] = (0.0, "", None)
     for point in scenario.points():
         count += 1
         if point.place not in said:
@@ -39,6 +43,8 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
             one.native.check_run()
             estimates.append(one.estimate)
             said[point.place] = one.warnings
+            if (length := one.run_length) is not None and length["missing"] > worst[0]:
+                worst = (length["missing"], point.label, length)
         warnings[point.label] = said[point.place]
     claims = claims_about(file.name, file.claims) + claims_about(file.name, file.expectations)
     load_choices(file.claims).check(file.name, scenario)
@@ -54,6 +60,9 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         f"{file.name}: ok; {largest['hosts']} hosts, {largest['links']} links, {largest['flows']} flows, "
         f"about {size(largest['memory_bytes'])} of memory a run, {points}, {len(claims)} claims"
     )
+    _, label, length = worst
+    if (note := start_up(length)) is not None and not is_quiet():
+        click.echo(f"note{f', {label}' if count > 1 else ''}: {note}", err=True)
     print_warnings(warnings, "`Scenario.at(point).warnings` in Python")
 
 

@@ -13,6 +13,7 @@ import click
 from headway.cli.options import scale_option, scenario_argument, set_option, variant_option
 from headway.cli.sketch import links, sketch
 from headway.cli.terminal import print_table
+from headway.data.steadiness import arrivals_line, start_up
 from headway.data.toml import parsed
 from headway.data.units import display, duration, quantity, size
 from headway.names import ScenarioFile
@@ -80,6 +81,9 @@ def _facts(scenario: Scenario) -> Iterator[str]:
             f" {bdp:.3g} packets"
         )
     yield f"about {quantity(scenario.native.expected_hops())} packet-hops a run"
+    length = scenario.run_length
+    if length is not None:
+        yield arrivals_line(length)
     points = scenario.points()
     if len(points) > 1:
         variants = list(dict.fromkeys(point.variant for point in points))
@@ -89,6 +93,8 @@ def _facts(scenario: Scenario) -> Iterator[str]:
         yield f"sweep: {len(points)} points; variants {', '.join(variants)}{over}; {each}"
     for warning in scenario.warnings:
         yield f"warning: {warning}"
+    if (note := start_up(length)) is not None:
+        yield f"note: {note}"
 
 
 def _keys(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

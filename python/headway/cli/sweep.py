@@ -27,6 +27,7 @@ from headway.cli.sizes import ask, yes_option
 from headway.cli.terminal import Progress, Stop, print_table, print_warnings
 from headway.data.point import Point
 from headway.data.sentences import one_line, surprising
+from headway.data.steadiness import unsteady
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import duration
 from headway.names import ScenarioFile
@@ -90,6 +91,12 @@ def _print_numbers(results: Sweep) -> None:
     rows = [(*place, *_cells([one.run.summary for one in points])) for place, points in shown]
     heads = ("variant", *keys, "runs", "flows done", "mean FCT", "p99 FCT", "drops")
     print_table(heads, rows)
+    # Those of many rows are not read only to be judged: the report does.
+    judged = {
+        " ".join(place): [one.run.summary for one in points] for place, points in list(groups.items())[:MOST_ROWS]
+    }
+    for sentence in () if is_quiet() else unsteady(judged):
+        click.echo(f"note: {sentence}", err=True)
     if len(groups) > MOST_ROWS:
         click.echo(f"{len(groups) - MOST_ROWS} more rows are in the report: headway report {results.directory}")
 

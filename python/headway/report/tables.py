@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from headway.data.later import pl
 from headway.data.point import Point
 from headway.data.schema import schema
 from headway.data.sentences import by_sentence, surprising
 from headway.data.statistics import Estimate, over_seeds
+from headway.data.steadiness import unsteady
 from headway.data.units import display, unit_for
 
 from .distributions import P99_NEEDS
@@ -158,7 +160,16 @@ def notes(study: Study) -> list[str]:
         where = labels[0] if len(labels) == 1 else f"{len(labels)} runs, first {labels[0]}"
         lines.append(f"{text} [{where}]" if len(study.points) > 1 else text)
     lines += [f"No results for the point {text}." for text in study.results.missing]
-    return lines
+    return [*lines, *unsteady(_summaries(study))]
+
+
+def _summaries(study: Study) -> dict[str, list[Mapping[str, Any]]]:
+    """Those of runs that differ in their seeds alone, by what they are called."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for point in study.points:
+        name = " ".join([point.variant, *(f"{short_axis(key)} {value_text(v)}" for key, v in point.axes.items())])
+        groups.setdefault(name, []).append(point.summary)
+    return groups
 
 
 def _said(point: Point) -> list[str]:

@@ -10,6 +10,7 @@ mod measures;
 mod part;
 pub mod schema;
 pub mod statistics;
+mod steadiness;
 pub mod summary;
 pub mod tables;
 mod volumes;

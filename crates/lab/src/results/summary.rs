@@ -7,6 +7,7 @@ use super::labels::labels;
 use super::measures::{Measured, Times, bands, deadlines, even_bins, fairness, gauges, round_trips};
 use super::part::{Part, Run};
 use super::statistics::{QUANTILE_DEFINITION, mean, quantile};
+use super::steadiness::Arrivals;
 use super::volumes::busiest_links;
 use crate::scenario::{Resolved, Setup};
 use crate::text::quantity::seconds;
@@ -26,6 +27,8 @@ pub enum Of {
     Mixture(fn(&Run<'_>) -> Json),
     /// Of the entries of traffic, where there is something to say of them.
     Entries(fn(&Resolved, &Setup, &Outcome) -> Option<Json>),
+    /// Of messages that arrive at random, where there are such.
+    Arrivals(fn(&Arrivals) -> Json),
     /// Of each of several transports alone.
     Transport(fn(&Part<'_>) -> Json),
 }
@@ -120,6 +123,32 @@ pub const SUMMARY: &[Number<Of>] = &[
         "mean busy share of these links while the second half of the flows started, control packets included. Well \
          below the nominal one, arrivals ended before the flows that carry most bytes were under way",
     ), Of::Run(|run| json!(run.link_use.and_then(|(_, reached)| reached)))).shown(),
+    Number::new(Field::new(
+        "relaxation_s",
+        Time,
+        "relaxation time",
+        "how long queues at this load take to forget that they were empty (`headway docs run-length`); null where the load is \
+         not less than the links carry. This number and the next three are there where messages arrive at random",
+    ), Of::Arrivals(|arrivals| json!(arrivals.length.and_then(|length| length.relaxation_s)))),
+    Number::new(Field::new(
+        "start_up_share",
+        Share,
+        "start-up share",
+        "of the mean queue of a steady state, what the measured flows miss at most, about, because the network was empty when \
+         arrivals began; null with several such entries that load different links",
+    ), Of::Arrivals(|arrivals| json!(arrivals.length.map(|length| length.missing)))),
+    Number::new(Field::new(
+        "slowdown_mean_early",
+        Ratio,
+        "mean slowdown, first half",
+        "of the measured flows that arrived at random, those that started in the first half of them; null if a half has fewer than 50",
+    ), Of::Arrivals(|arrivals| json!(arrivals.halves.map(|(early, _)| early)))),
+    Number::new(Field::new(
+        "slowdown_mean_late",
+        Ratio,
+        "mean slowdown, second half",
+        "the same of those that started in the second half. In a steady state the two differ by chance alone",
+    ), Of::Arrivals(|arrivals| json!(arrivals.halves.map(|(_, late)| late)))),
     Number::new(Field::packets("marks", "marks", "data packets that arrived with a mark"), Of::Flows(|part| part.sum(|record| record.marks.map(u64::from)))).shown(),
     Number::new(Field::new("retransmitted_bytes", Bytes, "retransmitted", "of all flows"), Of::Flows(|part| part.sum(|record| record.retransmitted))).shown(),
     Number::new(Field::new(
@@ -179,12 +208,14 @@ pub const SUMMARY: &[Number<Of>] = &[
 pub fn summarise(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> (Json, Vec<String>) {
     let spec = &resolved.spec;
     let run = Run::new(spec, setup, outcome);
+    let arrivals = Arrivals::of(resolved, setup, outcome);
     let made = numbers(|of| match of {
         Of::Times(make) => Some(make(&run.part.times)),
         Of::Flows(make) => Some(make(&run.part)),
         Of::Run(make) => Some(make(&run)),
         Of::Mixture(make) => (spec.transports.len() > 1).then(|| make(&run)),
         Of::Entries(make) => make(resolved, setup, outcome),
+        Of::Arrivals(make) => arrivals.as_ref().map(make),
         Of::Transport(_) => None,
     });
     let mut warnings = Vec::new();
@@ -221,7 +252,7 @@ fn of_part(part: &Part<'_>) -> Map<String, Json> {
     numbers(|of| match of {
         Of::Times(make) => Some(make(&part.times)),
         Of::Flows(make) | Of::Transport(make) => Some(make(part)),
-        Of::Run(_) | Of::Mixture(_) | Of::Entries(_) => None,
+        Of::Run(_) | Of::Mixture(_) | Of::Entries(_) | Of::Arrivals(_) => None,
     })
 }
 
@@ -241,7 +272,9 @@ fn bin(flows: &[Measured]) -> Json {
     let times = Times::of(flows);
     map.extend(numbers(|of| match of {
         Of::Times(make) => Some(make(&times)),
-        Of::Flows(_) | Of::Run(_) | Of::Mixture(_) | Of::Entries(_) | Of::Transport(_) => None,
+        Of::Flows(_) | Of::Run(_) | Of::Mixture(_) | Of::Entries(_) | Of::Arrivals(_) | Of::Transport(_) => {
+            None
+        }
     }));
     Json::Object(map)
 }

@@ -8,6 +8,7 @@ pub mod load;
 mod memory;
 pub mod path;
 pub mod plan;
+pub mod run_length;
 pub mod sample;
 mod tuning;
 mod work;

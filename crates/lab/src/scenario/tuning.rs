@@ -40,8 +40,8 @@ fn traffic<'a>(
     fabric: &FabricSpec,
     whatever_sizes: bool,
 ) -> Option<Traffic> {
-    let random = entries.filter_map(|entry| entry.pattern.random_sizes());
-    let random: Vec<(&Cdf, f64)> = random.collect();
+    let random = entries.filter_map(|entry| entry.pattern.random_arrivals());
+    let random: Vec<(&Cdf, f64)> = random.map(|arrivals| (arrivals.sizes, arrivals.per_second)).collect();
     let all: f64 = random.iter().map(|(_, rate)| rate).sum();
     if random.is_empty() && !whatever_sizes {
         return None;

@@ -102,6 +102,19 @@ fn read_one<P: Declared>(
     Ok((Arc::new(pattern), resolved))
 }
 
+/// Messages that arrive at random, each independent of the others.
+#[derive(Clone, Copy, Debug)]
+pub struct RandomArrivals<'a> {
+    /// Their sizes.
+    pub sizes: &'a Cdf,
+    /// How many arrive a second.
+    pub per_second: f64,
+    /// When the first may arrive.
+    pub start: Time,
+    /// What they put on the links that they load most.
+    pub heaviest: &'a load::NominalLoad,
+}
+
 /// What there is to know of the flows of an entry.
 pub trait Pattern: Debug + Send + Sync {
     /// Makes its flows, in their order.
@@ -141,8 +154,8 @@ pub trait Pattern: Debug + Send + Sync {
         None
     }
 
-    /// The distribution of its sizes and its messages a second, where it has both.
-    fn random_sizes(&self) -> Option<(&Cdf, f64)> {
+    /// How its messages arrive, where they do so at random.
+    fn random_arrivals(&self) -> Option<RandomArrivals<'_>> {
         None
     }
 

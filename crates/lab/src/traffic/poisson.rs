@@ -5,7 +5,7 @@ use super::keys::{START, key, needed};
 use super::load::{self, Capacity, NominalLoad, Racks, Reference};
 use super::reading::{Resolved, check_reachable, element, host_set, hosts_json, object, start};
 use super::sizes::{self, MessageSizes};
-use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo, RandomArrivals};
 use crate::text::{Item, Problem, Reader, ScenarioError};
 use crate::workload::random::{Purpose, Stream};
 use crate::workload::{Cdf, library};
@@ -28,6 +28,8 @@ pub struct Poisson {
     until: Until,
     pairs: Pairs,
     nominal: NominalLoad,
+    /// What it puts on those of the hosts' links and the core's that it loads most.
+    heaviest: NominalLoad,
     /// What the offered load is on other links, when it is more than they carry.
     warning: Option<String>,
 }
@@ -151,8 +153,21 @@ impl Declared for Poisson {
             Pairs::Between(_, receivers) => (1.0, receivers.clone()),
         };
         let nominal = NominalLoad { on: reference, bps: true_bits * share, receivers };
+        let heaviest = match &pairs {
+            Pairs::Between(..) => nominal.clone(),
+            Pairs::Hosts(..) => {
+                let core = capacity.core_bps.map_or(0.0, |core| true_bits * crossing / core);
+                let (on, share) = if core > true_bits / capacity.hosts_bps {
+                    (Reference::CoreLinks, crossing)
+                } else {
+                    (Reference::HostLinks, 1.0)
+                };
+                NominalLoad { on, bps: true_bits * share, receivers: Vec::new() }
+            }
+        };
+        let mean_gap_ps = 1e12 / rate;
         let poisson =
-            Poisson { cdf: sizes.cdf, mean_gap_ps: 1e12 / rate, start, until, pairs, nominal, warning };
+            Poisson { cdf: sizes.cdf, mean_gap_ps, start, until, pairs, nominal, heaviest, warning };
         Ok((poisson, object(resolved)))
     }
 
@@ -225,8 +240,13 @@ impl Pattern for Poisson {
         Some(&self.nominal)
     }
 
-    fn random_sizes(&self) -> Option<(&Cdf, f64)> {
-        Some((&self.cdf, 1e12 / self.mean_gap_ps))
+    fn random_arrivals(&self) -> Option<RandomArrivals<'_>> {
+        Some(RandomArrivals {
+            sizes: &self.cdf,
+            per_second: 1e12 / self.mean_gap_ps,
+            start: self.start,
+            heaviest: &self.heaviest,
+        })
     }
 }
 

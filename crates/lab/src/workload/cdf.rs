@@ -102,6 +102,24 @@ impl Cdf {
         }
     }
 
+    /// Mean of the squares of the sizes, exact for the table.
+    pub fn mean_square(&self) -> f64 {
+        match self.interpolation {
+            Interpolation::Linear if self.rows.len() > 1 => {
+                let segment = |w: &[(u64, f64)]| {
+                    let (from, to) = (w[0].0 as f64, w[1].0 as f64);
+                    (from * from + from * to + to * to) / 3.0 * (w[1].1 - w[0].1)
+                };
+                self.rows.windows(2).map(segment).sum()
+            }
+            Interpolation::Linear => (self.rows[0].0 as f64).powi(2),
+            Interpolation::Step => {
+                let before = std::iter::once(0.0).chain(self.rows.iter().map(|r| r.1));
+                self.rows.iter().zip(before).map(|(row, b)| (row.0 as f64).powi(2) * (row.1 - b)).sum()
+            }
+        }
+    }
+
     /// Smallest and largest size.
     pub fn range(&self) -> (u64, u64) {
         (self.rows[0].0, self.rows[self.rows.len() - 1].0)
@@ -168,6 +186,7 @@ mod tests {
     fn straight_lines_with_a_point_mass_and_a_gap() {
         let cdf = cdf("100,0\n100,0.5\n200,0.5\n400,1\n", Interpolation::Linear).expect("a distribution");
         assert_eq!(cdf.mean(), 0.5 * 100.0 + 0.5 * 300.0);
+        assert_eq!(cdf.mean_square(), 0.5 * 100.0 * 100.0 + 0.5 * (40_000.0 + 80_000.0 + 160_000.0) / 3.0);
         assert_eq!([0.0, 0.3, 0.5, 0.75, 1.0].map(|u| cdf.quantile(u)), [100, 100, 100, 300, 400]);
         assert_eq!([99, 100, 150, 300, 400].map(|b| cdf.share_up_to(b)), [0.0, 0.5, 0.5, 0.75, 1.0]);
     }
@@ -176,6 +195,7 @@ mod tests {
     fn steps_hold_only_their_own_sizes() {
         let cdf = cdf("10,0.25\n20,0.75\n40,1\n", Interpolation::Step).expect("a distribution");
         assert_eq!(cdf.mean(), 2.5 + 10.0 + 10.0);
+        assert_eq!(cdf.mean_square(), 0.25 * 100.0 + 0.5 * 400.0 + 0.25 * 1600.0);
         assert_eq!([1e-9, 0.25, 0.26, 0.75, 1.0].map(|u| cdf.quantile(u)), [10, 10, 20, 20, 40]);
         let mut stream = Stream::new(1, Purpose::Sizes, 0);
         let n = 40_000;

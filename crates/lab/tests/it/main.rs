@@ -18,6 +18,7 @@ mod models;
 mod never_panics;
 mod order;
 mod probes;
+mod run_length;
 mod runs;
 mod scenarios;
 mod schema;

@@ -16,10 +16,11 @@ fn summary(transport: &str) -> Json {
     run(&good(SMALL, &[&format!("transport.name={transport}")])).summary
 }
 
-/// The same with flows of two transports, one of which waits for another.
+/// The same with flows of two transports, one of which waits for another, and a few that arrive at random.
 fn mixed() -> Json {
     let other = "[[traffic]]\nkind = \"flows\"\ntransport = \"cubic\"\n\
-                 flows = [{ name = \"a\", src = 0, dst = 3, bytes = \"1 MB\" }, { src = 3, dst = 0, bytes = 9, after = [\"a\"] }]\n";
+                 flows = [{ name = \"a\", src = 0, dst = 3, bytes = \"1 MB\" }, { src = 3, dst = 0, bytes = 9, after = [\"a\"] }]\n\
+                 [[traffic]]\nkind = \"poisson\"\ncdf = { kind = \"uniform\", mean = \"9 kB\", spread = 0 }\nload = 0.1\nflows = 3\n";
     let sample = "[sample]\nvolumes = true\n";
     run(&good(
         &format!("{SMALL}\n{other}\n{sample}"),
@@ -48,7 +49,9 @@ fn a_summary_has_the_keys_that_are_declared() {
     for link in links {
         let entries = link["entries"].as_array().expect("a list");
         let sum: u64 = entries.iter().filter_map(|entry| entry["bytes"].as_u64()).sum();
-        assert_eq!((entries.len(), Some(sum)), (2, link["bytes"].as_u64()), "{link}");
+        // Those that arrive at random are too few for every link.
+        assert!((2..=3).contains(&entries.len()), "{link}");
+        assert_eq!(Some(sum), link["bytes"].as_u64(), "{link}");
     }
     let jobs = summary["jobs"].as_array().expect("a list");
     assert_eq!(jobs.len(), 1);

@@ -174,7 +174,7 @@ fn estimates_are_near_what_is_made() {
             let receivers: BTreeSet<u32> = flows.iter().map(|f| f.spec.dst).collect();
             assert!(receivers.len() as u64 <= traffic.receivers(HOSTS as u32), "{entry:?}: {receivers:?}");
             // Sizes and gaps at random may be far from their means.
-            if traffic.pattern.random_sizes().is_some() {
+            if traffic.pattern.random_arrivals().is_some() {
                 return;
             }
             let bytes: u64 = flows.iter().map(|f| f.spec.bytes).sum();

@@ -1,0 +1,90 @@
+//! Whether random arrivals last long enough for the network to reach a steady state.
+//!
+//! A link at which messages arrive at random is taken as an M/G/1 queue. In heavy traffic its mean queue approaches the
+//! steady state as `exp(-t / r)` does, with the relaxation time `r = 2 p E[S^2] / (E[S] (1 - p)^2)`: `S` is the time that a
+//! message takes on the link, and `p` the load. (Abate and Whitt, Transient behavior of regulated Brownian motion I, 1987;
+//! Whitt, Planning queueing simulations, Management Science 35(11), 1989.)
+
+use super::Setup;
+use crate::traffic::RandomArrivals;
+use crate::traffic::load::{NominalLoad, mean_wire};
+use headway_network::Network;
+use headway_units::Time;
+
+/// A warm-up that lets all but a seventh of the start-up pass, in relaxation times.
+const WARMUP: f64 = 2.0;
+/// Relaxation times of arrivals that are measured after it.
+const MEASURED: f64 = 5.0;
+
+/// How long arrivals last, and how long they would have to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunLength {
+    /// Load of the links that are loaded most.
+    pub load: f64,
+    /// When the first message may arrive, in seconds.
+    pub start_s: f64,
+    /// How long messages arrive, in seconds, roughly.
+    pub arrivals_s: f64,
+    /// What the warm-up leaves out of that, in seconds.
+    pub warmup_s: f64,
+    /// The relaxation time, in seconds; none where the load is not less than what the links carry.
+    pub relaxation_s: Option<f64>,
+    /// Share of the mean queue of the steady state that the measured messages miss at most, about, because the network was
+    /// empty first.
+    pub missing: f64,
+    /// Messages a second.
+    pub per_second: f64,
+}
+
+impl RunLength {
+    /// A warm-up and a length of all arrivals, in seconds, with which little is missing.
+    pub fn advice(&self) -> Option<(f64, f64)> {
+        let relaxation = self.relaxation_s?;
+        Some((WARMUP * relaxation, (WARMUP + MEASURED) * relaxation))
+    }
+}
+
+impl Setup {
+    /// How long its random arrivals last and would have to; nothing without such arrivals, or where several load
+    /// different links.
+    pub fn run_length(&self) -> Option<RunLength> {
+        let hosts = self.topology.hosts;
+        let (entries, random): (Vec<_>, Vec<RandomArrivals<'_>>) =
+            self.traffic.iter().filter_map(|entry| Some((entry, entry.pattern.random_arrivals()?))).unzip();
+        let first = random.first()?;
+        let same =
+            |one: &NominalLoad| (one.on, &one.receivers) == (first.heaviest.on, &first.heaviest.receivers);
+        if !random.iter().all(|one| same(one.heaviest)) {
+            return None;
+        }
+        let network = Network::build(&self.topology.spec, &self.fabric).ok()?;
+        let links = first.heaviest.links(&network);
+        let all_bps: f64 = links.iter().map(|&link| network.links()[link].spec.rate.bps() as f64).sum();
+        let load: f64 = random.iter().map(|one| one.heaviest.bps).sum::<f64>() / all_bps;
+        let per_second: f64 = random.iter().map(|one| one.per_second).sum();
+        let weighted = |of: &dyn Fn(&RandomArrivals<'_>) -> f64| {
+            random.iter().map(|one| of(one) * one.per_second).sum::<f64>() / per_second
+        };
+        // Headers, framing and padding make every message longer, about in proportion.
+        let overhead =
+            weighted(&|one| mean_wire(one.sizes, &self.fabric.sizes)) / weighted(&|one| one.sizes.mean());
+        let square = weighted(&|one| one.sizes.mean_square()) / weighted(&|one| one.sizes.mean());
+        let service_s = 8.0 * overhead * square / (all_bps / links.len() as f64);
+        let relaxation_s = (load < 1.0).then(|| 2.0 * load * service_s / (1.0 - load).powi(2));
+        let seconds = |time: Time| time.as_secs_f64();
+        let start_s = random.iter().map(|one| seconds(one.start)).fold(f64::INFINITY, f64::min);
+        let end = |(entry, one): (&&crate::traffic::Entry, &RandomArrivals<'_>)| {
+            let ends = entry.common.stop.map_or(f64::INFINITY, seconds);
+            (seconds(one.start) + entry.expected_flows(hosts) / one.per_second).min(ends)
+        };
+        let end_s = entries.iter().zip(&random).map(end).fold(0.0, f64::max).min(seconds(self.stop));
+        let arrivals_s = (end_s - start_s).max(0.0);
+        let warmup_s = (seconds(self.warmup) - start_s).clamp(0.0, arrivals_s);
+        let measured = arrivals_s - warmup_s;
+        let missing = relaxation_s.map_or(1.0, |r| {
+            let left = |t: f64| (-t / r).exp();
+            if measured > 0.0 { r / measured * (left(warmup_s) - left(arrivals_s)) } else { left(warmup_s) }
+        });
+        Some(RunLength { load, start_s, arrivals_s, warmup_s, relaxation_s, missing, per_second })
+    }
+}

@@ -1,0 +1,118 @@
+"""Whether messages that arrive at random met a network in a steady state, and what is said where they did not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headway.data.statistics import Estimate, over_seeds
+from headway.data.units import duration, quantity
+
+# What is less is not told: of the start-up share, and of a rise from the first half of the arrivals to the second.
+LITTLE = 0.1
+# A single run has no interval: flows of one run depend on each other, so that only much more is told.
+MUCH = 0.5
+MORE = "headway docs run-length"
+
+
+@dataclass(frozen=True)
+class Rise:
+    """How much higher the mean slowdown of the second half of the arrivals is than that of the first, as a ratio.
+
+    `low` and `high` are the 95 % interval over seeds; None of a single run.
+    """
+
+    ratio: float
+    low: float | None
+    high: float | None
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it is large, and more than chance."""
+        if self.low is None:
+            return self.ratio >= 1 + MUCH
+        return self.ratio >= 1 + LITTLE and self.low > 1
+
+    def __str__(self) -> str:
+        """The ratio with its interval."""
+        if self.low is None:
+            return f"{self.ratio:.3g}"
+        return f"{self.ratio:.3g} ({self.low:.3g} to {self.high:.3g})"
+
+
+def rise(summaries: Sequence[Mapping[str, Any]]) -> Rise | None:
+    """That of runs that differ in their seeds alone; None without numbers of both halves."""
+    halves = [(one.get("slowdown_mean_early"), one.get("slowdown_mean_late")) for one in summaries]
+    found: Estimate | None = over_seeds([math.log(late / early) if early and late else None for early, late in halves])
+    if found is None:
+        return None
+    low, high = found.interval or (None, None)
+    return Rise(math.exp(found.mean), *(None if end is None else math.exp(end) for end in (low, high)))
+
+
+def unsteady(groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Sentences about summaries by what their runs are called, where they are not of a steady state."""
+    rises = {name: found for name, runs in groups.items() if (found := rise(runs)) is not None and found.is_told}
+    shares = {name: share for name, runs in groups.items() if (share := _share(runs)) > LITTLE}
+    said = []
+    if rises:
+        worst = max(rises, key=lambda name: rises[name].ratio)
+        said.append(
+            f"{_which(worst, len(rises), len(groups))}flows of the second half of the arrivals have"
+            f" {rises[worst]} times the mean slowdown of those of the first half: this is not a steady state ({MORE})"
+        )
+    if shares:
+        worst = max(shares, key=lambda name: shares[name])
+        said.append(
+            f"{_which(worst, len(shares), len(groups))}the network was empty when arrivals began, and they did not last"
+            f" long at this load: up to {100 * shares[worst]:.0f} % of the mean queue of a steady state is missing"
+            f" ({MORE})"
+        )
+    return said
+
+
+def _share(summaries: Sequence[Mapping[str, Any]]) -> float:
+    return max((one.get("start_up_share") or 0.0 for one in summaries), default=0.0)
+
+
+def _which(worst: str, count: int, of: int) -> str:
+    """Whom a sentence is about; nothing where it can only be one."""
+    if of == 1:
+        return ""
+    return f"{worst}{f' and {count - 1} more' if count > 1 else ''}: "
+
+
+def arrivals_line(found: Mapping[str, Any]) -> str:
+    """How long messages arrive at random, out of what `Scenario.run_length` says."""
+    text = f"random arrivals for {duration(found['arrivals_s'])}"
+    if found["warmup_s"]:
+        text += f", of which the warm-up leaves out {duration(found['warmup_s'])}"
+    if found["relaxation_s"] is None:
+        return f"{text}; load {found['load']:.3g} of the links that are loaded most, so that there is no steady state"
+    relaxation = duration(found["relaxation_s"])
+    return f"{text}; load {found['load']:.3g} of the links that are loaded most, relaxation time {relaxation}"
+
+
+def start_up(found: Mapping[str, Any] | None) -> str | None:
+    """What is wrong with the length of its arrivals, and what would be right; None if nothing is."""
+    if found is None or found["missing"] <= LITTLE:
+        return None
+    if found["relaxation_s"] is None:
+        return (
+            f"the links that are loaded most are asked to carry {found['load']:.3g} of their rate: queues grow for as"
+            f" long as messages arrive, and there is no steady state ({MORE})"
+        )
+    warmup, arrivals = found["advised_warmup_s"], found["advised_arrivals_s"]
+    return (
+        f"arrivals last for {duration(found['arrivals_s'])}, but queues at load {found['load']:.3g} take about"
+        f" {duration(found['relaxation_s'])} to forget that they were empty: up to {100 * found['missing']:.0f} % of"
+        f' the mean queue of a steady state is missing. warmup = "{_rounded(warmup)}" with {_rounded(arrivals)} of'
+        f" arrivals, {quantity(found['per_second'] * arrivals)} messages, would miss 3 % ({MORE})"
+    )
+
+
+def _rounded(seconds: float) -> str:
+    """Two digits of a time are enough for advice."""
+    return duration(float(f"{seconds:.2g}"))

@@ -1,0 +1,125 @@
+"""What is said of arrivals that are too short for a steady state: before a run, after a sweep, in its report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headway as package
+from headway.data.steadiness import rise, start_up, unsteady
+from support import Answer
+
+Headway = Callable[..., Answer]
+
+SHORT = """
+seed = 1
+[topology]
+kind = "single-switch"
+hosts = 8
+rate = "10 Gbps"
+delay = "1 us"
+[transport]
+name = "dctcp"
+[[traffic]]
+kind = "poisson"
+cdf = { kind = "uniform", mean = "50 kB", spread = 0.9 }
+load = 0.95
+flows = 1500
+[variants.dctcp]
+"transport.name" = "dctcp"
+[variants.ndp]
+"transport.name" = "ndp"
+[sweep]
+seeds = 3
+"""
+
+
+def halves(early: float | None, late: float | None, share: float = 0.0) -> dict[str, Any]:
+    return {"slowdown_mean_early": early, "slowdown_mean_late": late, "start_up_share": share}
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "short.toml"
+    path.write_text(SHORT)
+    return path
+
+
+def test_a_rise_has_the_interval_of_the_ratios_and_is_told_if_it_is_more_than_chance() -> None:
+    runs = [halves(2.0, 2.0 * ratio) for ratio in (1.3, 1.5, 1.7)]
+    found = rise(runs)
+    assert found is not None and found.low is not None and found.high is not None
+    assert found.ratio == pytest.approx((1.3 * 1.5 * 1.7) ** (1 / 3))
+    logs = [math.log(ratio) for ratio in (1.3, 1.5, 1.7)]
+    mean = sum(logs) / 3
+    half = 4.302652729911275 * math.sqrt(sum((one - mean) ** 2 for one in logs) / 2 / 3)
+    assert (found.low, found.high) == pytest.approx((math.exp(mean - half), math.exp(mean + half)))
+    assert found.is_told
+    by_chance = rise([halves(2.0, 2.0 * ratio) for ratio in (0.8, 1.3, 1.7)])
+    little = rise([halves(2.0, 2.0 * ratio) for ratio in (1.04, 1.05, 1.06)])
+    assert by_chance is not None and not by_chance.is_told
+    assert little is not None and not little.is_told
+
+
+def test_one_run_is_told_only_where_it_is_much_and_missing_halves_are_no_rise() -> None:
+    one, more = rise([halves(2.0, 2.8)]), rise([halves(2.0, 3.2)])
+    assert one is not None and one.low is None and not one.is_told
+    assert more is not None and more.is_told
+    assert rise([halves(None, None), {}]) is None
+    assert unsteady({"a": [{}], "b": []}) == []
+
+
+def test_the_worst_is_named_and_the_others_are_counted() -> None:
+    groups = {
+        "homa": [halves(2.0, 2.0)] * 3,
+        "ndp": [halves(2.0, 3.0, 0.2)] * 3,
+        "dctcp": [halves(2.0, 4.0, 0.6)] * 3,
+    }
+    rising, missing = unsteady(groups)
+    assert rising.startswith("dctcp and 1 more: flows of the second half of the arrivals have 2 (2 to 2) times")
+    assert missing.startswith("dctcp and 1 more: ") and "up to 60 % of" in missing
+    (alone,) = unsteady({"ndp": [halves(2.0, 2.0, 0.2)]})
+    assert alone.startswith("the network was empty when arrivals began")
+
+
+def test_check_and_show_say_what_would_be_long_enough_and_that_is(headway: Headway, scenario: Path) -> None:
+    note = headway("check", scenario)
+    assert note.status == 0
+    assert "note, dctcp,seed=1: arrivals last for " in note.err
+    found = package.Scenario.load(scenario).run_length
+    assert found is not None and found["missing"] > 0.1
+    shown = headway("show", scenario, "--no-keys").out
+    assert "random arrivals for " in shown and "note: arrivals last for " in shown
+    flows = round(found["per_second"] * found["advised_arrivals_s"])
+    sets = [f'warmup="{found["advised_warmup_s"] * 1e6:.0f} us"', f"traffic.0.flows={flows}"]
+    longer = package.Scenario.load(scenario, sets=sets).run_length
+    assert longer is not None and longer["missing"] < 0.04
+    assert start_up(longer) is None and start_up(None) is None
+
+
+def test_a_sweep_and_its_report_say_it_and_a_long_one_does_not(
+    headway: Headway, scenario: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    said = headway("sweep", scenario, "--out", out)
+    assert said.status == 0, said.out
+    assert "times the mean slowdown of those of the first half: this is not a steady state" in said.err
+    assert "% of the mean queue of a steady state is missing" in said.err
+    assert headway("report", out).status == 0
+    page = (out / "report.html").read_text()
+    assert "times the mean slowdown of those of the first half" in page
+    long = ["--set", "traffic.0.flows=6000", "--set", 'warmup="4 ms"', "--set", "traffic.0.load=0.4"]
+    said = headway("sweep", scenario, "--out", tmp_path / "long", *long)
+    assert said.status == 0, said.out
+    assert "steady state" not in said.err
+
+
+def test_more_than_links_carry_has_no_steady_state(headway: Headway, scenario: Path) -> None:
+    text = SHORT.replace("load = 0.95", 'load = 1.0\nload_bytes = "payload"')
+    scenario.write_text(text)
+    note = headway("check", scenario).err
+    assert "queues grow for as long as messages arrive, and there is no steady state" in note
