@@ -54,6 +54,17 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     return headway.sweep(folder / "permutation.toml", folder / "out", jobs=1, progress=False)
 
 
+@pytest.mark.parametrize("question", field.QUESTIONS)
+def test_the_page_says_what_is_asked_and_whether_it_is_a_beginning(question: str) -> None:
+    text = (FOLDER / f"{question}.toml").read_text(encoding="utf-8")
+    about = text.partition("\n")[0].removeprefix("# ")
+    loads = parsed(text)["sweep"].get("traffic.0.load", [None])
+    for load in loads:
+        case = field.Case(question, "", about, load, {}, field.arrivals(FOLDER, question, load))
+        assert "\n".join(field.introduction(case)) in PAGE, "docs/field.md is not of this version: make field"
+    assert field.HEAD.strip() in PAGE
+
+
 def test_the_page_has_the_numbers_of_this_version(done: Sweep) -> None:
     (case,) = field.cases(FOLDER, "permutation", done)
     assert set(case.rows) == set(SOME)

@@ -18,12 +18,14 @@ from headway import _headway
 from headway.data.later import np
 from headway.data.point import Point
 from headway.data.statistics import Estimate, over_seeds
+from headway.data.steadiness import LITTLE
 from headway.data.sweep import Sweep
 from headway.data.toml import parsed
-from headway.data.units import plain, size
+from headway.data.units import duration, plain, size
 from headway.errors import HeadwayError
 from headway.files import write_text
 from headway.names import VARIANTS_FILE
+from headway.scenario import Scenario
 from headway.sweeps.api import sweep
 
 # In the order of the page.
@@ -56,6 +58,7 @@ class Case:
     about: str
     load: float | None
     rows: Mapping[str, Row]
+    arrivals: str = ""
 
     @property
     def called(self) -> str:
@@ -109,7 +112,26 @@ def cases(folder: Path, question: str, done: Sweep) -> list[Case]:
     for point in done:
         load = point.axes.get("traffic.0.load")
         by_load.setdefault(None if load is None else float(load), []).append(point)
-    return [Case(question, title, about, load, _rows(points)) for load, points in by_load.items()]
+    return [
+        Case(question, title, about, load, _rows(points), arrivals(folder, question, load))
+        for load, points in by_load.items()
+    ]
+
+
+def arrivals(folder: Path, question: str, load: float | None) -> str:
+    """How long its messages arrive at random, beside the time in which queues forget that they were empty."""
+    sets = {} if load is None else {"traffic.0.load": load}
+    scenario = Scenario.from_text((folder / f"{question}.toml").read_text(encoding="utf-8"), folder=folder, sets=sets)
+    found = scenario.run_length
+    if found is None or found["relaxation_s"] is None:
+        return ""
+    missing = f"up to {100 * found['missing']:.0f} % of the mean queue of a steady state is missing"
+    beginning = ", so that how transports begin is compared here" if found["missing"] > LITTLE else ""
+    lasting, relaxation = (duration(float(f"{found[key]:.2g}")) for key in ("arrivals_s", "relaxation_s"))
+    return (
+        f" Messages arrive for {lasting}, and the [relaxation time](run-length.md) is {relaxation}:"
+        f" {missing}{beginning}."
+    )
 
 
 def _rows(points: Sequence[Point]) -> dict[str, Row]:
@@ -127,6 +149,7 @@ class _Measured:
 
     def __init__(self, point: Point) -> None:
         flows = point.run.flows.to_polars()
+        flows = flows.filter(flows["start_s"].is_null() | (flows["start_s"] >= point.run.warmup_s))
         summary = point.run.summary
         done = flows.filter(flows["fct_s"].is_not_null())
         size_of = done["bytes"].to_numpy()
@@ -190,6 +213,10 @@ three seeds a question.
 * *Beside DCTCP* is the 99th percentile of the slowdowns of all messages, over DCTCP's with the same messages: the
   geometric mean over seeds and its 95 % interval. An interval around 1 says that the seeds do not tell the two apart.
 
+Where messages arrive at random, they do so for some milliseconds, which is shorter than queues take to grow at these
+loads ([how long must a run be](run-length.md)). Those tables compare how transports begin in an idle network; each says
+by how much. Arrivals that are long enough take hours for web search at load 0.8, and days for data mining.
+
 Tables are in the order of that percentile, the lowest first. **Bold** are AMRT, RPO, L2DCT and ProactMP.
 """
 
@@ -240,11 +267,16 @@ def _summary(found: Sequence[Case]) -> Iterator[str]:
     yield ""
 
 
+def introduction(case: Case) -> Iterator[str]:
+    """What is asked, in the lines above the table of a case."""
+    at = "" if case.load is None else f" The load is {case.load:g} of the hosts' links."
+    yield from _filled(f"{case.about}{at}{case.arrivals} `scenarios/field/{case.name}.toml`.")
+
+
 def section(case: Case) -> Iterator[str]:
     """The lines of the page about a case."""
     yield f"## {case.called[0].upper()}{case.called[1:]}\n"
-    at = "" if case.load is None else f" The load is {case.load:g} of the hosts' links."
-    yield from _filled(f"{case.about}{at} `scenarios/field/{case.name}.toml`.")
+    yield from introduction(case)
     bands = list(next(iter(case.rows.values())).slowdowns)
     yield f"| transport | {' | '.join(f'{band} p50, p99' for band in bands)} | goodput | queue | drops | beside DCTCP |"
     yield f"|---|{'---|' * len(bands)}---|---|---|---|"
