@@ -70,7 +70,7 @@ impl Setup {
             weighted(&|one| mean_wire(one.sizes, &self.fabric.sizes)) / weighted(&|one| one.sizes.mean());
         let square = weighted(&|one| one.sizes.mean_square()) / weighted(&|one| one.sizes.mean());
         let service_s = 8.0 * overhead * square / (all_bps / links.len() as f64);
-        let relaxation_s = (load < 1.0).then(|| 2.0 * load * service_s / (1.0 - load).powi(2));
+        let relaxation_s = (load < 1.0).then(|| 2.0 * load * service_s / ((1.0 - load) * (1.0 - load)));
         let seconds = |time: Time| time.as_secs_f64();
         let start_s = random.iter().map(|one| seconds(one.start)).fold(f64::INFINITY, f64::min);
         let end = |(entry, one): (&&crate::traffic::Entry, &RandomArrivals<'_>)| {
@@ -82,7 +82,7 @@ impl Setup {
         let warmup_s = (seconds(self.warmup) - start_s).clamp(0.0, arrivals_s);
         let measured = arrivals_s - warmup_s;
         let missing = relaxation_s.map_or(1.0, |r| {
-            let left = |t: f64| (-t / r).exp();
+            let left = |t: f64| libm::exp(-t / r);
             if measured > 0.0 { r / measured * (left(warmup_s) - left(arrivals_s)) } else { left(warmup_s) }
         });
         Some(RunLength { load, start_s, arrivals_s, warmup_s, relaxation_s, missing, per_second })

@@ -112,10 +112,10 @@ impl Cdf {
                 };
                 self.rows.windows(2).map(segment).sum()
             }
-            Interpolation::Linear => (self.rows[0].0 as f64).powi(2),
+            Interpolation::Linear => self.rows[0].0 as f64 * self.rows[0].0 as f64,
             Interpolation::Step => {
                 let before = std::iter::once(0.0).chain(self.rows.iter().map(|r| r.1));
-                self.rows.iter().zip(before).map(|(row, b)| (row.0 as f64).powi(2) * (row.1 - b)).sum()
+                self.rows.iter().zip(before).map(|(row, b)| row.0 as f64 * row.0 as f64 * (row.1 - b)).sum()
             }
         }
     }
