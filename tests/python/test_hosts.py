@@ -316,3 +316,16 @@ def test_the_function_for_a_table_of_scenarios_keeps_its_name() -> None:
     assert callable(headway.hosts) and headway.hosts(jitter="1 us") is not None
     with pytest.raises(AttributeError, match="no attribute 'Endpont'"):
         sys.modules["headway.hosts"].Endpont  # noqa: B018
+
+
+def test_messages_travel_over_ipv6() -> None:
+    try:
+        server = BlockingEndpoint.bind("[::1]:0")
+    except BindError:
+        pytest.skip("this kernel has no IPv6")
+    with server, BlockingEndpoint.bind("[::1]:0") as client:
+        serving = reversing(server, 1)
+        assert bytes(client.call(server.address, b"stressed", timeout=LONG)) == b"desserts"
+        serving.join(LONG)
+        with pytest.raises(NotAdmitted, match="sends to IPv4 addresses"):
+            client.send("127.0.0.1:9", b"x", timeout=LONG)

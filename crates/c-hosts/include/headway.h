@@ -135,7 +135,7 @@ typedef struct hw_address {
    */
   uint8_t ip[16];
   /*
-   How many bytes of it there are: 4, of IPv4.
+   How many bytes of it there are: 4 of IPv4, 16 of IPv6.
    */
   uint16_t ip_bytes;
   /*
@@ -171,7 +171,7 @@ extern "C" {
 #endif // __cplusplus
 
 /*
- Makes an endpoint at an IPv4 address and port such as "127.0.0.1:0", with `count` settings such as "transport=homa",
+ Makes an endpoint at an address and port such as "127.0.0.1:0" or "[::1]:0", with `count` settings such as "transport=homa",
  "rate=25 Gbps" or "key_file=key"; port 0 = any. Without settings it is reached from this machine alone.
 
  # Safety

@@ -54,7 +54,7 @@ enum Message {
 pub struct hw_address {
     /// The address, its first byte first; the rest is zero.
     pub ip: [u8; 16],
-    /// How many bytes of it there are: 4, of IPv4.
+    /// How many bytes of it there are: 4 of IPv4, 16 of IPv6.
     pub ip_bytes: u16,
     /// The port, as the processor writes numbers.
     pub port: u16,
@@ -192,7 +192,7 @@ impl hw_address {
         let ip = match self.ip_bytes {
             4 => IpAddr::V4(Ipv4Addr::new(a, b, c, d)),
             16 => IpAddr::V6(Ipv6Addr::from(self.ip)),
-            other => return Err(bad(format!("an address has 4 bytes, and this one {other}"))),
+            other => return Err(bad(format!("an address has 4 or 16 bytes, and this one {other}"))),
         };
         Ok(SocketAddr::new(ip, self.port))
     }
@@ -262,7 +262,7 @@ impl hw_endpoint {
     }
 }
 
-/// Makes an endpoint at an IPv4 address and port such as "127.0.0.1:0", with `count` settings such as "transport=homa",
+/// Makes an endpoint at an address and port such as "127.0.0.1:0" or "[::1]:0", with `count` settings such as "transport=homa",
 /// "rate=25 Gbps" or "key_file=key"; port 0 = any. Without settings it is reached from this machine alone.
 ///
 /// # Safety

@@ -78,7 +78,6 @@ impl hw_status {
 impl From<&BindError> for hw_status {
     fn from(error: &BindError) -> hw_status {
         match error {
-            BindError::NotIpv4(_) => hw_status::HW_BAD_ARGUMENT,
             BindError::NotLoopback(_) => hw_status::HW_NOT_LOOPBACK,
             BindError::Config(_) => hw_status::HW_BAD_SETTING,
             BindError::Io { .. } => hw_status::HW_SYSTEM,
@@ -94,6 +93,7 @@ impl From<&SendError> for hw_status {
             SendError::Refused(_) => hw_status::HW_REFUSED,
             SendError::Stalled => hw_status::HW_STALLED,
             SendError::NotAdmitted => hw_status::HW_NOT_ADMITTED,
+            SendError::OtherFamily => hw_status::HW_BAD_ARGUMENT,
             SendError::TooLong { .. } => hw_status::HW_TOO_LONG,
             SendError::Full { .. } => hw_status::HW_FULL,
             SendError::TooManyPeers => hw_status::HW_TOO_MANY_PEERS,

@@ -1,5 +1,6 @@
 //! What an endpoint is told when it is made.
 
+use crate::address::headers;
 use crate::key::PreSharedKey;
 use crate::message_event::MessageEvent;
 use crate::pace::Pace;
@@ -10,9 +11,9 @@ use headway_packet::{Envelope, PacketKind, STAMPS_BYTES, Sizes, WIRE_HEADER};
 use headway_params::ParamValue;
 use headway_transport::Path;
 use headway_units::{Rate, Time};
-use ipnet::Ipv4Net;
+use ipnet::IpNet;
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 /// Who may talk to an endpoint.
@@ -22,14 +23,14 @@ pub enum Admission {
     #[default]
     Loopback,
     /// Hosts with an address in one of these networks. Nothing is encrypted or authenticated.
-    Prefixes(Vec<Ipv4Net>),
+    Prefixes(Vec<IpNet>),
     /// Hosts that share this key, wherever they are. Headers are authenticated, payload is sealed.
     PreSharedKey(PreSharedKey),
 }
 
 impl Admission {
     /// Whether a host with this address may be heard at all.
-    pub fn admits(&self, address: Ipv4Addr) -> bool {
+    pub fn admits(&self, address: IpAddr) -> bool {
         match self {
             Admission::Loopback => address.is_loopback(),
             Admission::Prefixes(prefixes) => prefixes.iter().any(|prefix| prefix.contains(&address)),
@@ -97,10 +98,10 @@ pub enum RoundTrip {
 pub const STALL_FACTOR: u64 = 10;
 
 /// What is assumed of the path to a peer; `None` = the default of [`Config::path`].
-pub type PathOf = Arc<dyn Fn(SocketAddrV4) -> Option<Path> + Send + Sync>;
+pub type PathOf = Arc<dyn Fn(SocketAddr) -> Option<Path> + Send + Sync>;
 
 /// A time that is known of some peers.
-pub type RoundTripOf = Arc<dyn Fn(SocketAddrV4) -> Option<Time> + Send + Sync>;
+pub type RoundTripOf = Arc<dyn Fn(SocketAddr) -> Option<Time> + Send + Sync>;
 
 /// Hears what happens to messages, on whichever thread drives the endpoint: it must not wait.
 pub type Observer = Arc<dyn Fn(&MessageEvent) + Send + Sync>;
@@ -224,9 +225,14 @@ impl Config {
         Envelope::between_hosts(self.admission.seals(), self.telemetry_bytes() > 0)
     }
 
-    /// Sizes of its packets.
+    /// Sizes of its packets over IPv4.
     pub fn sizes(&self) -> Sizes {
-        let plain = sizes(self.mtu, &self.admission);
+        self.sizes_at(IPV4)
+    }
+
+    /// Sizes of the packets of an endpoint with this address.
+    pub fn sizes_at(&self, local: IpAddr) -> Sizes {
+        let plain = sizes_at(self.mtu, &self.admission, local);
         match self.telemetry_bytes() {
             0 => plain,
             telemetry => stamped_sizes(plain, telemetry),
@@ -255,14 +261,20 @@ impl fmt::Debug for Config {
     }
 }
 
-/// IPv4 and UDP headers.
-const IP_UDP: u16 = 20 + 8;
 /// Ethernet header, checksum, preamble and gap.
 const FRAMING: u16 = 38;
 
-/// Bytes of a handshake on the wire.
+/// Where an endpoint is of which nothing else is known.
+const IPV4: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
+/// Bytes of a handshake on the wire, over IPv4.
 pub const fn handshake_wire() -> u16 {
-    HANDSHAKE_BYTES as u16 + IP_UDP + FRAMING
+    handshake_wire_at(IPV4)
+}
+
+/// The same of an endpoint with this address.
+pub(crate) const fn handshake_wire_at(local: IpAddr) -> u16 {
+    HANDSHAKE_BYTES as u16 + headers(local) + FRAMING
 }
 
 /// Smallest [`Config::mtu`].
@@ -270,7 +282,7 @@ pub const MIN_MTU: u16 = 256;
 /// Largest [`Config::mtu`].
 pub const MAX_MTU: u16 = 9_216;
 
-/// Sizes of real packets: a full one fills `mtu`, and a control packet is as long as it is on the wire.
+/// Sizes of real packets over IPv4: a full one fills `mtu`, and a control packet is as long as it is on the wire.
 ///
 /// `mtu` is brought into [`MIN_MTU`] ..= [`MAX_MTU`].
 ///
@@ -280,8 +292,12 @@ pub const MAX_MTU: u16 = 9_216;
 /// assert_eq!((sizes.payload, sizes.header, sizes.full_wire(), sizes.control), (1388, 112, 1538, 150));
 /// ```
 pub fn sizes(mtu: u16, admission: &Admission) -> Sizes {
+    sizes_at(mtu, admission, IPV4)
+}
+
+fn sizes_at(mtu: u16, admission: &Admission, local: IpAddr) -> Sizes {
     let envelope = Envelope::between_hosts(admission.seals(), false);
-    let around = |kind| IP_UDP + (WIRE_HEADER + envelope.before(kind) + envelope.after(kind)) as u16;
+    let around = |kind| headers(local) + (WIRE_HEADER + envelope.before(kind) + envelope.after(kind)) as u16;
     let header = around(PacketKind::Data);
     let payload = mtu.clamp(MIN_MTU, MAX_MTU) - header;
     Sizes { payload, header, framing: FRAMING, control: around(PacketKind::Grant) + FRAMING }

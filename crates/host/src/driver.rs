@@ -15,7 +15,7 @@ use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Datagrams, or rows of them, that are expected at a time where little is under way.
@@ -41,15 +41,15 @@ fn observing(tell: impl FnOnce()) {
 /// See the module.
 pub(crate) struct Driver {
     core: Core,
-    local: SocketAddrV4,
+    local: SocketAddr,
     socket: Socket,
     inbox: Arc<Inbox>,
     counters: Arc<Counters>,
     observer: Option<Observer>,
     origin_ns: u64,
-    waiting: FxHashMap<u64, (SocketAddrV4, Waiting)>,
+    waiting: FxHashMap<u64, (SocketAddr, Waiting)>,
     /// Requests that were acknowledged, or not yet, and have no reply.
-    calls: FxHashMap<(SocketAddrV4, u64), Completion<CallOutcome>>,
+    calls: FxHashMap<(SocketAddr, u64), Completion<CallOutcome>>,
     received: Batch,
     sending: Batch,
     /// Whether somebody has got what he waits for since this was last asked.
@@ -59,7 +59,7 @@ pub(crate) struct Driver {
 impl Driver {
     pub(crate) fn new(
         core: Core,
-        (socket, local): (Socket, SocketAddrV4),
+        (socket, local): (Socket, SocketAddr),
         inbox: Arc<Inbox>,
         counters: Arc<Counters>,
         observer: Option<Observer>,
@@ -207,7 +207,7 @@ impl Driver {
     }
 
     /// Requests that the peer acknowledged will not be answered; those that still wait for it may be.
-    fn peer_gone(&mut self, peer: SocketAddrV4, reason: SendError) {
+    fn peer_gone(&mut self, peer: SocketAddr, reason: SendError) {
         let pending = |waiting: &Waiting, of: u64| matches!(waiting, Waiting::Call(n, _) if *n == of);
         let waiting = &self.waiting;
         self.calls.retain(|(address, number), call| {

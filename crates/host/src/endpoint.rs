@@ -1,5 +1,6 @@
 //! The blocking interface.
 
+use crate::address::chosen;
 use crate::completion::{Completion, deadline};
 use crate::config::{Admission, Config};
 use crate::core::{Arrived, Charges, Command, Core, Identity, Measured, Memory, Purpose, SendOptions};
@@ -18,7 +19,7 @@ use bytes::Bytes;
 use headway_units::Time;
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -37,7 +38,7 @@ pub struct Endpoint {
 pub(crate) struct Inner {
     shared: Arc<Shared>,
     memory: Memory,
-    local: SocketAddrV4,
+    local: SocketAddr,
     largest: u64,
     call_timeout: Duration,
     next: AtomicU64,
@@ -92,13 +93,13 @@ impl Endpoint {
         config: Config,
         threads: bool,
     ) -> Result<Endpoint, BindError> {
-        let address = ipv4(address)?;
+        let address = chosen(address).map_err(io_error("resolving the address"))?;
         if config.admission == Admission::Loopback && !address.ip().is_loopback() {
-            return Err(BindError::NotLoopback(address.into()));
+            return Err(BindError::NotLoopback(address));
         }
-        let pace = config.nic.map_or_else(|| Pace::at(*address.ip()), Pace::given);
+        let pace = config.nic.map_or_else(|| Pace::at(address.ip()), Pace::given);
         let config = Config { nic: Some(pace.rate), ..config };
-        let fast = ahead(pace.rate, config.sizes()) > Time::ZERO;
+        let fast = ahead(pace.rate, config.sizes_at(address.ip())) > Time::ZERO;
         let socket = Socket::bind(address, fast, config.spin).map_err(io_error("binding the socket"))?;
         let local = socket.local().map_err(io_error("asking for the socket's address"))?;
         let counters = Arc::new(Counters::default());
@@ -205,7 +206,7 @@ impl Endpoint {
 
     /// The address it is bound to.
     pub fn local_addr(&self) -> SocketAddr {
-        self.inner.local.into()
+        self.inner.local
     }
 
     /// The rate at which packets leave, and why.
@@ -258,7 +259,7 @@ impl fmt::Debug for Endpoint {
 /// A request whose reply is waited for; given up when dropped.
 pub(crate) struct Call {
     pub(crate) completion: Completion<CallOutcome>,
-    peer: SocketAddrV4,
+    peer: SocketAddr,
     number: u64,
     /// Whether its outcome is known, so that nobody expects a reply any more.
     over: AtomicBool,
@@ -317,7 +318,6 @@ impl Inner {
         let waiting = Waiting::Call(number, completion.clone());
         let options = SendOptions::default();
         self.submit(peer, Body::Whole(request), options, Purpose::Request(number), None, waiting, stays)?;
-        let SocketAddr::V4(peer) = peer else { return Err(SendError::NotAdmitted) };
         Ok(Call { completion, peer, number, over: AtomicBool::new(false), shared: Arc::clone(&self.shared) })
     }
 
@@ -335,7 +335,6 @@ impl Inner {
         waiting: Waiting,
         stays: bool,
     ) -> Result<u64, SendError> {
-        let SocketAddr::V4(peer) = peer else { return Err(SendError::NotAdmitted) };
         let length = body.bytes();
         if length > self.largest {
             return Err(SendError::TooLong { bytes: length, limit: self.largest });
@@ -351,7 +350,7 @@ impl Inner {
 impl CallHandle {
     /// Who was asked.
     pub fn peer(&self) -> SocketAddr {
-        self.0.peer.into()
+        self.0.peer
     }
 
     /// Waits for the reply, for as long as the peer answers.
@@ -413,7 +412,7 @@ impl fmt::Debug for SendHandle {
 impl Received {
     pub(crate) fn new(message: Arrived, inner: &Arc<Inner>) -> Received {
         let Arrived { peer, peer_epoch, message, purpose, bytes, at, charges } = message;
-        let (peer, inner) = (peer.into(), Arc::clone(inner));
+        let (peer, inner) = (peer, Arc::clone(inner));
         Received { peer, bytes, message, at, purpose, peer_epoch, inner, _charges: charges }
     }
 
@@ -445,19 +444,6 @@ impl fmt::Debug for Received {
             .field("wants_reply", &self.wants_reply())
             .finish_non_exhaustive()
     }
-}
-
-/// The first IPv4 address of several.
-fn ipv4(address: impl ToSocketAddrs) -> Result<SocketAddrV4, BindError> {
-    let mut other = None;
-    for address in address.to_socket_addrs().map_err(io_error("resolving the address"))? {
-        match address {
-            SocketAddr::V4(address) => return Ok(address),
-            SocketAddr::V6(_) => other = Some(address),
-        }
-    }
-    let none = || io_error("resolving the address")(io::ErrorKind::NotFound.into());
-    Err(other.map_or_else(none, BindError::NotIpv4))
 }
 
 fn fill(bytes: &mut [u8]) -> Result<(), BindError> {

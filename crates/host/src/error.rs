@@ -107,9 +107,6 @@ pub enum SettingError {
 /// Why an endpoint cannot be bound.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// The address is IPv6: only IPv4 is supported.
-    #[error("{0} is not an IPv4 address: only IPv4 is supported")]
-    NotIpv4(SocketAddr),
     /// Without admission rules, only loopback addresses may be bound.
     #[error(
         "{0} is not a loopback address: to be reached from other machines, an endpoint needs \
@@ -178,7 +175,12 @@ pub enum SendError {
     /// have been delivered.
     #[error("the peer answers, but a message to it makes no progress")]
     Stalled,
-    /// The peer's address is not admitted by this endpoint's own configuration, or is no IPv4 address.
+    /// The peer's address is IPv6 and this endpoint's is IPv4, or the other way round.
+    #[error(
+        "an endpoint at an IPv4 address sends to IPv4 addresses, and one at an IPv6 address to IPv6 addresses"
+    )]
+    OtherFamily,
+    /// The peer's address is not admitted by this endpoint's own configuration.
     #[error("the peer's address is not admitted by this endpoint")]
     NotAdmitted,
     /// The message is larger than this endpoint allows.

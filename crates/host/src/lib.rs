@@ -22,7 +22,8 @@
 //! [`Endpoint`] is a socket around a [`core::Core`]; threads that wait for it drive it, and one of its own when none
 //! does. The core uses no socket, no clock and no thread, and owns
 //! one transport machine for all peers. Messages arrive completely and once, or their sender learns that they
-//! may not have arrived. Only IPv4 is supported.
+//! may not have arrived. An endpoint has an IPv4 or an IPv6 address, and so
+//! have all of its peers.
 //!
 //! [`Admission`] says which hosts may exchange messages with an endpoint. By default an endpoint binds to
 //! loopback addresses only. [`Limits`] bounds memory. Dropped datagrams are counted by reason in [`Stats`].
@@ -33,6 +34,7 @@
 //! know about sessions. A packet's queue class is in the DSCP field ([`core::tos`]) and its mark in the ECN
 //! field of the IP header. The receiver uses the mark in the IP header, not the header's own copy.
 
+mod address;
 mod budget;
 mod buffers;
 mod check;
@@ -61,6 +63,7 @@ pub mod tokio;
 mod trace;
 mod udp;
 
+pub use address::toward;
 pub use config::{
     Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathOf, RoundTrip, RoundTripOf, STALL_FACTOR,
     handshake_wire, sizes, stamped_sizes,

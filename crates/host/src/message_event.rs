@@ -1,7 +1,7 @@
 //! What an observer hears of messages, with the time of each.
 
 use headway_units::Time;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 
 /// Something happened to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct MessageEvent {
     /// Time of the event on the endpoint's clock.
     pub at: Time,
     /// The other host.
-    pub peer: SocketAddrV4,
+    pub peer: SocketAddr,
     /// Number of the message among those of its sender to its receiver, since the two last met.
     pub message: u32,
     /// The event.

@@ -4,6 +4,7 @@
 //! counts only where there is a device behind the interface.
 #![allow(clippy::disallowed_methods, reason = "asks the kernel, by files and by a socket")]
 
+use crate::address::{loopback, unspecified};
 use headway_units::Rate;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
@@ -11,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::Path;
 
 /// Where interfaces are described.
@@ -50,8 +51,8 @@ impl Pace {
         Pace { rate, reason: PaceReason::Given }
     }
 
-    /// Of the interface with this address, the fastest of all where it is 0.0.0.0.
-    pub fn at(local: Ipv4Addr) -> Pace {
+    /// Of the interface with this address, the fastest of all where it is 0.0.0.0 or ::.
+    pub fn at(local: IpAddr) -> Pace {
         let names =
             interfaces(|name, address| !is_loopback(name) && (local.is_unspecified() || address == local));
         let known = names.iter().filter_map(|name| Some((speed(name)?, name)));
@@ -64,15 +65,12 @@ impl Pace {
     }
 
     /// Of the interface through which the kernel reaches `peer`.
-    pub fn to(peer: SocketAddrV4) -> io::Result<Pace> {
-        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    pub fn to(peer: SocketAddr) -> io::Result<Pace> {
+        let socket = UdpSocket::bind((unspecified(peer.ip()), 0))?;
         socket.connect(peer)?;
-        let IpAddr::V4(local) = socket.local_addr()?.ip() else {
-            return Err(io::ErrorKind::Unsupported.into());
-        };
+        let local = socket.local_addr()?.ip();
         // What goes to an address of this host's own does not leave it.
-        let own = local == *peer.ip();
-        Ok(Pace::at(if own { Ipv4Addr::LOCALHOST } else { local }))
+        Ok(Pace::at(if local == peer.ip() { loopback(local) } else { local }))
     }
 
     fn unknown(names: BTreeSet<String>) -> Pace {
@@ -98,12 +96,18 @@ fn is_loopback(name: &str) -> bool {
 }
 
 /// Names of the interfaces that are up and have an address that is wanted.
-fn interfaces(wanted: impl Fn(&str, Ipv4Addr) -> bool) -> BTreeSet<String> {
+fn interfaces(wanted: impl Fn(&str, IpAddr) -> bool) -> BTreeSet<String> {
     let all = getifaddrs().into_iter().flatten();
     let up = all.filter(|interface| interface.flags.contains(InterfaceFlags::IFF_UP));
-    let v4 = |i: &InterfaceAddress| Some(i.address.as_ref()?.as_sockaddr_in()?.ip());
-    let named = up.filter(|i| v4(i).is_some_and(|address| wanted(&i.interface_name, address)));
+    let named = up.filter(|i| address_of(i).is_some_and(|address| wanted(&i.interface_name, address)));
     named.map(|interface| interface.interface_name).collect()
+}
+
+/// The IP address that an entry of the list of interfaces is about.
+fn address_of(interface: &InterfaceAddress) -> Option<IpAddr> {
+    let address = interface.address.as_ref()?;
+    let v4 = address.as_sockaddr_in().map(|address| address.ip().into());
+    v4.or_else(|| address.as_sockaddr_in6().map(|address| address.ip().into()))
 }
 
 /// The speed of an interface that the kernel knows.
@@ -138,6 +142,7 @@ fn is_over_devices(folder: &Path, deepest: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::{Ipv4Addr, Ipv6Addr};
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -170,8 +175,11 @@ mod tests {
 
     #[test]
     fn this_machine_reaches_itself_unpaced_and_says_so() {
-        let pace = Pace::to(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9)).expect("a route");
+        let pace = Pace::to(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 9)).expect("a route");
         assert_eq!(pace, Pace { rate: Pace::UNPACED, reason: PaceReason::Unknown("lo".into()) });
+        if let Ok(over_ipv6) = Pace::to(SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 9)) {
+            assert_eq!(over_ipv6, pace);
+        }
         assert_eq!(pace.to_string(), "unpaced, the kernel knows no speed of lo");
         assert_eq!(
             Pace::given(Rate::new(2_500_000_000).expect("positive")).to_string(),

@@ -5,7 +5,7 @@ use crate::core::{Command, Measured};
 use crate::error::{CallError, SendError};
 use bytes::Bytes;
 use headway_units::Time;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::time::Instant;
 
 /// What a send ends with: when it was acknowledged, on the endpoint's clock.
@@ -33,7 +33,7 @@ impl Waiting {
 pub(crate) enum Request {
     Send(Command, Waiting),
     /// Nobody waits for the reply with this number any more.
-    Abandon(SocketAddrV4, u64),
+    Abandon(SocketAddr, u64),
     /// What the machine measured of itself; nothing from an endpoint that is closed.
     Measure(Completion<Option<Measured>>),
 }

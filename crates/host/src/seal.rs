@@ -18,7 +18,7 @@ use siphasher::sip::SipHasher24;
 use std::fmt;
 use std::hash::Hasher;
 use std::mem::{MaybeUninit, needs_drop};
-use std::net::SocketAddrV4;
+use std::net::{IpAddr, SocketAddr};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// What payload is sealed with.
@@ -64,9 +64,12 @@ impl fmt::Debug for Secret {
 impl Secret {
     /// The cookie that the host at `address` is to show while this endpoint's incarnation is `epoch`, after
     /// `meetings` incarnations of that host; never 0.
-    pub(crate) fn cookie(&self, address: SocketAddrV4, epoch: u64, meetings: u64) -> u64 {
+    pub(crate) fn cookie(&self, address: SocketAddr, epoch: u64, meetings: u64) -> u64 {
         let mut hasher = SipHasher24::new_with_key(&self.0);
-        hasher.write(&address.ip().octets());
+        match address.ip() {
+            IpAddr::V4(ip) => hasher.write(&ip.octets()),
+            IpAddr::V6(ip) => hasher.write(&ip.octets()),
+        }
         hasher.write(&address.port().to_be_bytes());
         hasher.write(&epoch.to_be_bytes());
         hasher.write(&meetings.to_be_bytes());

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use std::fmt;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Where the bytes of a message come from. Asked on the endpoint's thread, for any part and as often as packets leave:
@@ -20,7 +20,7 @@ pub trait Sink: Send {
 
 /// What takes the bytes of a message of so many bytes from a peer, by the message's number; `None` = it is put together
 /// in memory.
-pub type SinkOf = Arc<dyn Fn(SocketAddrV4, u32, u64) -> Option<Box<dyn Sink>> + Send + Sync>;
+pub type SinkOf = Arc<dyn Fn(SocketAddr, u32, u64) -> Option<Box<dyn Sink>> + Send + Sync>;
 
 /// What a message to send consists of.
 #[derive(Clone)]

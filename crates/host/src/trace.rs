@@ -12,7 +12,7 @@ pub(crate) use without::{gone, message, wanted};
 mod with {
     use crate::error::SendError;
     use crate::message_event::{MessageEvent, MessageEventKind};
-    use std::net::SocketAddrV4;
+    use std::net::SocketAddr;
     use tracing::{Level, debug, enabled, trace, warn};
 
     const TARGET: &str = "headway_host";
@@ -23,7 +23,7 @@ mod with {
     }
 
     /// Tells what happened to a message at the endpoint at `endpoint`; times are nanoseconds of its clock.
-    pub(crate) fn message(endpoint: SocketAddrV4, event: &MessageEvent) {
+    pub(crate) fn message(endpoint: SocketAddr, event: &MessageEvent) {
         let MessageEvent { at, peer, message: number, what } = *event;
         let at_ns = at.0 / 1000;
         match what {
@@ -50,7 +50,7 @@ mod with {
     }
 
     /// Tells that a peer was given up.
-    pub(crate) fn gone(endpoint: SocketAddrV4, peer: SocketAddrV4, reason: SendError) {
+    pub(crate) fn gone(endpoint: SocketAddr, peer: SocketAddr, reason: SendError) {
         warn!(target: TARGET, %endpoint, %peer, %reason, "peer gone");
     }
 }
@@ -59,13 +59,13 @@ mod with {
 mod without {
     use crate::error::SendError;
     use crate::message_event::MessageEvent;
-    use std::net::SocketAddrV4;
+    use std::net::SocketAddr;
 
     pub(crate) const fn wanted() -> bool {
         false
     }
 
-    pub(crate) fn message(_: SocketAddrV4, _: &MessageEvent) {}
+    pub(crate) fn message(_: SocketAddr, _: &MessageEvent) {}
 
-    pub(crate) fn gone(_: SocketAddrV4, _: SocketAddrV4, _: SendError) {}
+    pub(crate) fn gone(_: SocketAddr, _: SocketAddr, _: SendError) {}
 }

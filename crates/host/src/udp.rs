@@ -12,7 +12,7 @@ use rustix::net::sockopt;
 use std::cell::Cell;
 use std::io;
 use std::mem::{MaybeUninit, size_of, zeroed};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
+use std::net::{Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub(crate) struct Socket {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Envelope {
     /// Where from, or where to.
-    pub(crate) address: SocketAddrV4,
+    pub(crate) address: SocketAddr,
     /// Type-of-service byte.
     pub(crate) tos: u8,
     /// Bytes.
@@ -180,11 +180,17 @@ impl Batch {
 impl Socket {
     /// Binds. Equal datagrams travel in `rows` if that is wanted and the kernel can; the kernel looks into the queues of
     /// interfaces that allow it for as long as `spin`, when it is asked for datagrams and has none.
-    pub(crate) fn bind(address: SocketAddrV4, rows: bool, spin: Time) -> io::Result<Socket> {
-        #[allow(clippy::disallowed_methods, reason = "this is the driver's socket")]
-        let socket = UdpSocket::bind(address)?;
+    pub(crate) fn bind(address: SocketAddr, rows: bool, spin: Time) -> io::Result<Socket> {
+        let socket = match address {
+            #[allow(clippy::disallowed_methods, reason = "this is the driver's socket")]
+            SocketAddr::V4(address) => {
+                let socket = UdpSocket::bind(address)?;
+                sockopt::set_ip_recvtos(&socket, true)?;
+                socket
+            }
+            SocketAddr::V6(address) => bind_v6(address)?,
+        };
         socket.set_nonblocking(true)?;
-        sockopt::set_ip_recvtos(&socket, true)?;
         // More than the kernel's limit needs a privilege; what it allows without will do.
         if sockopt::set_socket_recv_buffer_size_force(&socket, BUFFER).is_err() {
             let _ = sockopt::set_socket_recv_buffer_size(&socket, BUFFER);
@@ -210,11 +216,8 @@ impl Socket {
     }
 
     /// The address it is bound to.
-    pub(crate) fn local(&self) -> io::Result<SocketAddrV4> {
-        match self.socket.local_addr()? {
-            SocketAddr::V4(address) => Ok(address),
-            SocketAddr::V6(_) => Err(io::ErrorKind::Unsupported.into()),
-        }
+    pub(crate) fn local(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
     }
 
     /// Fills an empty batch with what has arrived; it stays empty when nothing has. Of `places` buffers of the batch each
@@ -223,7 +226,7 @@ impl Socket {
         batch.datagrams.clear();
         batch.full = false;
         let places = places.clamp(1, BATCH.min(batch.bytes.len() / batch.place));
-        let mut names = [const { MaybeUninit::<libc::sockaddr_in>::uninit() }; BATCH];
+        let mut names = [const { MaybeUninit::<Name>::uninit() }; BATCH];
         let mut iovecs = [const { MaybeUninit::<libc::iovec>::uninit() }; BATCH];
         let mut headers = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; BATCH];
         let mut controls = [const { MaybeUninit::<Control>::uninit() }; BATCH];
@@ -234,7 +237,7 @@ impl Socket {
             let header = headers[i].write(unsafe { zeroed() });
             let header = &mut header.msg_hdr;
             header.msg_name = names[i].as_mut_ptr().cast();
-            header.msg_namelen = size_of::<libc::sockaddr_in>() as u32;
+            header.msg_namelen = size_of::<Name>() as u32;
             header.msg_iov = ptr::from_mut(iovec);
             header.msg_iovlen = 1;
             header.msg_control = controls[i].as_mut_ptr().cast();
@@ -255,12 +258,8 @@ impl Socket {
         let Ok(count) = usize::try_from(count) else { return none_yet(io::Error::last_os_error()) };
         for i in 0..count.min(places) {
             // SAFETY: the kernel has filled the first `count` of the headers, which were written, and the name that each
-            // points to: datagrams of an IPv4 socket have an address.
-            let (name, header) = unsafe { (names[i].assume_init_ref(), headers[i].assume_init_ref()) };
-            let address = SocketAddrV4::new(
-                Ipv4Addr::from(u32::from_be(name.sin_addr.s_addr)),
-                u16::from_be(name.sin_port),
-            );
+            // points to: datagrams have an address of the socket's family.
+            let (address, header) = unsafe { (address_of(&names[i]), headers[i].assume_init_ref()) };
             let truncated = header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
             let (tos, segment) = said_of(&header.msg_hdr);
             let length = (header.msg_len as usize).min(batch.place);
@@ -295,7 +294,7 @@ impl Socket {
     }
 
     fn send_some(&self, batch: &mut Batch) -> io::Result<usize> {
-        let mut names = [const { MaybeUninit::<libc::sockaddr_in>::uninit() }; BATCH];
+        let mut names = [const { MaybeUninit::<Name>::uninit() }; BATCH];
         let mut iovecs = [const { MaybeUninit::<libc::iovec>::uninit() }; BATCH];
         let mut headers = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; BATCH];
         let mut controls = [const { MaybeUninit::<Control>::uninit() }; BATCH];
@@ -309,21 +308,18 @@ impl Socket {
         let mut ends = [0; BATCH];
         while let Some((_, envelope)) = waiting.get(taken) {
             let row = if self.rows.get() { row(&waiting[taken..]) } else { 1 };
-            let name = names[count].write(libc::sockaddr_in {
-                sin_family: libc::AF_INET as libc::sa_family_t,
-                sin_port: envelope.address.port().to_be(),
-                sin_addr: libc::in_addr { s_addr: u32::from(*envelope.address.ip()).to_be() },
-                sin_zero: [0; 8],
-            });
+            let (name, name_length) = name_of(envelope.address);
+            let name = names[count].write(name);
             // SAFETY: all-zero bytes are valid values of this C struct of integers and raw pointers.
             let header = headers[count].write(unsafe { zeroed() });
             let header = &mut header.msg_hdr;
             header.msg_name = ptr::from_mut(name).cast();
-            header.msg_namelen = size_of::<libc::sockaddr_in>() as u32;
+            header.msg_namelen = name_length;
             header.msg_iov = iovecs[taken].as_mut_ptr();
             header.msg_iovlen = row;
             let segment = (row > 1).then_some(envelope.length as u16);
-            write_controls(header, controls[count].write(Control([0; 64])), envelope.tos, segment);
+            let v6 = envelope.address.is_ipv6();
+            write_controls(header, controls[count].write(Control([0; 64])), (v6, envelope.tos), segment);
             taken += row;
             ends[count] = taken;
             count += 1;
@@ -340,6 +336,73 @@ impl Socket {
         };
         let sent = usize::try_from(sent).map_err(|_| io::Error::last_os_error())?;
         Ok(if sent == 0 { 0 } else { ends[sent - 1] })
+    }
+}
+
+/// A name of a socket, as the kernel has it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+union Name {
+    family: libc::sa_family_t,
+    v4: libc::sockaddr_in,
+    v6: libc::sockaddr_in6,
+}
+
+/// An address as the kernel wants it, and how long that is.
+fn name_of(address: SocketAddr) -> (Name, u32) {
+    match address {
+        SocketAddr::V4(address) => {
+            let v4 = libc::sockaddr_in {
+                sin_family: libc::AF_INET as libc::sa_family_t,
+                sin_port: address.port().to_be(),
+                sin_addr: libc::in_addr { s_addr: u32::from(*address.ip()).to_be() },
+                sin_zero: [0; 8],
+            };
+            (Name { v4 }, size_of::<libc::sockaddr_in>() as u32)
+        }
+        SocketAddr::V6(address) => {
+            let v6 = libc::sockaddr_in6 {
+                sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                sin6_port: address.port().to_be(),
+                sin6_flowinfo: 0,
+                sin6_addr: libc::in6_addr { s6_addr: address.ip().octets() },
+                sin6_scope_id: address.scope_id(),
+            };
+            (Name { v6 }, size_of::<libc::sockaddr_in6>() as u32)
+        }
+    }
+}
+
+/// The address that the kernel has written.
+///
+/// # Safety
+/// It has written a name of an IPv4 or an IPv6 address.
+unsafe fn address_of(name: &MaybeUninit<Name>) -> SocketAddr {
+    let name = name.as_ptr();
+    // SAFETY: every name begins with its family, and the kernel has written as much of it as this says.
+    unsafe {
+        if libc::c_int::from((*name).family) == libc::AF_INET6 {
+            let v6 = &(*name).v6;
+            let (ip, port) = (Ipv6Addr::from(v6.sin6_addr.s6_addr), u16::from_be(v6.sin6_port));
+            // The flow label is not a part of who it is.
+            SocketAddrV6::new(ip, port, 0, v6.sin6_scope_id).into()
+        } else {
+            let v4 = &(*name).v4;
+            SocketAddrV4::new(u32::from_be(v4.sin_addr.s_addr).into(), u16::from_be(v4.sin_port)).into()
+        }
+    }
+}
+
+/// A socket for IPv6 alone, which tells the traffic class of what it receives.
+fn bind_v6(address: SocketAddrV6) -> io::Result<UdpSocket> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
+    let socket = socket_with(AddressFamily::INET6, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_ipv6_v6only(&socket, true)?;
+    bind(&socket, &address)?;
+    let socket = UdpSocket::from(socket);
+    match set_option(&socket, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, 1) {
+        true => Ok(socket),
+        false => Err(io::Error::last_os_error()),
     }
 }
 
@@ -383,8 +446,14 @@ fn none_yet(error: io::Error) -> io::Result<()> {
     }
 }
 
-/// Attaches a type-of-service byte to a message, and into pieces of what length it is to be cut.
-fn write_controls(header: &mut libc::msghdr, control: &mut Control, tos: u8, segment: Option<u16>) {
+/// Attaches a type-of-service byte to a message, which IPv6 calls the traffic class, and into pieces of what length it is
+/// to be cut.
+fn write_controls(
+    header: &mut libc::msghdr,
+    control: &mut Control,
+    (v6, tos): (bool, u8),
+    segment: Option<u16>,
+) {
     // SAFETY: these compute with their arguments alone.
     let (space, tos_length, segment_length) = unsafe {
         let int = size_of::<libc::c_int>() as u32;
@@ -399,8 +468,8 @@ fn write_controls(header: &mut libc::msghdr, control: &mut Control, tos: u8, seg
     // CMSG_NXTHDR reads a length of zero where no message is yet.
     unsafe {
         let first = libc::CMSG_FIRSTHDR(header);
-        (*first).cmsg_level = libc::IPPROTO_IP;
-        (*first).cmsg_type = libc::IP_TOS;
+        (*first).cmsg_level = if v6 { libc::IPPROTO_IPV6 } else { libc::IPPROTO_IP };
+        (*first).cmsg_type = if v6 { libc::IPV6_TCLASS } else { libc::IP_TOS };
         (*first).cmsg_len = tos_length;
         ptr::write_unaligned(libc::CMSG_DATA(first).cast::<libc::c_int>(), tos.into());
         if let Some(segment) = segment {
@@ -418,8 +487,8 @@ fn write_controls(header: &mut libc::msghdr, control: &mut Control, tos: u8, seg
 fn said_of(header: &libc::msghdr) -> (u8, Option<usize>) {
     let (mut tos, mut segment) = (0, None);
     // SAFETY: the kernel has filled the control buffer of this header and set its length; CMSG_FIRSTHDR and
-    // CMSG_NXTHDR stay within that length and answer null at its end. IP_TOS carries one byte at least and
-    // UDP_GRO an int, which lie within the message where its length says so.
+    // CMSG_NXTHDR stay within that length and answer null at its end. IP_TOS carries one byte at least, and
+    // IPV6_TCLASS and UDP_GRO an int, which lie within the message where its length says so.
     unsafe {
         let mut message = libc::CMSG_FIRSTHDR(header);
         while !message.is_null() {
@@ -428,6 +497,11 @@ fn said_of(header: &libc::msghdr) -> (u8, Option<usize>) {
                 tos = *libc::CMSG_DATA(message);
             }
             let int = size_of::<libc::c_int>() as u32;
+            if (level, kind) == (libc::IPPROTO_IPV6, libc::IPV6_TCLASS)
+                && length >= libc::CMSG_LEN(int) as usize
+            {
+                tos = ptr::read_unaligned(libc::CMSG_DATA(message).cast::<libc::c_int>()) as u8;
+            }
             if (level, kind) == (libc::SOL_UDP, libc::UDP_GRO) && length >= libc::CMSG_LEN(int) as usize {
                 let bytes = ptr::read_unaligned(libc::CMSG_DATA(message).cast::<libc::c_int>());
                 segment = usize::try_from(bytes).ok().filter(|&bytes| bytes > 0);
@@ -447,15 +521,17 @@ pub(crate) fn monotonic_ns() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::{IpAddr, Ipv4Addr};
 
-    const LOOPBACK: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+    const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+    const LOOPBACK_V6: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0);
 
     /// Sends a batch of datagrams with these type-of-service bytes and lengths; what arrives of them in places
     /// for 90 bytes.
     #[allow(clippy::disallowed_methods, reason = "waits for the kernel, for some seconds at most")]
-    fn exchange(rows: (bool, bool), datagrams: &[(u8, usize)]) -> Vec<(u8, usize, bool)> {
-        let sender = Socket::bind(LOOPBACK, rows.0, Time::ZERO).expect("bound");
-        let receiver = Socket::bind(LOOPBACK, rows.1, Time::ZERO).expect("bound");
+    fn exchange(at: SocketAddr, rows: (bool, bool), datagrams: &[(u8, usize)]) -> Vec<(u8, usize, bool)> {
+        let sender = Socket::bind(at, rows.0, Time::ZERO).expect("bound");
+        let receiver = Socket::bind(at, rows.1, Time::ZERO).expect("bound");
         let address = receiver.local().expect("an address");
         let mut out = Batch::new(100);
         for (n, &(tos, length)) in datagrams.iter().enumerate() {
@@ -487,12 +563,27 @@ mod tests {
         let equal = vec![(0x22, 80); BATCH];
         // Rows that end with a shorter one, with another byte, and with nothing.
         let mixed = [(2, 90), (2, 90), (2, 50), (2, 50), (3, 50), (3, 50), (3, 0), (3, 0), (3, 95), (3, 95)];
-        for rows in [(false, false), (true, true), (true, false), (false, true)] {
-            for datagrams in [&different[..], &equal, &mixed] {
-                let expected: Vec<_> = datagrams.iter().map(|&(tos, n)| (tos, n.min(90), n > 90)).collect();
-                assert_eq!(exchange(rows, datagrams), expected, "{rows:?}");
+        // A kernel may be without IPv6.
+        let v6 = Socket::bind(LOOPBACK_V6, false, Time::ZERO).is_ok();
+        for at in [Some(LOOPBACK), v6.then_some(LOOPBACK_V6)].into_iter().flatten() {
+            for rows in [(false, false), (true, true), (true, false), (false, true)] {
+                for datagrams in [&different[..], &equal, &mixed] {
+                    let expected: Vec<_> =
+                        datagrams.iter().map(|&(tos, n)| (tos, n.min(90), n > 90)).collect();
+                    assert_eq!(exchange(at, rows, datagrams), expected, "{at}, {rows:?}");
+                }
             }
         }
+    }
+
+    #[test]
+    fn an_ipv6_socket_hears_ipv6_alone() {
+        let any = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0);
+        let Ok(v6) = Socket::bind(any, false, Time::ZERO) else { return };
+        let port = v6.local().expect("an address").port();
+        // The same port is free for IPv4.
+        let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
+        assert!(Socket::bind(v4, false, Time::ZERO).is_ok(), "{v4}");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use headway_packet::UDP_PORT;
 use headway_perf::protocol::LARGEST;
 use headway_transport::Path;
 use headway_units::{Rate, Time};
-use ipnet::Ipv4Net;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, ToSocketAddrs};
+use ipnet::IpNet;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(crate) struct TransportArgs {
     /// Round trip without queues, in microseconds; the default is to measure it
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     rtt_us: Option<u32>,
-    /// Longest IPv4 packet of the path, in bytes; both ends must have the same
+    /// Longest IP packet of the path, in bytes; both ends must have the same
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(MIN_MTU as i64..=MAX_MTU as i64))]
     mtu: u16,
     /// Microseconds for which a thread that waits looks for datagrams again and again before it sleeps
@@ -62,14 +62,14 @@ pub(crate) struct TransportArgs {
 #[derive(Args)]
 pub(crate) struct ServeArgs {
     /// Address and port; port 0 = any, and the one chosen is printed
-    #[arg(long, default_value_t = SocketAddrV4::new(Ipv4Addr::LOCALHOST, UDP_PORT))]
-    pub(crate) bind: SocketAddrV4,
+    #[arg(long, default_value_t = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), UDP_PORT))]
+    pub(crate) bind: SocketAddr,
     /// File with the key that peers must have: 32 bytes, or 64 hexadecimal digits
     #[arg(long, value_name = "FILE")]
     pub(crate) psk_file: Option<PathBuf>,
-    /// Peers' networks, such as 10.0.0.0/8; may be repeated
+    /// Peers' networks, such as 10.0.0.0/8 or 2001:db8::/32; may be repeated
     #[arg(long, value_name = "PREFIX", conflicts_with = "psk_file")]
-    pub(crate) allow: Vec<Ipv4Net>,
+    pub(crate) allow: Vec<IpNet>,
     /// Answer kernel TCP at the same port as well; TCP connections are not authenticated
     #[arg(long, conflicts_with = "psk_file")]
     pub(crate) tcp: bool,
@@ -80,7 +80,7 @@ pub(crate) struct ServeArgs {
 /// Who is measured against, and over what.
 #[derive(Args)]
 pub(crate) struct PeerArgs {
-    /// Where `headway-perf serve` runs: a name or IPv4 address, and a port if it is not the usual one
+    /// Where `headway-perf serve` runs: a name or an address, and a port if it is not the usual one
     #[arg(value_name = "PEER")]
     name: String,
     /// Measure kernel TCP instead
@@ -139,7 +139,7 @@ pub(crate) struct LatencyArgs {
 
 #[derive(Args)]
 pub(crate) struct DoctorArgs {
-    /// The peer: a name or IPv4 address, and a port if it is not the usual one
+    /// The peer: a name or an address, and a port if it is not the usual one
     #[arg(value_name = "PEER")]
     name: String,
     /// Longest IPv4 packet that is to be sent, in bytes
@@ -212,17 +212,17 @@ impl ServeArgs {
 }
 
 impl PeerArgs {
-    /// The first IPv4 address of the peer.
-    pub(crate) fn address(&self) -> Result<SocketAddrV4, PerfError> {
+    /// The first IPv4 address of the peer, or else the first.
+    pub(crate) fn address(&self) -> Result<SocketAddr, PerfError> {
         address(&self.name)
     }
 
     /// Admits the peer: by the key, or by its address alone.
-    pub(crate) fn admission(&self, peer: SocketAddrV4) -> Result<Admission, PerfError> {
+    pub(crate) fn admission(&self, peer: SocketAddr) -> Result<Admission, PerfError> {
         match &self.psk_file {
             Some(file) => Ok(Admission::PreSharedKey(key(file)?)),
             None if peer.ip().is_loopback() => Ok(Admission::Loopback),
-            None => Ok(Admission::Prefixes(vec![Ipv4Net::from(*peer.ip())])),
+            None => Ok(Admission::Prefixes(vec![IpNet::from(peer.ip())])),
         }
     }
 
@@ -244,24 +244,24 @@ impl BulkArgs {
     }
 }
 
-/// The first IPv4 address of a peer.
-fn address(name: &str) -> Result<SocketAddrV4, PerfError> {
-    let unknown = |why: String| PerfError::Usage(format!("no IPv4 address of `{name}`: {why}"));
-    let resolved: Vec<SocketAddr> = if name.contains(':') {
-        name.to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
+/// The first IPv4 address of a peer, or else the first; an IPv6 address with a port is in brackets.
+fn address(name: &str) -> Result<SocketAddr, PerfError> {
+    let unknown = |why: String| PerfError::Usage(format!("no address of `{name}`: {why}"));
+    let bare = name.parse::<IpAddr>().is_ok() || !name.contains(':');
+    let host = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
+    let resolved: Vec<SocketAddr> = if bare || host != name {
+        (host, UDP_PORT).to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
     } else {
-        (name, UDP_PORT).to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
+        name.to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
     };
-    let v4 = |address: &SocketAddr| match (address.ip(), address.port()) {
-        (IpAddr::V4(ip), port) if port != 0 => Some(SocketAddrV4::new(ip, port)),
-        _ => None,
-    };
-    resolved.iter().find_map(v4).ok_or_else(|| unknown("it has none, or the port is 0".into()))
+    let usable = || resolved.iter().filter(|address| address.port() != 0);
+    let v4 = usable().find(|address| address.is_ipv4());
+    v4.or(usable().next()).copied().ok_or_else(|| unknown("it has none, or the port is 0".into()))
 }
 
 impl DoctorArgs {
-    /// The first IPv4 address of the peer.
-    pub(crate) fn address(&self) -> Result<SocketAddrV4, PerfError> {
+    /// The first IPv4 address of the peer, or else the first.
+    pub(crate) fn address(&self) -> Result<SocketAddr, PerfError> {
         address(&self.name)
     }
 }

@@ -5,14 +5,14 @@
 use crate::args::DoctorArgs;
 use crate::error::PerfError;
 use headway_host::{Pace, PaceReason};
-use nix::ifaddrs::getifaddrs;
+use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::fs;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::Instant;
@@ -87,31 +87,40 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<DoctorReport, PerfError> {
 }
 
 /// A socket whose datagrams go to the peer, and the interfaces with the address that they leave from.
-fn toward(peer: SocketAddrV4) -> io::Result<(UdpSocket, BTreeSet<String>)> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+fn toward(peer: SocketAddr) -> io::Result<(UdpSocket, BTreeSet<String>)> {
+    let any: IpAddr =
+        if peer.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((any, 0))?;
     socket.connect(peer)?;
-    let IpAddr::V4(local) = socket.local_addr()?.ip() else { return Err(io::ErrorKind::Unsupported.into()) };
-    let all = getifaddrs()?;
-    let here =
-        all.filter(|i| i.address.as_ref().and_then(|a| a.as_sockaddr_in()).map(|a| a.ip()) == Some(local));
+    let local = socket.local_addr()?.ip();
+    let address_of = |interface: &InterfaceAddress| {
+        let address = interface.address.as_ref()?;
+        let v4 = address.as_sockaddr_in().map(|v4| IpAddr::from(v4.ip()));
+        v4.or_else(|| address.as_sockaddr_in6().map(|v6| v6.ip().into()))
+    };
+    let here = getifaddrs()?.filter(|interface| address_of(interface) == Some(local));
     let names = here.map(|interface| interface.interface_name);
-    Ok((socket, if local == *peer.ip() { BTreeSet::from(["lo".into()]) } else { names.collect() }))
+    Ok((socket, if local == peer.ip() { BTreeSet::from(["lo".into()]) } else { names.collect() }))
 }
 
 fn mtu(socket: &UdpSocket, wanted: u16) -> Finding {
-    match getsockopt(socket, sockopt::IpMtu) {
+    let found = match socket.local_addr() {
+        Ok(SocketAddr::V6(_)) => rustix::net::sockopt::ipv6_mtu(socket),
+        _ => rustix::net::sockopt::ip_mtu(socket),
+    };
+    match found {
         Ok(found) => judge_mtu(found, wanted),
         Err(error) => unknown("mtu", error),
     }
 }
 
-fn judge_mtu(found: i32, wanted: u16) -> Finding {
+fn judge_mtu(found: u32, wanted: u16) -> Finding {
     let said = format!("{found} bytes by this host's routes; what is beyond them is not measured");
-    if found < i32::from(wanted) {
+    if found < u32::from(wanted) {
         let advice = format!("give both ends --mtu {found}: longer packets are cut up or dropped");
         return change("mtu", said, advice);
     }
-    if i64::from(found) > i64::from(wanted) * 2 {
+    if found > u32::from(wanted) * 2 {
         let advice = "if the whole path carries longer packets, give both ends a longer --mtu: bulk takes less processor time";
         return change("mtu", said, advice);
     }

@@ -5,11 +5,11 @@ use crate::carrier::{Carrier, Stream};
 use crate::error::PerfError;
 use crate::stop;
 use bytes::Bytes;
-use headway_host::{Config, Endpoint, Limits, Pace, SendError, SendHandle};
+use headway_host::{Config, Endpoint, Limits, Pace, SendError, SendHandle, toward};
 use headway_perf::protocol::LARGEST;
 use headway_units::Time;
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Between two looks at whether somebody wants an end.
@@ -35,8 +35,7 @@ pub(crate) struct Headway {
 }
 
 impl Headway {
-    pub(crate) fn new(peer: SocketAddrV4, args: &PeerArgs) -> Result<Headway, PerfError> {
-        let local = if peer.ip().is_loopback() { Ipv4Addr::LOCALHOST } else { Ipv4Addr::UNSPECIFIED };
+    pub(crate) fn new(peer: SocketAddr, args: &PeerArgs) -> Result<Headway, PerfError> {
         let timeout = Time::ns(args.timeout().as_nanos() as u64);
         let pace = args.transport.pace().map_or_else(|| Pace::to(peer), Ok);
         let pace = pace.map_err(PerfError::io("looking for a route"))?;
@@ -47,8 +46,8 @@ impl Headway {
             call_timeout: timeout,
             ..args.transport.config(args.admission(peer)?, &pace)?
         };
-        let endpoint = Endpoint::bind((local, 0), config)?;
-        Ok(Headway { endpoint, peer: peer.into(), transport: args.transport.name().into(), pace })
+        let endpoint = Endpoint::bind(toward(peer.ip()), config)?;
+        Ok(Headway { endpoint, peer, transport: args.transport.name().into(), pace })
     }
 }
 
@@ -68,7 +67,7 @@ impl Carrier for Headway {
     fn base_rtt_us(&self) -> Option<f64> {
         let measured = self.endpoint.measured()?;
         let (_, time) =
-            measured.base_round_trips.into_iter().find(|(peer, _)| self.peer == (*peer).into())?;
+            measured.base_round_trips.into_iter().find(|(peer, _)| self.peer == *peer)?;
         Some(time.as_secs_f64() * 1e6)
     }
 

@@ -8,7 +8,7 @@ use crate::tcp::frames;
 use headway_host::{Admission, Config, Endpoint, Pace, RecvError};
 use headway_perf::service::Service;
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), PerfError> {
 fn bind(args: &ServeArgs, admission: &Admission) -> Result<(Endpoint, Option<TcpListener>), PerfError> {
     let mut tries = if args.bind.port() == 0 { TRIES } else { 1 };
     loop {
-        let pace = args.transport.pace().unwrap_or_else(|| Pace::at(*args.bind.ip()));
+        let pace = args.transport.pace().unwrap_or_else(|| Pace::at(args.bind.ip()));
         let config = Config { limits: limits(), ..args.transport.config(admission.clone(), &pace)? };
         let endpoint = Endpoint::bind(args.bind, config)?;
         if !args.tcp {
@@ -73,7 +73,7 @@ fn bind(args: &ServeArgs, admission: &Admission) -> Result<(Endpoint, Option<Tcp
 fn announce(args: &ServeArgs, endpoint: &Endpoint) -> Result<(), PerfError> {
     let also = if args.tcp { " and tcp" } else { "" };
     let mut out = io::stdout().lock();
-    let pace = args.transport.pace().unwrap_or_else(|| Pace::at(*args.bind.ip()));
+    let pace = args.transport.pace().unwrap_or_else(|| Pace::at(args.bind.ip()));
     writeln!(out, "serving {}{also}, {pace}, on {}", args.transport.name(), endpoint.local_addr())
         .and_then(|()| out.flush())
         .map_err(PerfError::io("writing"))
@@ -102,7 +102,7 @@ fn accept(listener: &TcpListener, admission: &Admission, service: &Arc<Service>)
 }
 
 fn may_connect(stream: &TcpStream, admission: &Admission) -> bool {
-    matches!(stream.peer_addr().map(|a: SocketAddr| a.ip()), Ok(IpAddr::V4(ip)) if admission.admits(ip))
+    stream.peer_addr().is_ok_and(|peer| admission.admits(peer.ip().to_canonical()))
 }
 
 fn converse(stream: TcpStream, service: &Service) -> io::Result<()> {

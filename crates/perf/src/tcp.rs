@@ -7,7 +7,7 @@ use headway_host::Pace;
 use headway_perf::protocol::{Answer, Order};
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{SocketAddr, SocketAddrV4, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -28,9 +28,9 @@ pub(crate) struct Tcp {
 }
 
 impl Tcp {
-    pub(crate) fn connect(peer: SocketAddrV4, timeout: Duration) -> Result<Tcp, PerfError> {
-        let calls = Mutex::new(connection(peer.into(), timeout)?);
-        Ok(Tcp { calls, peer: peer.into(), timeout })
+    pub(crate) fn connect(peer: SocketAddr, timeout: Duration) -> Result<Tcp, PerfError> {
+        let calls = Mutex::new(connection(peer, timeout)?);
+        Ok(Tcp { calls, peer, timeout })
     }
 }
 

@@ -79,7 +79,7 @@ impl Raised for BindError {
     fn class(&self) -> &'static str {
         match self {
             BindError::Config(_) => "SettingError",
-            BindError::NotIpv4(_) | BindError::NotLoopback(_) | BindError::Io { .. } => "BindError",
+            BindError::NotLoopback(_) | BindError::Io { .. } => "BindError",
         }
     }
 }
@@ -91,7 +91,7 @@ impl Raised for SendError {
             SendError::Unreachable => "Unreachable",
             SendError::Refused(_) => "Refused",
             SendError::Stalled => "Stalled",
-            SendError::NotAdmitted => "NotAdmitted",
+            SendError::NotAdmitted | SendError::OtherFamily => "NotAdmitted",
             SendError::TooLong { .. } => "TooLong",
             SendError::Full { .. } => "Full",
             SendError::TooManyPeers => "TooManyPeers",

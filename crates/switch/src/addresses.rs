@@ -1,7 +1,7 @@
 //! Which IPv4 address is which host.
 
 use headway_packet::HostId;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// Between a host's first address and its second.
 const SECOND: u32 = 1 << 22;
@@ -36,8 +36,9 @@ impl Addresses {
         self.host(address).is_some_and(|host| self.second_of(host) == address)
     }
 
-    /// The host with an address.
-    pub fn host(&self, address: Ipv4Addr) -> Option<u32> {
+    /// The host with an address. None has an IPv6 address.
+    pub fn host(&self, address: impl Into<IpAddr>) -> Option<u32> {
+        let IpAddr::V4(address) = address.into() else { return None };
         let number = address.to_bits().wrapping_sub(self.first.to_bits());
         let known = |host: u32| (host < self.hosts).then_some(host);
         known(number).or_else(|| known(number.checked_sub(SECOND)?))

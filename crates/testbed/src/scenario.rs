@@ -215,7 +215,7 @@ pub fn admission(sealed: bool) -> Admission {
         return Admission::PreSharedKey(PreSharedKey(*KEY));
     }
     let network = Ipv4Net::new_assert(Ipv4Addr::new(10, 0, 0, 0), 8);
-    Admission::Prefixes(vec![network])
+    Admission::Prefixes(vec![network.into()])
 }
 
 /// Sizes of the packets that a testbed's hosts send over interfaces of this MTU.

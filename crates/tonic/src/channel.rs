@@ -5,10 +5,10 @@ use crate::deadline;
 use crate::error::status;
 use crate::wire;
 use headway_host::tokio::Endpoint;
-use headway_host::{BindError, Config};
+use headway_host::{BindError, Config, toward};
 use http::{Request, Response};
 use std::future::Future;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -29,7 +29,7 @@ pub struct Channel {
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The text is no address with a port; names are not looked up.
-    #[error("`{0}` is no IPv4 address with a port, such as 10.0.0.2:50051")]
+    #[error("`{0}` is no address with a port, such as 10.0.0.2:50051 or [2001:db8::2]:50051")]
     Address(String),
     /// This side's endpoint cannot be bound.
     #[error(transparent)]
@@ -51,8 +51,7 @@ impl Channel {
     /// As for [`Channel::connect`].
     pub fn connect_with(peer: &str, config: Config) -> Result<Channel, ConnectError> {
         let peer: SocketAddr = peer.parse().map_err(|_| ConnectError::Address(peer.into()))?;
-        let local = if peer.ip().is_loopback() { Ipv4Addr::LOCALHOST } else { Ipv4Addr::UNSPECIFIED };
-        Ok(Channel::new(Arc::new(Endpoint::bind((local, 0), config)?), peer))
+        Ok(Channel::new(Arc::new(Endpoint::bind(toward(peer.ip()), config)?), peer))
     }
 
     /// A channel to a server over an endpoint that may have other channels.

@@ -44,7 +44,7 @@ class BlockingEndpoint:
 
     @classmethod
     def bind(cls, address: str = "127.0.0.1:0", **settings: Unpack[Settings]) -> Self:
-        """An endpoint at an IPv4 address; port 0 = any.
+        """An endpoint at an address and port, as "127.0.0.1:0" or "[::1]:0"; port 0 = any.
 
         Raises:
             SettingError: a setting that cannot be, with what would be right.

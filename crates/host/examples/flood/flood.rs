@@ -11,7 +11,7 @@ use headway_units::Time;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::io;
-use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -270,8 +270,7 @@ fn passes(error: &io::Error) -> bool {
 
 /// Plays an honest host on `socket` for a while; what it said, and how often it said something.
 fn meet(config: &Config, socket: &UdpSocket, to: SocketAddr) -> (Vec<Vec<u8>>, u64) {
-    let v4 = |address| if let SocketAddr::V4(v4) = address { v4 } else { unreachable!("bound to IPv4") };
-    let (local, peer): (SocketAddrV4, SocketAddrV4) = (v4(socket.local_addr().expect("bound")), v4(to));
+    let (local, peer): (SocketAddr, SocketAddr) = (socket.local_addr().expect("bound"), to);
     let identity = Identity { epoch: 1, secret: Secret([9; 16]) };
     let mut core =
         Core::new(config, local, identity, Arc::new(Counters::default())).expect("a configuration");

@@ -28,7 +28,7 @@ use crate::seal::Meeting;
 use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind};
 use headway_units::Time;
 use std::collections::VecDeque;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 
 /// Shortest wait for an answer, and longest.
 const FIRST_WAIT: Time = Time::ms(10);
@@ -42,7 +42,7 @@ const STALE_EVERY: Time = Time::us(100);
 /// Handshakes on their way out.
 #[derive(Default)]
 pub(super) struct Answers {
-    queue: VecDeque<(SocketAddrV4, [u8; HANDSHAKE_BYTES])>,
+    queue: VecDeque<(SocketAddr, [u8; HANDSHAKE_BYTES])>,
     /// When the allowance for stale answers will be whole again.
     stale_until: Time,
 }
@@ -52,7 +52,7 @@ impl Answers {
         self.queue.is_empty()
     }
 
-    pub(super) fn pop(&mut self) -> Option<(SocketAddrV4, [u8; HANDSHAKE_BYTES])> {
+    pub(super) fn pop(&mut self) -> Option<(SocketAddr, [u8; HANDSHAKE_BYTES])> {
         self.queue.pop_front()
     }
 
@@ -69,7 +69,7 @@ impl Answers {
 
 impl Core {
     /// A datagram that should be a handshake.
-    pub(super) fn handshake(&mut self, now: Time, from: SocketAddrV4, datagram: &[u8]) {
+    pub(super) fn handshake(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) {
         let Some(received) = Handshake::parse(datagram) else {
             return self.counters.one(Count::dropped_malformed);
         };
@@ -118,7 +118,7 @@ impl Core {
     }
 
     /// Says `kind` in a meeting.
-    pub(super) fn say(&mut self, kind: HandshakeKind, to: SocketAddrV4, m: &Meeting) {
+    pub(super) fn say(&mut self, kind: HandshakeKind, to: SocketAddr, m: &Meeting) {
         let cipher = self.authority.as_ref().map_or(0, |authority| authority.cipher() as u8);
         let handshake = Handshake {
             kind,
@@ -141,7 +141,7 @@ impl Core {
     }
 
     /// This endpoint's epoch and cookie for the sender of a handshake, whether it is in the table or not.
-    fn own(&self, from: SocketAddrV4, known: Option<PeerKey>, said: &Handshake) -> (u64, u64) {
+    fn own(&self, from: SocketAddr, known: Option<PeerKey>, said: &Handshake) -> (u64, u64) {
         match known.and_then(|key| self.peers.get(key)) {
             None => (self.epoch, self.secret.cookie(from, self.epoch, 0)),
             Some(peer) if peer.phase == Phase::Met && !is_met(peer, said) => {
@@ -156,7 +156,7 @@ impl Core {
     fn reply(
         &mut self,
         kind: HandshakeKind,
-        to: SocketAddrV4,
+        to: SocketAddr,
         known: Option<PeerKey>,
         shown: u64,
         to_what: &Handshake,
@@ -166,13 +166,13 @@ impl Core {
         self.say(kind, to, &Meeting { local_epoch, peer_epoch, shown, expected, cipher: 0 });
     }
 
-    fn hello(&mut self, from: SocketAddrV4, known: Option<PeerKey>, hello: &Handshake) -> bool {
+    fn hello(&mut self, from: SocketAddr, known: Option<PeerKey>, hello: &Handshake) -> bool {
         self.reply(HandshakeKind::Welcome, from, known, hello.offered, hello);
         true
     }
 
     /// Answers a host that runs something else.
-    fn refuse(&mut self, from: SocketAddrV4, known: Option<PeerKey>, said: &Handshake) -> bool {
+    fn refuse(&mut self, from: SocketAddr, known: Option<PeerKey>, said: &Handshake) -> bool {
         self.counters.one(Count::handshakes_refused);
         self.reply(HandshakeKind::Refuse, from, known, said.offered, said);
         true
@@ -213,13 +213,7 @@ impl Core {
         true
     }
 
-    fn confirm(
-        &mut self,
-        now: Time,
-        from: SocketAddrV4,
-        known: Option<PeerKey>,
-        confirm: &Handshake,
-    ) -> bool {
+    fn confirm(&mut self, now: Time, from: SocketAddr, known: Option<PeerKey>, confirm: &Handshake) -> bool {
         let (epoch, cookie) = self.own(from, known, confirm);
         if confirm.shown != cookie || confirm.peer_epoch != epoch {
             self.answer_stale(now, from, confirm.epoch, confirm.shown);
@@ -282,7 +276,7 @@ impl Core {
     }
 
     /// Answers a wrong cookie with the right one, within the allowance.
-    pub(super) fn answer_stale(&mut self, now: Time, from: SocketAddrV4, peer_epoch: u64, shown: u64) {
+    pub(super) fn answer_stale(&mut self, now: Time, from: SocketAddr, peer_epoch: u64, shown: u64) {
         if !self.answers.allow_stale(now) {
             return self.counters.one(Count::answers_withheld);
         }

@@ -16,7 +16,7 @@ use headway_packet::session::{SESSION_HEADER, Session};
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, PacketView, Stamps, WIRE_FRONT, covered};
 use headway_transport::Endpoint;
 use headway_units::Time;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 
 /// Longest validity of a permission that a packet may name.
 const LONGEST: Time = Time::s(100);
@@ -74,7 +74,7 @@ pub(super) struct Arriving<'a> {
 
 impl Core {
     /// A datagram that should be a packet.
-    pub(super) fn packet(&mut self, now: Time, from: SocketAddrV4, ecn: Ecn, datagram: &mut [u8]) {
+    pub(super) fn packet(&mut self, now: Time, from: SocketAddr, ecn: Ecn, datagram: &mut [u8]) {
         let parsed = match PacketView::parse(datagram) {
             Ok(view) => {
                 view.session().map(|session| (view.packet(), session, view.envelope(), view.stamps()))
@@ -110,7 +110,7 @@ impl Core {
     fn authenticate<'a>(
         &mut self,
         now: Time,
-        from: SocketAddrV4,
+        from: SocketAddr,
         session: &Session,
         kind: PacketKind,
         datagram: &'a mut [u8],
@@ -157,7 +157,7 @@ impl Core {
     /// for the first time.
     fn recognise<'a>(
         &mut self,
-        from: SocketAddrV4,
+        from: SocketAddr,
         session: &Session,
         datagram: &'a [u8],
     ) -> Result<(PeerKey, &'a [u8]), Count> {

@@ -21,6 +21,7 @@ mod round_trip;
 mod turns;
 mod watch;
 
+use crate::address::headers;
 use crate::budget::{Budget, Charge};
 use crate::buffers::Buffers;
 use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, RoundTrip};
@@ -49,7 +50,7 @@ use peers::Peers;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::collections::VecDeque;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// This host's own number in the machine; peers count from 1.
@@ -109,7 +110,7 @@ pub struct Command {
     /// Names it in [`CoreEvent::Sent`]; the caller's, used once.
     pub ticket: u64,
     /// Address of the receiver.
-    pub peer: SocketAddrV4,
+    pub peer: SocketAddr,
     /// Purpose of the message.
     pub purpose: Purpose,
     /// The bytes.
@@ -146,7 +147,7 @@ impl Memory {
 #[derive(Debug)]
 pub struct Arrived {
     /// Address of the sender.
-    pub peer: SocketAddrV4,
+    pub peer: SocketAddr,
     /// The sender's incarnation.
     pub peer_epoch: u64,
     /// Its number among those of its sender to this endpoint.
@@ -182,7 +183,7 @@ pub enum CoreEvent {
     /// A peer's incarnation is gone: replies to requests that it acknowledged will not come.
     PeerGone {
         /// Address of the peer.
-        peer: SocketAddrV4,
+        peer: SocketAddr,
         /// Error with which its messages fail.
         reason: SendError,
     },
@@ -200,14 +201,14 @@ pub struct Measured {
     /// From data to its answer; `None` from a machine whose answers do not tell.
     pub round_trips: Option<RoundTrips>,
     /// Base round trips to peers, where they are measured: of full packets, as transports take them for granted now.
-    pub base_round_trips: Vec<(SocketAddrV4, Time)>,
+    pub base_round_trips: Vec<(SocketAddr, Time)>,
 }
 
 /// A datagram to send: the first `length` bytes of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
     /// Address of the receiver.
-    pub to: SocketAddrV4,
+    pub to: SocketAddr,
     /// Type-of-service byte: see [`tos`].
     pub tos: u8,
     /// Length of the datagram in bytes.
@@ -231,7 +232,7 @@ pub struct Core {
     sizes: Sizes,
     /// What stands between the header and the payload of every packet, either way.
     envelope: Envelope,
-    local: SocketAddrV4,
+    local: SocketAddr,
     config: Config,
     secret: Secret,
     authority: Option<Authority>,
@@ -262,7 +263,7 @@ impl Core {
     /// An endpoint without peers, at the address `local`.
     pub fn new(
         config: &Config,
-        local: SocketAddrV4,
+        local: SocketAddr,
         identity: Identity,
         counters: Arc<Counters>,
     ) -> Result<Core, ConfigError> {
@@ -274,7 +275,7 @@ impl Core {
             config.round_trip = RoundTrip::Given;
         }
         let config = &config;
-        let sizes = config.sizes();
+        let sizes = config.sizes_at(local.ip());
         let paths = PathTable::new(config.path_over(config.path));
         let (machine, declared) = Machine::new(config, SELF, sizes, &paths)?;
         let nic = Nic::new(config, config.discipline.as_deref().unwrap_or(declared), sizes)?;
@@ -321,7 +322,7 @@ impl Core {
 
     /// Bytes of the largest datagram.
     pub fn datagram_bytes(&self) -> usize {
-        usize::from(self.config.mtu) - 28
+        usize::from(self.config.mtu - headers(self.local.ip()))
     }
 
     /// Messages that the transport holds state for.
@@ -355,10 +356,10 @@ impl Core {
     }
 
     /// A datagram arrived from `from`, with these ECN bits in its IP header. Its bytes are opened in place.
-    pub fn receive(&mut self, now: Time, from: SocketAddrV4, ecn: Ecn, datagram: &mut [u8]) {
+    pub fn receive(&mut self, now: Time, from: SocketAddr, ecn: Ecn, datagram: &mut [u8]) {
         self.counters.one(Count::datagrams_received);
         self.counters.add(Count::bytes_received, datagram.len() as u64);
-        if !self.config.admission.admits(*from.ip()) {
+        if !self.config.admission.admits(from.ip()) {
             return self.counters.one(Count::dropped_not_admitted);
         }
         match datagram.first() {
@@ -465,7 +466,7 @@ impl Core {
         }
     }
 
-    fn note(&mut self, at: Time, peer: SocketAddrV4, message: u32, what: MessageEventKind) {
+    fn note(&mut self, at: Time, peer: SocketAddr, message: u32, what: MessageEventKind) {
         if self.config.observer.is_some() || trace::wanted() {
             self.events.push_back(CoreEvent::Message(MessageEvent { at, peer, message, what }));
         }

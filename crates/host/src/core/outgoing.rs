@@ -6,6 +6,7 @@ use super::{
     Command, Core, CoreEvent, Count, MessageEventKind, Purpose, Reservation, SendError, SendOptions, Transmit,
 };
 use super::{message, tos};
+use crate::address::{is_of_family, word};
 use crate::budget::{Budget, Charge, MESSAGE_COST};
 use crate::stream::Body;
 use bytes::Bytes;
@@ -13,7 +14,7 @@ use headway_packet::session::Session;
 use headway_packet::{HostId, Packet, PacketFlags, SEAL_TAG, Stamps, WIRE_FRONT};
 use headway_transport::Endpoint;
 use headway_units::Time;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Bytes at the front of a request or a reply: what it is, and its number.
@@ -120,7 +121,10 @@ impl Core {
     }
 
     fn submit(&mut self, now: Time, command: Command) -> Result<(), SendError> {
-        if !self.config.admission.admits(*command.peer.ip()) || command.peer.port() == 0 {
+        if !is_of_family(command.peer.ip(), self.local.ip()) {
+            return Err(SendError::OtherFamily);
+        }
+        if !self.config.admission.admits(command.peer.ip()) || command.peer.port() == 0 {
             return Err(SendError::NotAdmitted);
         }
         let (call, header) = call_header(command.purpose);
@@ -166,7 +170,7 @@ impl Core {
         Ok(())
     }
 
-    fn peer_for(&mut self, now: Time, to: SocketAddrV4, only: Option<u64>) -> Result<PeerKey, SendError> {
+    fn peer_for(&mut self, now: Time, to: SocketAddr, only: Option<u64>) -> Result<PeerKey, SendError> {
         let known = self.peers.find(to);
         if let Some(epoch) = only {
             let peer = known.and_then(|key| self.peers.get(key));
@@ -310,8 +314,8 @@ impl Core {
             false => None,
         };
         let mut packet = *packet;
-        packet.src = HostId((*self.local.ip()).into());
-        packet.dst = HostId((*peer.address.ip()).into());
+        packet.src = HostId(word(self.local.ip()));
+        packet.dst = HostId(word(peer.address.ip()));
         let meeting = &peer.meeting;
         let session =
             Session { src_epoch: meeting.local_epoch, cookie: meeting.shown, counter: peer.counter };

@@ -12,7 +12,7 @@ use headway_units::Time;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// A place in the table, and which of its occupants.
@@ -56,7 +56,7 @@ pub(super) enum Phase {
 /// One incarnation of a peer.
 pub(super) struct Peer {
     pub(super) key: PeerKey,
-    pub(super) address: SocketAddrV4,
+    pub(super) address: SocketAddr,
     pub(super) phase: Phase,
     /// Epochs and cookies; those of the peer are 0 until they are known.
     pub(super) meeting: Meeting,
@@ -106,7 +106,7 @@ impl Peer {
 #[derive(Default)]
 pub(super) struct Peers {
     places: Slab<Peer>,
-    by_address: FxHashMap<SocketAddrV4, usize>,
+    by_address: FxHashMap<SocketAddr, usize>,
     made: u64,
 }
 
@@ -115,7 +115,7 @@ impl Peers {
         self.places.len()
     }
 
-    pub(super) fn find(&self, address: SocketAddrV4) -> Option<PeerKey> {
+    pub(super) fn find(&self, address: SocketAddr) -> Option<PeerKey> {
         self.by_address.get(&address).map(|&place| self.places[place].key)
     }
 
@@ -145,7 +145,7 @@ impl Peers {
 
 impl Core {
     /// A place for a host that is not in the table; an idle one makes room.
-    pub(super) fn add_peer(&mut self, now: Time, address: SocketAddrV4) -> Option<PeerKey> {
+    pub(super) fn add_peer(&mut self, now: Time, address: SocketAddr) -> Option<PeerKey> {
         if self.peers.len() >= self.limits().peers as usize {
             let key = self.peers.least_needed()?;
             self.counters.one(Count::peers_evicted);

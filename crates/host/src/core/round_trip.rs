@@ -23,34 +23,34 @@
 use super::Core;
 use super::peers::{PeerKey, Phase};
 use super::probing::{AT_FIRST, FIRST_NUMBER};
-use crate::config::{RoundTrip, handshake_wire};
+use crate::config::{RoundTrip, handshake_wire_at};
 use crate::seal::Meeting;
 use headway_packet::session::{Handshake, HandshakeKind};
 use headway_transport::Path;
 use headway_units::{Rate, Time};
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 
 impl Core {
     /// What is said of the path to an address, and whether it is said of this path alone.
-    pub(super) fn given_path(&self, address: SocketAddrV4) -> (Path, bool) {
+    pub(super) fn given_path(&self, address: SocketAddr) -> (Path, bool) {
         let path = self.config.path_to.as_ref().and_then(|path_to| path_to(address));
         (path.unwrap_or(self.config.path), path.is_some())
     }
 
     /// The round trip of a handshake that was measured to a peer.
-    pub fn handshake_round_trip(&self, address: SocketAddrV4) -> Option<Time> {
+    pub fn handshake_round_trip(&self, address: SocketAddr) -> Option<Time> {
         let peer = self.peers.get(self.peers.find(address)?)?;
         peer.probing.known()
     }
 
     /// Base round trips of full packets as transports take them for granted now, of peers to which one was measured.
-    pub(super) fn base_round_trips(&self) -> Vec<(SocketAddrV4, Time)> {
+    pub(super) fn base_round_trips(&self) -> Vec<(SocketAddr, Time)> {
         let measured = self.peers.iter().filter(|peer| peer.probing.known().is_some());
         measured.map(|peer| (peer.address, self.paths.get(peer.key.host()).base_rtt)).collect()
     }
 
     /// The path to a peer as its transport knows it.
-    pub fn path(&self, address: SocketAddrV4) -> Option<Path> {
+    pub fn path(&self, address: SocketAddr) -> Option<Path> {
         Some(self.paths.get(self.peers.find(address)?.host()))
     }
 
@@ -116,7 +116,8 @@ impl Core {
 
     /// How much longer a full packet takes than a handshake on this host's link and on the slowest of the path.
     fn longer_on_the_wire(&self, bottleneck: Rate) -> Time {
-        let bytes = u64::from(self.sizes.full_wire()).saturating_sub(handshake_wire().into());
+        let bytes =
+            u64::from(self.sizes.full_wire()).saturating_sub(handshake_wire_at(self.local.ip()).into());
         self.config.rate().time_of(bytes) + bottleneck.time_of(bytes)
     }
 }

@@ -175,7 +175,8 @@ fn the_header_can_be_read_without_the_session() {
             let packet = PacketView::parse_header(&datagram.bytes[..WIRE_HEADER]).expect("a header").packet();
             *kinds.entry(packet.kind as u8).or_insert(0) += 1;
             assert_eq!(usize::from(packet.wire), datagram.bytes.len() + 28 + 38, "the size is the real one");
-            assert_eq!(packet.dst, HostId((*datagram.to.ip()).into()));
+            let std::net::IpAddr::V4(to) = datagram.to.ip() else { panic!("{}", datagram.to) };
+            assert_eq!(packet.dst, HostId(to.into()));
             let class = if packet.is_data() { 6 } else { 7 };
             assert_eq!(datagram.tos >> 5, class, "control is served first");
             assert_eq!(datagram.tos & 3, packet.ecn as u8);

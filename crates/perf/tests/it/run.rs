@@ -31,12 +31,17 @@ impl Running {
 
     /// A server, and the address that it says.
     fn serve(arguments: &[&str]) -> (Running, String) {
-        let mut server = Running::start(&[&["serve", "--bind", "127.0.0.1:0"], arguments].concat());
+        Running::serve_at("127.0.0.1:", arguments)
+    }
+
+    /// The same at an address that ends before its port.
+    fn serve_at(at: &str, arguments: &[&str]) -> (Running, String) {
+        let mut server = Running::start(&[&["serve", "--bind", &format!("{at}0")], arguments].concat());
         let mut line = String::new();
         let out = server.0.stdout.take().expect("it is a pipe");
         BufReader::new(out).read_line(&mut line).expect("it says where it is");
         let address = line.trim().rsplit(' ').next().expect("the address is last").to_string();
-        assert!(address.starts_with("127.0.0.1:"), "{line}");
+        assert!(address.starts_with(at), "{line}");
         (server, address)
     }
 
@@ -124,6 +129,29 @@ fn check_latency(report: &Value, carrier: &str, calls: u64) {
         .map(|key| report["latency_us"][key].as_f64().expect("a number"))
         .collect();
     assert!(us[0] > 0.0 && us.is_sorted() && us[5] < 60e6, "{us:?}");
+}
+
+#[test]
+fn both_carriers_work_over_ipv6() {
+    if std::net::UdpSocket::bind("[::1]:0").is_err() {
+        eprintln!("skipped: this kernel has no IPv6");
+        return;
+    }
+    let (server, address) = Running::serve_at("[::1]:", &["--tcp"]);
+    for (carrier, flags) in [("headway", &[][..]), ("tcp", &["--tcp"])] {
+        let bulk = ["bulk", &address, "--json", "--bytes", "3000000", "--message-size", "1000000"];
+        check_bulk(&json(&run(&[&bulk, flags].concat())), carrier, 3_000_000, 3);
+    }
+    drop(server);
+    // Without a port it is the usual one, and no bracket is needed.
+    let nobody = run(&["latency", "::1", "--calls", "1", "--timeout", "0.2"]);
+    assert!(!nobody.status.success());
+    let error = String::from_utf8_lossy(&nobody.stderr);
+    assert!(!error.contains("no address of"), "{error}");
+    let report = json(&run(&["doctor", "::1", "--json"]));
+    assert_eq!(report["interfaces"], serde_json::json!(["lo"]));
+    let mtu = report["findings"].as_array().and_then(|found| found.iter().find(|one| one["item"] == "mtu"));
+    assert!(mtu.is_some_and(|mtu| mtu["found"].to_string().contains("65536")), "{mtu:?}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use headway_transport::{InitialWindow, Path};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -92,9 +92,9 @@ struct Agent {
     sealed: bool,
     seen: Arc<Mutex<FlowLog>>,
     /// Flows that come here, and what looks at their bytes, by sender and number of the message.
-    inspections: Arc<FxHashMap<(SocketAddrV4, u32), (u32, Inspection)>>,
+    inspections: Arc<FxHashMap<(SocketAddr, u32), (u32, Inspection)>>,
     /// Flows from here, by receiver and number of the message.
-    leaving: Arc<FxHashMap<(SocketAddrV4, u32), u32>>,
+    leaving: Arc<FxHashMap<(SocketAddr, u32), u32>>,
     connections: Arc<Connections>,
 }
 
@@ -152,8 +152,8 @@ impl Agent {
         Ok(agent)
     }
 
-    fn address(&self, host: u32, transport: u8) -> SocketAddrV4 {
-        SocketAddrV4::new(self.job.addresses.of(host), PORT + u16::from(transport))
+    fn address(&self, host: u32, transport: u8) -> SocketAddr {
+        SocketAddr::new(self.job.addresses.of(host).into(), PORT + u16::from(transport))
     }
 
     /// Headway's own flows.
@@ -249,11 +249,11 @@ impl Agent {
             mtu: self.mtu,
             path: path(peer),
             round_trip: if job.ideal_round_trips { RoundTrip::Given } else { RoundTrip::Measured },
-            path_to: Some(Arc::new(move |peer: SocketAddrV4| {
-                addresses.host(*peer.ip()).filter(|h| *h != host).map(&path)
+            path_to: Some(Arc::new(move |peer: SocketAddr| {
+                addresses.host(peer.ip()).filter(|h| *h != host).map(&path)
             })),
-            handshake_to: Some(Arc::new(move |peer: SocketAddrV4| {
-                addresses.host(*peer.ip()).filter(|h| *h != host).map(&handshake)
+            handshake_to: Some(Arc::new(move |peer: SocketAddr| {
+                addresses.host(peer.ip()).filter(|h| *h != host).map(&handshake)
             })),
             // Flows are as in the simulator, which starts each at its own time.
             turns: false,
@@ -329,10 +329,10 @@ impl Agent {
 
     /// Flows of which `other` says the host at their other end, by its address and the number of the message; number 0
     /// of each pair of endpoints is their first contact.
-    fn numbered(&self, other: impl Fn(&FlowSpec) -> Option<u32>) -> FxHashMap<(SocketAddrV4, u32), u32> {
+    fn numbered(&self, other: impl Fn(&FlowSpec) -> Option<u32>) -> FxHashMap<(SocketAddr, u32), u32> {
         let with_peer =
             |(number, f): (u32, &FlowSpec)| Some((f.start, number, self.address(other(f)?, f.transport)));
-        let mut order: Vec<(Time, u32, SocketAddrV4)> = self.flows().filter_map(with_peer).collect();
+        let mut order: Vec<(Time, u32, SocketAddr)> = self.flows().filter_map(with_peer).collect();
         order.sort_unstable_by_key(|(start, number, _)| (*start, *number));
         let mut next = FxHashMap::default();
         let mut table = FxHashMap::default();
@@ -352,7 +352,7 @@ impl Agent {
         peers.dedup();
         for (transport, peer) in peers {
             endpoints[&transport]
-                .send(SocketAddr::V4(self.address(peer, transport)), vec![0])
+                .send(self.address(peer, transport), vec![0])
                 .map_err(|e| format!("no contact with h{peer}: {e}"))?;
         }
         Ok(())
@@ -414,7 +414,7 @@ impl Agent {
             entropy: Some(self.job.network.entropy(self.job.slow.seed, number, flow)),
         };
         let payload = Arc::new(Payload::of(self.job.slow.seed, number));
-        let peer = SocketAddr::V4(self.address(flow.dst, flow.transport));
+        let peer = self.address(flow.dst, flow.transport);
         endpoint.send_stream(peer, flow.bytes, payload, options)
     }
 
@@ -422,7 +422,7 @@ impl Agent {
     fn take_in(&self, endpoint: &Endpoint, start: Time, over: &AtomicBool) {
         while !over.load(Ordering::Relaxed) {
             let Ok(message) = endpoint.recv_timeout(LONGEST_WAIT) else { continue };
-            let SocketAddr::V4(peer) = message.peer else { continue };
+            let peer = message.peer;
             let Some((flow, inspection)) = self.inspections.get(&(peer, message.message)) else { continue };
             let at_ns = message.at.saturating_sub(start).0 / 1000;
             let intact = inspection.ask(|i| i.is_intact(self.flow(*flow).bytes));
@@ -433,7 +433,7 @@ impl Agent {
     /// Base round trips to the hosts that flows of this host go to or come from.
     fn base_round_trips(&self, endpoints: &Endpoints) -> Vec<(u32, u64, u64)> {
         let of = endpoints.values().filter_map(Endpoint::measured).flat_map(|m| m.base_round_trips);
-        let known = of.filter_map(|(peer, time)| Some((self.job.addresses.host(*peer.ip())?, time)));
+        let known = of.filter_map(|(peer, time)| Some((self.job.addresses.host(peer.ip())?, time)));
         let ideal = |peer| self.job.network.path(self.host, peer).base_rtt;
         known.map(|(peer, time)| (peer, ideal(peer).0 / 1000, time.0 / 1000)).collect()
     }

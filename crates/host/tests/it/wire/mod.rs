@@ -10,7 +10,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 /// What the wire does to datagrams, in per cent, and how late a late one is at most.
@@ -25,8 +25,8 @@ pub struct Faults {
 /// A datagram, as it was sent.
 #[derive(Clone, Debug)]
 pub struct Datagram {
-    pub from: SocketAddrV4,
-    pub to: SocketAddrV4,
+    pub from: SocketAddr,
+    pub to: SocketAddr,
     pub tos: u8,
     pub bytes: Vec<u8>,
 }
@@ -42,7 +42,7 @@ enum Step {
 #[derive(Clone, Debug)]
 pub struct Got {
     pub host: usize,
-    pub from: SocketAddrV4,
+    pub from: SocketAddr,
     pub purpose: Purpose,
     pub bytes: Bytes,
 }
@@ -51,7 +51,7 @@ pub struct Host {
     pub core: Core,
     pub memory: Memory,
     pub counters: Arc<Counters>,
-    pub address: SocketAddrV4,
+    pub address: SocketAddr,
     config: Config,
     /// Processes that have been at its address.
     lives: u64,
@@ -83,8 +83,8 @@ pub struct World {
     sequence: u64,
 }
 
-pub fn address(host: usize) -> SocketAddrV4 {
-    SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1 + host as u8), 4000)
+pub fn address(host: usize) -> SocketAddr {
+    SocketAddr::new(Ipv4Addr::new(10, 0, 0, 1 + host as u8).into(), 4000)
 }
 
 pub fn prefixes() -> Admission {
@@ -116,9 +116,10 @@ pub fn config(transport: &str, admission: Admission) -> Config {
 }
 
 /// A process, which is the one with this number in its host's life.
-fn core(config: &Config, address: SocketAddrV4, epoch: u64, life: u64) -> (Core, Arc<Counters>) {
+fn core(config: &Config, address: SocketAddr, epoch: u64, life: u64) -> (Core, Arc<Counters>) {
     let counters = Arc::new(Counters::default());
-    let mut secret = [address.ip().octets()[3]; 16];
+    let std::net::IpAddr::V4(ip) = address.ip() else { panic!("{address}") };
+    let mut secret = [ip.octets()[3]; 16];
     secret[..8].copy_from_slice(&life.to_be_bytes());
     let identity = Identity { epoch, secret: Secret(secret) };
     (Core::new(config, address, identity, Arc::clone(&counters)).expect("a configuration"), counters)
