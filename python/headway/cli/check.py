@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import click
 
 from headway.claims.choices import load_choices
 from headway.claims.ledger import claims_about
 from headway.cli.options import scale_option, scenario_argument, set_option
-from headway.cli.terminal import print_warnings
+from headway.cli.terminal import print_table, print_warnings
 from headway.data.units import size
 from headway.errors import ScenarioError
+from headway.in_effect import HEADS, InEffect, in_effect
 from headway.names import ScenarioFile
 from headway.scenario import Scenario
+
+# Variants whose presets and ports are told, at most.
+MOST_VARIANTS = 20
 
 
 @click.command()
@@ -22,7 +27,8 @@ from headway.scenario import Scenario
 @scale_option
 @click.option("--json", "as_json", is_flag=True, help="Print the scenario with every default filled in.")
 def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json: bool) -> None:
-    """Read a scenario, every point of its sweep and its claims; say what is wrong or odd, and how big it is.
+    """Read a scenario, every point of its sweep and its claims; say what is wrong or odd, how big it
+    is, and which presets and ports its variants have.
 
     Points that differ in their seeds alone are read once; sizes are those of the first seed.
     """
@@ -54,7 +60,15 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         f"{file.name}: ok; {largest['hosts']} hosts, {largest['links']} links, {largest['flows']} flows, "
         f"about {size(largest['memory_bytes'])} of memory a run, {points}, {len(claims)} claims"
     )
+    _print_in_effect(in_effect(scenario))
     print_warnings(warnings, "`Scenario.at(point).warnings` in Python")
+
+
+def _print_in_effect(found: Sequence[InEffect]) -> None:
+    """A line for each variant: its preset and its port."""
+    print_table(HEADS, [one.row() for one in found[:MOST_VARIANTS]])
+    if (left := len(found) - MOST_VARIANTS) > 0:
+        click.echo(f"{left} variants more: headway show")
 
 
 def _check_sets(scenario: Scenario) -> None:
