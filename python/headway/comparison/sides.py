@@ -146,11 +146,13 @@ def _of_scenario(scenario: Scenario, at: str | None) -> Side:
     def run(point: Point) -> Sample:
         return _sample(scenario.at(point).run(), point)
 
-    return _side(scenario.name, [run(point) for point in _chosen(scenario.name, scenario.points(), at)])
+    called = scenario.name if at is None else f"{scenario.name} at {at}"
+    return _side(called, [run(point) for point in _chosen(scenario.name, scenario.points(), at)])
 
 
 def _of_points(name: str, points: Iterable[Point], at: str | None) -> Side:
-    return _side(name, [_sample(point.run, point) for point in _chosen(name, list(points), at)])
+    called = name if at is None else f"{name} at {at}"
+    return _side(called, [_sample(point.run, point) for point in _chosen(name, list(points), at)])
 
 
 def _chosen(name: str, points: Sequence[Point], at: str | None) -> list[Point]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from headway.data.schema import numbers_of, schema
 from headway.data.toml import Document, Place
 from headway.errors import ScenarioError, nearest
 from headway.report.figures import NAMES, aliases
+
+from .summaries import is_number, summary_names
 
 KEYS = ("figure", "x", "y", "baseline", "notes")
 
@@ -44,12 +45,8 @@ class _Check:
                 hint = _hint(name, (*NAMES, *aliases()), NAMES)
                 self._fail(f"`report.figure`: no figure is called `{name}`", "figure", name, hint)
         for name in self._texts("y"):
-            if name not in numbers_of("summary") and not _is_part(name):
-                known = (
-                    *numbers_of("summary"),
-                    *(f"round_trips.{part}" for part in numbers_of("round_trips")),
-                    *(f"jobs.0.{part}" for part in numbers_of("jobs")),
-                )
+            if not is_number(name):
+                known = summary_names()
                 self._fail(f"`report.y`: summary.json has no number `{name}`", "y", name, _hint(name, known, known))
         self._texts("notes")
         self._check_baseline(variants)
@@ -99,16 +96,6 @@ class _Check:
         path = ("report", key)
         found = self._document.value_at(path, value) if value is not None else None
         return found or self._document.key(path)
-
-
-def _is_part(name: str) -> bool:
-    """Whether `name` is of round trips, of a job, or can be a gauge, whose names are those of machines and ports."""
-    parts = name.split(".")
-    if parts[0] == "round_trips":
-        return len(parts) == 2 and parts[1] in numbers_of("round_trips")
-    if parts[0] == "jobs":
-        return len(parts) == 3 and parts[1].isdecimal() and parts[2] in numbers_of("jobs")
-    return len(parts) == 3 and parts[0] == "gauges" and parts[1].isidentifier() and parts[2] in schema()["gauge_parts"]
 
 
 def _hint(name: str, known: Iterable[str], shown: Iterable[str]) -> str:
