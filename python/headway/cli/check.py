@@ -15,6 +15,8 @@ from headway.data.units import size
 from headway.errors import ScenarioError
 from headway.in_effect import HEADS, InEffect, in_effect
 from headway.names import ScenarioFile
+from headway.report.figures.kind import Facts
+from headway.report.wishes import doubts
 from headway.scenario import Scenario
 
 # Variants whose presets and ports are told, at most.
@@ -61,7 +63,19 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         f"about {size(largest['memory_bytes'])} of memory a run, {points}, {len(claims)} claims"
     )
     _print_in_effect(in_effect(scenario))
+    warnings = {"report": list(doubts(scenario.report, facts_of(scenario))), **warnings}
     print_warnings(warnings, "`Scenario.at(point).warnings` in Python")
+
+
+def facts_of(scenario: Scenario) -> Facts:
+    """What the scenario says of its runs before there are any."""
+    points = scenario.points()
+    first = {point.variant: point for point in reversed(points)}
+    tables = tuple(scenario.at(point).resolved for point in reversed(first.values()))
+    keys = dict.fromkeys(key for point in points for key in point.axes)
+    swept = {key: list(dict.fromkeys(point.axes[key] for point in points if key in point.axes)) for key in keys}
+    resolved = scenario.resolved
+    return Facts(tuple(reversed(first)), swept, tables, runs="topology" in resolved, model="model" in resolved)
 
 
 def _print_in_effect(found: Sequence[InEffect]) -> None:

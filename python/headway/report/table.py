@@ -9,7 +9,9 @@ from headway.data.toml import Document, Place
 from headway.errors import ScenarioError, nearest
 from headway.report.figures import NAMES, aliases
 
+from .figures.kind import Facts
 from .summaries import is_number, summary_names
+from .wishes import never
 
 KEYS = ("figure", "x", "y", "baseline", "notes")
 
@@ -20,13 +22,19 @@ def check_report(
     sets: Sequence[str],
     swept: Callable[[], Iterable[str]],
     variants: Callable[[], Iterable[str]],
+    resolved: Callable[[], Mapping[str, Any]],
 ) -> None:
     """Raise `ScenarioError` at the first key or value that no report understands.
 
     `report` is the table as loaded, with the overrides of `sets`; `swept` gives the keys that the sweep varies,
-    and `variants` the names of the variants.
+    `variants` the names of the variants, and `resolved` the scenario with every default.
     """
     _Check(report, document, sets).all(swept, variants)
+    if "figure" in report:
+        table = resolved()
+        facts = Facts((), {}, (), runs="topology" in table, model="model" in table)
+        if found := never(report, facts):
+            _Check(report, document, sets).fail_figure(*found)
 
 
 class _Check:
@@ -51,6 +59,10 @@ class _Check:
         self._texts("notes")
         self._check_baseline(variants)
         self._check_x(swept)
+
+    def fail_figure(self, name: str, reason: str) -> None:
+        """Raise for a figure that can never be drawn."""
+        self._fail(f"`report.figure`: `{name}` cannot be drawn: {reason}", "figure", name, "")
 
     def _check_baseline(self, variants: Callable[[], Iterable[str]]) -> None:
         if "baseline" not in self._report:
