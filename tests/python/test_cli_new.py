@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from headway.cli.docs import FOLDER, sections
 from headway.cli.sketch import links, sketch
 from headway.data.toml import parsed
 from headway.names import known_scenarios
@@ -118,6 +119,43 @@ def test_a_scenario_is_shown_with_its_network_and_every_key(headway: Headway, sc
     assert found["keys"]["fabric"]["payload"] == 1460
     assert [one["transport"] for one in found["in_effect"]] == ["amrt", "phost"]
     assert headway("show", "amrt/fig08-model").status == 0, "a model has no network"
+
+
+def test_pages_are_searched_by_words_and_printed_by_section(headway: Headway) -> None:
+    found = headway("docs", "--search", "Homa buffer")
+    assert found.status == 0
+    names = [line.split()[0] for line in found.out.splitlines()[1:-2] if not line.startswith(" ")]
+    assert "choosing#what-defaults-decide" in names
+    assert names[0] == "transports/homa#the-port-strict-priority", "the page of Homa, of its port"
+    assert len(names) == len(set(names)) <= 15
+    for name in names:
+        section = headway("docs", name)
+        assert section.status == 0, name
+        text = f"{name} {section.out}".lower()
+        assert "homa" in text, name
+        assert "buffer" in text, name
+    within = headway("docs", "transports/homa", "--search", "buffer").out.splitlines()
+    rows = [line.split()[0] for line in within[1:] if line.startswith("transports")]
+    assert rows
+    assert all(name.partition("#")[0] == "transports/homa" for name in rows)
+    missed = headway("docs", "--search", "slowdwon")
+    assert missed.status == 2
+    assert "did you mean slowdown" in missed.err
+    assert "fewer words find more" in headway("docs", "--search", "perfetto swift cutoff_1").err
+    assert "did you mean sample?" in headway("docs", "scenario-format#sampl").err
+    assert headway("docs", "--search", " ").status == 2
+
+
+def test_every_section_of_every_page_is_printed_by_its_name(subtests: pytest.Subtests) -> None:
+    for file in sorted(FOLDER.rglob("*.md")):
+        page = file.relative_to(FOLDER).with_suffix("").as_posix()
+        with subtests.test(page):
+            text = file.read_text(encoding="utf-8")
+            found = list(sections(page, text))
+            assert found[0].level == 1
+            assert len({one.anchor for one in found}) == len(found)
+            # Nothing is lost between sections, and headings in programs are none.
+            assert sum(len(one.lines) + 1 for one in found) + found[0].start == len(text.splitlines())
 
 
 VARIANTS = """
