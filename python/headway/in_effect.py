@@ -44,21 +44,54 @@ class InEffect:
         """As `headway show --json` has it."""
         return {**self.__dict__, "defaults": list(self.defaults), "swept": list(self.swept)}
 
-    def row(self) -> list[str]:
-        """A line of a table, under `HEADS`."""
+    @property
+    def product(self) -> str:
+        """The bandwidth-delay product of the longest path."""
+        return f"{plain(self.bdp_packets)} packets, {size(self.bdp_bytes)}" if self.bdp_packets else NOTHING
+
+    def cells(self) -> list[str]:
+        """Variant, transport, preset, ports, buffer and bandwidth-delay product, as text."""
         preset = self._said(self.preset, PRESET)
         ports = self._said(self.ports, DISCIPLINE)
         buffer = self._said(f"{plain(self.buffer_packets)} packets, {size(self.buffer_bytes)}", BUFFER)
-        bdp = f"{plain(self.bdp_packets)} packets, {size(self.bdp_bytes)}" if self.bdp_packets else "-"
-        return [self.variant, self.transport, preset, ports, buffer, bdp]
+        return [self.variant, self.transport, preset, ports, buffer, self.product]
 
     def _said(self, text: str, key: str) -> str:
-        mark = DEFAULT if key in self.defaults else "swept" if key in self.swept else ""
-        return f"{text} ({mark})" if mark and text != NOTHING else text
+        if text == NOTHING:
+            return text
+        return text + (OF_DEFAULT if key in self.defaults else OF_SWEEP if key in self.swept else "")
 
 
 NOTHING = "-"
-HEADS = ["variant", "transport", "preset", "ports", "buffer", "bandwidth-delay product of the longest path"]
+OF_DEFAULT, OF_SWEEP = "*", "**"
+PRODUCT = "bandwidth-delay product of the longest path"
+
+
+def table_of(found: Sequence[InEffect]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Heads, a row for each variant, and what goes below them.
+
+    Columns that say the same for all, or that the first one says, are left out: a line is to fit a terminal.
+    """
+    heads = ["variant", "transport", "preset", "ports", "buffer", PRODUCT]
+    rows = [one.cells() for one in found]
+    products = {one.product for one in found}
+    kept = [0, 2, 3, 4] if all(one.variant == one.transport for one in found) else [0, 1, 2, 3, 4]
+    notes = []
+    if len(products) > 1:
+        kept.append(5)
+    elif found:
+        notes.append(f"{PRODUCT}: {found[0].product}")
+    marks = [
+        text
+        for text, is_there in (
+            (f"{OF_DEFAULT} the default", any(one.defaults for one in found)),
+            (f"{OF_SWEEP} before the sweep varies it", any(one.swept for one in found)),
+        )
+        if is_there
+    ]
+    if marks:
+        notes.append(", ".join(marks))
+    return [heads[i] for i in kept], [[row[i] for i in kept] for row in rows], notes
 
 
 def in_effect(scenario: Scenario, variant: str | None = None) -> list[InEffect]:

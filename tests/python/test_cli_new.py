@@ -195,15 +195,23 @@ def test_show_and_check_tell_preset_and_port_of_every_variant(headway: Headway, 
         first = next(number for number, line in enumerate(lines) if line.startswith("variant  "))
         rows = {line.split()[0]: line for line in lines[first + 1 : first + 4]}
         assert list(rows) == ["dctcp", "swift", "homa"]
-        assert "paper-ns2 (default)" in rows["dctcp"]
-        assert "ecn-threshold (default)" in rows["dctcp"]
-        assert "128 packets, 199 kB (default)" in rows["dctcp"], "1460 + 60 + 38 bytes on the wire"
-        assert "datacenter (default)" in rows["swift"]
+        assert "paper-ns2*  " in rows["dctcp"]
+        assert "ecn-threshold*  " in rows["dctcp"]
+        assert "128 packets, 199 kB*" in rows["dctcp"], "1460 + 60 + 38 bytes on the wire"
+        assert "datacenter*  " in rows["swift"]
         assert "linux  " in rows["homa"], "the variant says it"
-        assert "642 packets, 1.00 MB  " in rows["homa"]
-        assert all(line.endswith("packets, 7.76 kB") for line in rows.values()), rows
+        assert "642 packets, 1.00 MB" in rows["homa"]
+        assert not rows["homa"].endswith("*")
+        assert "bandwidth-delay product of the longest path: 5.32 packets, 7.76 kB" in lines[first + 4]
+        assert lines[first + 5] == "* the default"
+        assert all(len(line) <= 80 for line in rows.values())
     swept = headway("check", file, "--set", 'sweep={"fabric.buffer" = ["1 MB", "2 MB"]}', "--set", "variants={}")
-    assert "128 packets, 199 kB (swept)" in swept.out
+    assert "128 packets, 199 kB**" in swept.out
+    assert "** before the sweep varies it" in swept.out
+    several = headway(
+        "check", file, "--set", 'variants.homa={"transport.name" = "homa", "topology.rate" = "40 Gbps"}'
+    ).out
+    assert "bandwidth-delay product of the longest path\n" in several, "not the same for all: a column"
     lossless = headway("check", file, "--set", "fabric.pfc={}", "--set", "variants={}").out
     assert "ecn-threshold, lossless" in lossless
 

@@ -10,10 +10,10 @@ import click
 from headway.claims.choices import load_choices
 from headway.claims.ledger import claims_about
 from headway.cli.options import scale_option, scenario_argument, set_option
-from headway.cli.terminal import print_table, print_warnings
+from headway.cli.terminal import print_effect, print_warnings
 from headway.data.units import size
 from headway.errors import ScenarioError
-from headway.in_effect import HEADS, InEffect, in_effect
+from headway.in_effect import InEffect, in_effect
 from headway.names import ScenarioFile
 from headway.report.figures.kind import Facts
 from headway.report.wishes import doubts
@@ -80,7 +80,8 @@ def facts_of(scenario: Scenario) -> Facts:
 
 def _print_in_effect(found: Sequence[InEffect]) -> None:
     """A line for each variant: its preset and its port."""
-    print_table(HEADS, [one.row() for one in found[:MOST_VARIANTS]])
+    if found:
+        print_effect(found[:MOST_VARIANTS])
     if (left := len(found) - MOST_VARIANTS) > 0:
         click.echo(f"{left} variants more: headway show")
 

@@ -10,9 +10,9 @@ import click
 
 from headway.cli.options import scale_option, scenario_argument, set_option, variant_option
 from headway.cli.sketch import links, sketch
-from headway.cli.terminal import print_table
+from headway.cli.terminal import print_effect, print_table
 from headway.data.units import display, duration, quantity, size
-from headway.in_effect import DEFAULT, HEADS, differences, given, in_effect, is_given, variants_of
+from headway.in_effect import DEFAULT, differences, given, in_effect, is_given, variants_of
 from headway.in_effect import keys as keys_of
 from headway.names import ScenarioFile
 from headway.scenario import Scenario
@@ -62,7 +62,7 @@ def show(
         click.echo(line)
     if effect:
         click.echo()
-        print_table(HEADS, [one.row() for one in effect])
+        print_effect(effect)
     if keys:
         names = variants_of(whole) if variant is None else []
         _print_keys(whole, variant, names[:1])
