@@ -5,7 +5,7 @@ from __future__ import annotations
 from headway.data.later import pl
 from headway.data.point import Point
 
-from ..causes import ABSENT, CAUSES, cause_key, legend, shares, stacked, sums, told
+from ..causes import ABSENT, CAUSES, legend, shares, stacked, sums, told, what_is_meant
 from ..distributions import in_band
 from ..picks import bands
 from ..spec import Axis, BarPanel, BarRow, Figure
@@ -13,11 +13,6 @@ from ..study import Facet, Study
 from ..ticks import linear_axis
 from .kind import FigureKind, told_causes
 
-# What is meant by the time at hosts, which its name alone does not say.
-HOST_BUSY = (
-    " Host busy with others: the sender's own link was sending packets of other flows, or processors and interfaces "
-    "of a host took time."
-)
 # With so many flows each has a bar of its own.
 FLOWS_SHOWN = 16
 
@@ -47,8 +42,7 @@ def causes(study: Study) -> Figure:
     if not single:
         caption += " Bars are shares of the time of all flows of a size together."
     caption += _pooled(study, study.facets[0])
-    if any(bar.key == cause_key(CAUSES[0]) for panel in panels for row in panel.rows for bar in row.bars):
-        caption += HOST_BUSY
+    caption += what_is_meant(bar.key for panel in panels for row in panel.rows for bar in row.bars)
     shown = [c for c in CAUSES if any(bar.key.endswith(c) for p in panels for row in p.rows for bar in row.bars)]
     return Figure(figure_id, title, caption, tuple(panels), 1 if len(panels) == 1 else 2, legend(shown))
 
