@@ -18,6 +18,7 @@ use headway_fabric::DropReason;
 use headway_network::Witness;
 use headway_network::{
     Change, Down, Fault, FaultSpec, FlowState, LinkRecord, Outcome, Progress, RunError, SampleSpec,
+    TransportSpec,
 };
 use headway_transport::Room;
 use headway_units::Time;
@@ -209,7 +210,7 @@ fn explain(error: RunError, scenario: &Scenario, resolved: &Resolved) -> LabErro
 
 /// Sentences about what a reader of the results should know.
 fn notes(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Vec<String> {
-    let mut found: Vec<String> = shallow(setup, outcome).collect();
+    let mut found = shallow(setup, outcome);
     let count = |state| outcome.flows.iter().filter(|r| r.state == state).count();
     for (state, what) in [
         (FlowState::Pending, "had not started when the run ended; they count as unfinished"),
@@ -259,43 +260,39 @@ fn notes(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Vec<String> {
 
 /// Transports whose designs suppose that no data is lost, or hardly any, where ports of switches had no room for it. No
 /// numbers of the run: seeds say the same, and are told together.
-fn shallow<'a>(setup: &'a Setup, outcome: &'a Outcome) -> impl Iterator<Item = String> + 'a {
+fn shallow(setup: &Setup, outcome: &Outcome) -> Vec<String> {
     let full = [DropReason::BufferFull, DropReason::HeadroomFull];
-    let dropped =
-        |link: &LinkRecord| full.iter().map(|reason| link.counters.dropped[*reason as usize]).sum::<u64>();
-    let any = outcome.links.iter().any(|link| link.from_switch && dropped(link) > 0);
-    // Of several transports, those that lost nothing are not meant.
-    let lost = move |number: usize| {
-        let own = outcome.by_transport.get(number).and_then(|record| record.data_drops);
-        any && (setup.transports.len() == 1 || own.is_some_and(|drops| drops > 0))
+    let was_full = |link: &LinkRecord| full.iter().any(|reason| link.counters.dropped[*reason as usize] > 0);
+    let mut found = Vec::new();
+    if !outcome.links.iter().any(|link| link.from_switch && was_full(link)) {
+        return found;
+    }
+    let (fabric, stacks) = (&setup.fabric, setup.stacks());
+    let key = match (&fabric.pfc, fabric.at.is_empty()) {
+        (Some(_), _) => "the memory of lossless switches, `buffer` of [fabric.pfc]".to_string(),
+        (None, true) => format!("`fabric.buffer`, {} here", show_limit(fabric.buffer.data)),
+        (None, false) => "`buffer` of [fabric] and [[fabric.at]]".to_string(),
     };
-    let mut named: Vec<&str> = Vec::new();
-    let kernel = setup.stacks();
-    let mine = setup.transports.iter().enumerate().filter(move |(number, transport)| {
-        let own = kernel.get(*number).is_none_or(Option::is_none);
-        let first = !named.contains(&transport.name.as_str());
-        let meant = own && first && lost(*number);
-        if meant {
-            named.push(&transport.name);
+    for (number, TransportSpec { name, .. }) in setup.transports.iter().enumerate() {
+        let room =
+            headway_transport::registry::capabilities(name).map_or(Room::Any, |declared| declared.room);
+        let Some(needs) = room.needs() else { continue };
+        // Of several transports, those that lost nothing are not meant.
+        let lost = outcome.by_transport.get(number).and_then(|record| record.data_drops);
+        let mine = setup.transports.len() == 1 || lost.is_some_and(|drops| drops > 0);
+        if !mine || stacks[number].is_some() {
+            continue;
         }
-        meant
-    });
-    mine.filter_map(move |(_, transport)| {
-        let name = &transport.name;
-        let room = headway_transport::registry::capabilities(name)?.room;
-        let needs = room.needs()?;
-        let fabric = &setup.fabric;
-        let key = match (&fabric.pfc, fabric.at.is_empty()) {
-            (Some(_), _) => "the memory of lossless switches, `buffer` of [fabric.pfc]".to_string(),
-            (None, true) => format!("`fabric.buffer`, {} here", show_limit(fabric.buffer.data)),
-            (None, false) => "`buffer` of [fabric] and [[fabric.at]]".to_string(),
-        };
         let lossy = fabric.pfc.is_none() && room == Room::Lossless;
         let other = if lossy { ", or set `[fabric.pfc]`" } else { "" };
-        Some(format!(
-            "`{name}` needs {needs}, and full ports dropped some: its completion times tell of the buffer as much as of `{name}`; raise {key}{other} (headway docs choosing)"
-        ))
-    })
+        let told = format!(
+            "`{name}` needs {needs}, and full ports dropped some: its completion times may tell of the buffer as much as of `{name}`; raise {key}{other} (headway docs choosing)"
+        );
+        if !found.contains(&told) {
+            found.push(told);
+        }
+    }
+    found
 }
 
 /// Wall-clock time, for speeds and progress: nothing in a run depends on it.
