@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from headway import _headway
 from headway.cli.docs import FOLDER, sections
 from headway.cli.sketch import links, sketch
 from headway.data.toml import parsed
@@ -214,6 +215,17 @@ def test_show_and_check_tell_preset_and_port_of_every_variant(headway: Headway, 
     assert "bandwidth-delay product of the longest path\n" in several, "not the same for all: a column"
     lossless = headway("check", file, "--set", "fabric.pfc={}", "--set", "variants={}").out
     assert "ecn-threshold, lossless" in lossless
+
+
+def test_the_page_names_the_transports_that_need_room() -> None:
+    page = " ".join((FOLDER / "choosing.md").read_text(encoding="utf-8").split())
+    listed = json.loads(_headway.catalogue("transports"))
+    for need, said in (
+        ("ports that hardly drop data", "suppose ports that hardly drop data"),
+        ("switches that lose nothing", "or switches that lose nothing"),
+    ):
+        names = ", ".join(f"`{one['name']}`" for one in listed if need in one["needs"])
+        assert f"{said} ({names})" in page
 
 
 def test_show_lists_the_first_variant_and_how_the_others_differ(headway: Headway, tmp_path: Path) -> None:
