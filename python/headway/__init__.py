@@ -21,7 +21,7 @@ from headway.building.tables import *  # noqa: F403
 from headway.building.topologies import *  # noqa: F403
 from headway.building.traffic import *  # noqa: F403
 from headway.commands import Reproduction, explain, list, report, reproduce
-from headway.comparison import Comparison, compare
+from headway.comparison import Comparison, Variants, compare, compare_variants
 from headway.data.point import Point, SweepRun
 from headway.data.run import Run, RunPart, read
 from headway.data.sweep import Sweep, read_sweep
@@ -54,9 +54,11 @@ __all__ = [
     "SweepRun",
     "Table",
     "Transport",
+    "Variants",
     "__version__",
     "check",
     "compare",
+    "compare_variants",
     "disciplines",
     "explain",
     "flow",

@@ -78,6 +78,13 @@ class Plots:
         """Queues of the sampled links."""
         return self.figure("queue-time")
 
+    def numbers(self, *, y: str | Sequence[str] | None = None) -> Canvas:
+        """Numbers of the summary of each variant: a dot and its 95 % confidence interval over seeds.
+
+        y: numbers of `summary.json` (default: those of the scenario's report, else mean and p99 of slowdowns)
+        """
+        return self.figure("numbers", **({} if y is None else {"y": y}))
+
     def fct_load(self, *, x: str | None = None, y: str | Sequence[str] | None = None) -> Canvas:
         """Numbers of the summary against what was swept, with 95 % confidence intervals over seeds.
 
@@ -155,11 +162,17 @@ class Plots:
     def _drawn(self, name: str, wanted: Mapping[str, Any]) -> list[Figure]:
         """What there is of a kind of figure; raises the reason if there is nothing."""
         from headway.report.figures import kind_of
+        from headway.report.setting import setting
 
         if not self._points:
             raise HeadwayError(f"there is no figure `{name}`: no run is finished")
-        figures = kind_of(name).figures(self._study(wanted))
-        there = [figure for figure in figures if figure.absent is None and figure.panels]
+        study = self._study(wanted)
+        figures = kind_of(name).figures(study)
+        there = [
+            replace(figure, setting=setting(study, figure))
+            for figure in figures
+            if figure.absent is None and figure.panels
+        ]
         if not there:
             reason = next((figure.absent for figure in figures if figure.absent), "nothing to draw")
             raise HeadwayError(f"there is no figure `{name}`: {reason}")
@@ -177,7 +190,7 @@ def _report(study: Study, figures: Sequence[Figure]) -> Report:
     from headway.report.assemble import Report
 
     return Report(
-        study.results, study, None, (), tuple(figures), (), None, None, None, None, "", (), ()
+        study.results, study, None, (), tuple(figures), (), (), None, None, None, None, "", (), ()
     )  # fmt: skip
 
 

@@ -53,8 +53,12 @@ class _Written:
 
     def check_report(self, native: _headway.Scenario) -> None:
         """Raise `ScenarioError` for what no report understands in the `[report]` table."""
+
+        def resolved() -> dict[str, Any]:
+            return dict(json.loads(native.resolved_json()))
+
         if report := json.loads(native.report_json()):
-            check_report(report, Document(self.name, self.text), self.sets, native.swept, native.variants)
+            check_report(report, Document(self.name, self.text), self.sets, native.swept, native.variants, resolved)
 
 
 class Scenario:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from headway import _headway
+from headway.cli.docs import FOLDER, sections
 from headway.cli.sketch import links, sketch
 from headway.data.toml import parsed
 from headway.names import known_scenarios
@@ -109,12 +111,171 @@ def test_a_scenario_is_shown_with_its_network_and_every_key(headway: Headway, sc
     assert rows["fabric.header"].endswith("default")
     assert not rows["fabric.buffer"].endswith("default"), "the file sets it"
     assert not rows["fabric.payload"].endswith("default"), "the option sets it"
-    assert "transport.mode" not in answer.out
+    first, other = answer.out.split("variant phost, where it differs from amrt:")
+    assert "transport.mode" not in first
+    assert "transport.mode" in other
     variant = headway("show", scenario_file, "--variant", "phost").out
     assert "transport.mode" in variant
     found = json.loads(headway("show", scenario_file, "--json").out)
     assert found["keys"]["fabric"]["payload"] == 1460
+    assert [one["transport"] for one in found["in_effect"]] == ["amrt", "phost"]
     assert headway("show", "amrt/fig08-model").status == 0, "a model has no network"
+
+
+def test_pages_are_searched_by_words_and_printed_by_section(headway: Headway) -> None:
+    found = headway("docs", "--search", "Homa buffer")
+    assert found.status == 0
+    names = [line.split()[0] for line in found.out.splitlines()[1:-2] if not line.startswith(" ")]
+    assert "choosing#what-defaults-decide" in names
+    assert names[0] == "transports/homa#the-port-strict-priority", "the page of Homa, of its port"
+    assert len(names) == len(set(names)) <= 15
+    for name in names:
+        section = headway("docs", name)
+        assert section.status == 0, name
+        text = f"{name} {section.out}".lower()
+        assert "homa" in text, name
+        assert "buffer" in text, name
+    within = headway("docs", "transports/homa", "--search", "buffer").out.splitlines()
+    rows = [line.split()[0] for line in within[1:] if line.startswith("transports")]
+    assert rows
+    assert all(name.partition("#")[0] == "transports/homa" for name in rows)
+    missed = headway("docs", "--search", "slowdwon")
+    assert missed.status == 2
+    assert "did you mean slowdown" in missed.err
+    assert "fewer words find more" in headway("docs", "--search", "perfetto swift cutoff_1").err
+    assert "did you mean sample?" in headway("docs", "scenario-format#sampl").err
+    assert headway("docs", "--search", " ").status == 2
+
+
+def test_every_section_of_every_page_is_printed_by_its_name(subtests: pytest.Subtests) -> None:
+    for file in sorted(FOLDER.rglob("*.md")):
+        page = file.relative_to(FOLDER).with_suffix("").as_posix()
+        with subtests.test(page):
+            text = file.read_text(encoding="utf-8")
+            found = list(sections(page, text))
+            assert found[0].level == 1
+            assert len({one.anchor for one in found}) == len(found)
+            # Nothing is lost between sections, and headings in programs are none.
+            assert sum(len(one.lines) + 1 for one in found) + found[0].start == len(text.splitlines())
+
+
+VARIANTS = """
+[topology]
+kind = "single-switch"
+hosts = 4
+rate = "10 Gbps"
+delay = "1 us"
+[transport]
+name = "dctcp"
+[fabric]
+header = 60
+[[traffic]]
+kind = "incast"
+senders = 2
+receiver = 2
+bytes = "1 MB"
+[scale.smoke]
+"fabric.framing" = 50
+[variants.dctcp]
+"transport.name" = "dctcp"
+[variants.swift]
+"transport.name" = "swift"
+[variants.homa]
+"transport.name" = "homa"
+"transport.preset" = "linux"
+"fabric.buffer" = "1 MB"
+[sweep]
+"""
+
+
+def test_show_and_check_tell_preset_and_port_of_every_variant(headway: Headway, tmp_path: Path) -> None:
+    file = tmp_path / "three.toml"
+    file.write_text(VARIANTS, encoding="utf-8")
+    for command in ("show", "check"):
+        lines = headway(command, file).out.splitlines()
+        first = next(number for number, line in enumerate(lines) if line.startswith("variant  "))
+        rows = {line.split()[0]: line for line in lines[first + 1 : first + 4]}
+        assert list(rows) == ["dctcp", "swift", "homa"]
+        assert "paper-ns2*  " in rows["dctcp"]
+        assert "ecn-threshold*  " in rows["dctcp"]
+        assert "128 packets, 199 kB*" in rows["dctcp"], "1460 + 60 + 38 bytes on the wire"
+        assert "datacenter*  " in rows["swift"]
+        assert "linux  " in rows["homa"], "the variant says it"
+        assert "642 packets, 1.00 MB" in rows["homa"]
+        assert not rows["homa"].endswith("*")
+        assert "bandwidth-delay product of the longest path: 5.32 packets, 7.76 kB" in lines[first + 4]
+        assert lines[first + 5] == "* the default"
+        assert all(len(line) <= 80 for line in rows.values())
+    swept = headway("check", file, "--set", 'sweep={"fabric.buffer" = ["1 MB", "2 MB"]}', "--set", "variants={}")
+    assert "128 packets, 199 kB**" in swept.out
+    assert "** before the sweep varies it" in swept.out
+    several = headway(
+        "check", file, "--set", 'variants.homa={"transport.name" = "homa", "topology.rate" = "40 Gbps"}'
+    ).out
+    assert "bandwidth-delay product of the longest path\n" in several, "not the same for all: a column"
+    lossless = headway("check", file, "--set", "fabric.pfc={}", "--set", "variants={}").out
+    assert "ecn-threshold, lossless" in lossless
+
+
+def test_the_page_names_the_transports_that_need_room() -> None:
+    page = " ".join((FOLDER / "choosing.md").read_text(encoding="utf-8").split())
+    listed = json.loads(_headway.catalogue("transports"))
+    for need, said in (
+        ("ports that hardly drop data", "suppose ports that hardly drop data"),
+        ("switches that lose nothing", "or switches that lose nothing"),
+    ):
+        names = ", ".join(f"`{one['name']}`" for one in listed if need in one["needs"])
+        assert f"{said} ({names})" in page
+
+
+def test_show_lists_the_first_variant_and_how_the_others_differ(headway: Headway, tmp_path: Path) -> None:
+    file = tmp_path / "three.toml"
+    file.write_text(VARIANTS, encoding="utf-8")
+    first, swift, homa = headway("show", file, "--scale", "smoke").out.split("\nvariant ")[-3:]
+    assert first.startswith("dctcp, the first:")
+    rows = {line.split()[0]: line for line in first.splitlines() if line}
+    assert not rows["fabric.framing"].endswith("default"), "the scale sets it"
+    assert rows["fabric.control"].endswith("default")
+    for other, name, key in ((swift, "swift", "transport.max_mdf"), (homa, "homa", "transport.overcommit")):
+        assert other.startswith(f"{name}, where it differs from dctcp:")
+        keys = [line.split()[0] for line in other.splitlines()[2:] if line]
+        assert key in keys
+        assert "transport.name" in keys
+        assert "topology.hosts" not in keys, "as the first has it"
+    alone = headway("show", file, "--variant", "homa").out
+    assert "topology.hosts" in alone
+    assert "where it differs" not in alone
+    wide = {line.split()[0]: line for line in alone.splitlines() if line.startswith("fabric.")}
+    assert '"1000000 B"' in wide["fabric.buffer"]
+
+
+def test_what_has_no_room_in_a_drawing_is_gathered_or_said(
+    headway: Headway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "wide.toml"
+    file.write_text(
+        '[topology]\nkind = "leaf-spine"\nracks = 4\nhosts_per_rack = 8\nspines = 2\nhost_rate = "100 Gbps"\n'
+        'spine_rate = "400 Gbps"\nhost_delay = "1 us"\n[transport]\nname = "dctcp"\n[[traffic]]\nkind = "incast"\n'
+        'senders = 3\nreceiver = 31\nbytes = "1 MB"\n',
+        encoding="utf-8",
+    )
+    for columns in (60, 80, 100):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        shown = headway("show", file, "--no-keys").out
+        drawing = shown.split("switch, tier 1 - switch")[0]
+        assert max(map(len, drawing.splitlines()[1:])) <= columns
+        for ends in ("h0..h7", "h8..h15", "h16..h23", "h24..h31"):
+            assert ends in drawing, columns
+        assert "no room" not in shown
+    crowded = {
+        "nodes": [
+            {"name": f"host-{i:02}", "kind": "host", "tier": 0, "x": i / 40, "y": 1.0, "count": 1} for i in range(40)
+        ]
+        + [{"name": f"s{i}", "kind": "switch", "tier": 1, "x": i / 40, "y": 0.0, "count": 1} for i in range(40)],
+        "links": [{"a": f"host-{i:02}", "b": f"s{i}", "rate_bps": 1e9, "delay_s": 1e-6} for i in range(40)],
+    }
+    left_out = sketch(crowded, 80).left_out
+    assert any("of 40 have no room" in note for note in left_out), "nodes without a common neighbour"
 
 
 def test_every_network_of_the_project_fits_the_width(subtests: pytest.Subtests) -> None:
@@ -124,9 +285,11 @@ def test_every_network_of_the_project_fits_the_width(subtests: pytest.Subtests) 
             if not topology["nodes"]:
                 continue
             for width in (60, 100):
-                lines = sketch(topology, width)
-                assert max(map(len, lines)) <= width
-                assert "".join(lines).strip()
+                drawing = sketch(topology, width)
+                assert max(map(len, drawing.lines)) <= width
+                assert "".join(drawing.lines).strip()
+                said = [note for note in drawing.left_out if "no room" in note]
+                assert bool(said) == (len(drawing.shown) < len(topology["nodes"])), "what is not there is told"
             assert links(topology)
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars
 import pytest
 
-from headway import HeadwayError, Scenario, compare
-from headway.comparison import bound
+from headway import HeadwayError, Scenario, compare, compare_variants, read_sweep, sweep
+from headway.comparison import Row, bound
 from headway.comparison.numbers import BEYOND, NOISE, WITHIN, ratios
 from headway.errors import TableError
 from support import Answer
@@ -279,7 +281,9 @@ def test_what_is_asked_for_wrongly_is_said(headway: Headway, scenario: Path, tmp
     table = tmp_path / "flows.csv"
     cases = [
         (["--within", "3"], "`3` is no bound: write 3% or 0.03"),
-        (["--of", "men"], "there is no number 'men'; nearest: mean"),
+        (["--of", "men"], "no number is called 'men'\n  help: did you mean mean"),
+        (["--of", "slowdown_p9"], "did you mean slowdown_p95, slowdown_p99"),
+        (["--of", "slowdown_p99"], "flows.csv is a table, and `slowdown_p99` is of the summary of a run"),
         (["--reference", "fct"], "the column `fct` says no unit"),
         (["--match", "names"], "'names' is not one of"),
     ]
@@ -294,3 +298,117 @@ def test_what_is_asked_for_wrongly_is_said(headway: Headway, scenario: Path, tmp
     assert headway("compare", ran, ran).status == 0
     assert "makes one of a scenario" in headway("compare", ran, scenario).err
     assert [bound("3%"), bound(" 2.5 % "), bound("0.01")] == [0.03, 0.025, 0.01]
+
+
+LOADS = """
+[topology]
+kind = "single-switch"
+hosts = 8
+rate = "10 Gbps"
+delay = "1 us"
+
+[transport]
+name = "dctcp"
+
+[[traffic]]
+kind = "poisson"
+cdf = "dctcp_websearch"
+load = 0.6
+flows = 40
+
+[variants.dctcp]
+"transport.name" = "dctcp"
+
+[variants.homa]
+"transport.name" = "homa"
+
+[sweep]
+"traffic.0.load" = [0.3, 0.7]
+seeds = 3
+
+[report]
+baseline = "homa"
+"""
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep of two variants at two loads."""
+    folder = tmp_path_factory.mktemp("variants")
+    (folder / "loads.toml").write_text(LOADS, "utf-8")
+    return sweep(folder / "loads.toml", folder / "out", progress=False).directory
+
+
+def test_variants_are_paired_by_seed_at_each_place(headway: Headway, swept: Path) -> None:
+    table = read_sweep(swept).summary.to_polars()
+    found = compare_variants(swept, of=["slowdown_p99", "p99"], baseline="dctcp")
+    assert found.numbers == ("slowdown_p99", "fct_p99_s")
+    assert len(found.rows) == 2 * 2 * 2
+    for name in found.numbers:
+        for load in (0.3, 0.7):
+            of = {
+                variant: table.filter((table["variant"] == variant) & (table["traffic.0.load"] == load)).sort("seed")[
+                    name
+                ]
+                for variant in ("dctcp", "homa")
+            }
+            logs = np.log(of["homa"].to_numpy() / of["dctcp"].to_numpy())
+            half = 4.302653 * logs.std(ddof=1) / 3**0.5
+            row = found.row("homa", name, f"load={load}")
+            assert row.ratio == pytest.approx(math.exp(logs.mean()))
+            assert row.interval == pytest.approx((math.exp(logs.mean() - half), math.exp(logs.mean() + half)), rel=1e-5)
+            assert row.value == pytest.approx(of["homa"].mean())
+            assert row.seeds == 3
+    answer = headway("compare", swept, "--of", "slowdown_p99")
+    assert answer.status == 0
+    lines = answer.out.splitlines()
+    assert "each variant over homa" in lines[0], "the scenario says which is the baseline"
+    places = [tuple(line.split()[:2]) for line in lines[2:]]
+    assert sorted(places) == sorted((v, f"load={load}") for v in ("dctcp", "homa") for load in (0.3, 0.7))
+    assert [line.endswith("baseline") for line in lines[2:]] == [variant == "homa" for variant, _ in places]
+    document = json.loads(headway("compare", swept, "--reference-at", "dctcp", "--of", "slowdown_p99", "--json").out)
+    assert document["baseline"] == "dctcp"
+    assert {row["verdict"] for row in document["rows"]} <= {"lower", "higher", "not apart"}
+
+
+def test_an_interval_without_one_is_lower_or_higher() -> None:
+    row = Row("homa", "", "slowdown_p99", 2.0, 0.1, 3.0, 0.7, (0.6, 0.8), 3, 0)
+    assert row.verdict == "lower"
+    assert replace(row, interval=(1.1, 1.2)).verdict == "higher"
+    assert replace(row, interval=(0.9, 1.2)).verdict == "not apart"
+    assert replace(row, interval=None).verdict == ""
+
+
+def test_two_variants_of_one_sweep_are_named_by_two_points(headway: Headway, swept: Path) -> None:
+    points = ["--at", "homa,load=0.7", "--reference-at", "dctcp,load=0.7"]
+    found = json.loads(headway("compare", swept, *points, "--of", "slowdown_p99", "--json").out)
+    assert found["run"] == f"{swept} at homa,load=0.7"
+    of = found["summaries"]["slowdown_p99"]
+    table = compare_variants(swept, of=["slowdown_p99"], baseline="dctcp").row("homa", place="load=0.7")
+    assert of["run"] == pytest.approx(table.value)
+    assert of["reference"] == pytest.approx(table.baseline)
+    text = headway("compare", swept, *points, "--of", "slowdown_p99,mean", "--page", swept / "page.html").out
+    assert "slowdown_p99" in text.splitlines()[0]
+    assert ">slowdown_p99<" in (swept / "page.html").read_text("utf-8")
+
+
+def test_what_variants_cannot_have_is_refused(headway: Headway, swept: Path) -> None:
+    for options, message in (
+        (["--match", "name"], "`--match` is of the comparison of two"),
+        (["--page", "x.html"], "`--page` is of the comparison of two"),
+        (["--reference-at", "dctpc"], "no variant is called 'dctpc'\n  help: did you mean dctcp"),
+        (["--of", "deadline_missed_fraction"], "no run of it has the number `deadline_missed_fraction`"),
+    ):
+        answer = headway("compare", swept, *options)
+        assert answer.status == 2, options
+        assert message in answer.err, options
+    assert (
+        "`drops` is 0"
+        in headway("compare", swept, "--at", "homa,load=0.3", "--reference-at", "dctcp,load=0.3", "--of", "drops").err
+    )
+
+
+def test_help_says_how_two_variants_of_a_sweep_are_compared(headway: Headway) -> None:
+    told = headway("compare", "--help").out
+    assert "headway compare out/mine --of slowdown_p99" in told
+    assert "headway compare out/mine --at homa --reference-at dctcp" in told

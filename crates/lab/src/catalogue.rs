@@ -160,7 +160,8 @@ fn needs(of: &Capabilities) -> Vec<&'static str> {
             "the sizes of messages to come, or their distribution",
         ),
     ];
-    all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text).collect()
+    let said = all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text);
+    said.chain(of.room.needs()).collect()
 }
 
 fn parameter(spec: &ParamSpec) -> Json {

@@ -8,13 +8,19 @@ pub use live::{Desk, Live};
 pub use scaling::scaling;
 
 use crate::capture::{Capture, Recorder};
+use crate::fabric::show_limit;
 use crate::results::manifest::{self, RunInfo};
 use crate::results::{RunOutput, summary, tables, write};
 use crate::scenario::{Resolved, Scenario, Setup};
 use crate::text::quantity::seconds;
 use crate::text::{LabError, Problem, ScenarioError};
+use headway_fabric::DropReason;
 use headway_network::Witness;
-use headway_network::{Change, Down, Fault, FaultSpec, FlowState, Outcome, Progress, RunError, SampleSpec};
+use headway_network::{
+    Change, Down, Fault, FaultSpec, FlowState, LinkRecord, Outcome, Progress, RunError, SampleSpec,
+    TransportSpec,
+};
+use headway_transport::Room;
 use headway_units::Time;
 use std::cell::Cell;
 use std::num::NonZeroUsize;
@@ -204,7 +210,7 @@ fn explain(error: RunError, scenario: &Scenario, resolved: &Resolved) -> LabErro
 
 /// Sentences about what a reader of the results should know.
 fn notes(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found = shallow(setup, outcome);
     let count = |state| outcome.flows.iter().filter(|r| r.state == state).count();
     for (state, what) in [
         (FlowState::Pending, "had not started when the run ended; they count as unfinished"),
@@ -248,6 +254,43 @@ fn notes(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Vec<String> {
             Some(_) => format!("nothing that is sampled happened before the run ended at {}", outcome.end),
         };
         found.push(format!("series.parquet is empty: {why}"));
+    }
+    found
+}
+
+/// Transports whose designs suppose that no data is lost, or hardly any, where ports of switches had no room for it. No
+/// numbers of the run: seeds say the same, and are told together.
+fn shallow(setup: &Setup, outcome: &Outcome) -> Vec<String> {
+    let full = [DropReason::BufferFull, DropReason::HeadroomFull];
+    let was_full = |link: &LinkRecord| full.iter().any(|reason| link.counters.dropped[*reason as usize] > 0);
+    let mut found = Vec::new();
+    if !outcome.links.iter().any(|link| link.from_switch && was_full(link)) {
+        return found;
+    }
+    let (fabric, stacks) = (&setup.fabric, setup.stacks());
+    let key = match (&fabric.pfc, fabric.at.is_empty()) {
+        (Some(_), _) => "the memory of lossless switches, `buffer` of [fabric.pfc]".to_string(),
+        (None, true) => format!("`fabric.buffer`, {} here", show_limit(fabric.buffer.data)),
+        (None, false) => "`buffer` of [fabric] and [[fabric.at]]".to_string(),
+    };
+    for (number, TransportSpec { name, .. }) in setup.transports.iter().enumerate() {
+        let room =
+            headway_transport::registry::capabilities(name).map_or(Room::Any, |declared| declared.room);
+        let Some(needs) = room.needs() else { continue };
+        // Of several transports, those that lost nothing are not meant.
+        let lost = outcome.by_transport.get(number).and_then(|record| record.data_drops);
+        let mine = setup.transports.len() == 1 || lost.is_some_and(|drops| drops > 0);
+        if !mine || stacks[number].is_some() {
+            continue;
+        }
+        let lossy = fabric.pfc.is_none() && room == Room::Lossless;
+        let other = if lossy { ", or set `[fabric.pfc]`" } else { "" };
+        let told = format!(
+            "`{name}` needs {needs}, and full ports dropped some: its completion times may tell of the buffer as much as of `{name}`; raise {key}{other} (headway docs choosing)"
+        );
+        if !found.contains(&told) {
+            found.push(told);
+        }
     }
     found
 }

@@ -398,6 +398,29 @@ pub struct CreditBound {
     pub at_once: bool,
 }
 
+/// What a design supposes of the room at ports, and so how losses of data there have to be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Room {
+    /// Nothing: losses, marks or trimmed packets are a part of it.
+    #[default]
+    Any,
+    /// Ports hardly drop data: a loss is found by a time-out, or costs much otherwise.
+    Deep,
+    /// Switches lose nothing, as with priority flow control.
+    Lossless,
+}
+
+impl Room {
+    /// What is needed, in words; `None` where nothing is.
+    pub const fn needs(self) -> Option<&'static str> {
+        match self {
+            Room::Any => None,
+            Room::Deep => Some("ports that hardly drop data"),
+            Room::Lossless => Some("switches that lose nothing"),
+        }
+    }
+}
+
 /// What a protocol needs of its surroundings and does to them: how others know it without its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
@@ -425,6 +448,8 @@ pub struct Capabilities {
     pub telemetry: u16,
     /// Messages of a lower class come before those of a higher one ([`Message::class`]).
     pub classes: bool,
+    /// What it supposes of the room at ports.
+    pub room: Room,
 }
 
 impl Capabilities {
@@ -440,6 +465,7 @@ impl Capabilities {
         network_wide: false,
         telemetry: 0,
         classes: false,
+        room: Room::Any,
     };
 }
 

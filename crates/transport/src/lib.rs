@@ -41,7 +41,7 @@ pub mod two_sided;
 pub mod uet;
 
 pub use endpoint::{
-    Capabilities, CreditBound, CreditDemand, End, Endpoint, EndpointEvent, Gone, HostContext, Path,
+    Capabilities, CreditBound, CreditDemand, End, Endpoint, EndpointEvent, Gone, HostContext, Path, Room,
     Transport, TransportInfo,
 };
 pub use message::{InitialWindow, Message};

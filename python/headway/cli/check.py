@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -11,12 +12,18 @@ from headway.claims.choices import load_choices
 from headway.claims.ledger import claims_about
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.cli.progress import is_quiet
-from headway.cli.terminal import print_warnings
+from headway.cli.terminal import print_effect, print_warnings
 from headway.data.steadiness import start_up
 from headway.data.units import size
 from headway.errors import ScenarioError
+from headway.in_effect import InEffect, in_effect
 from headway.names import ScenarioFile
+from headway.report.figures.kind import Facts
+from headway.report.wishes import doubts
 from headway.scenario import Scenario
+
+# Variants whose presets and ports are told, at most.
+MOST_VARIANTS = 20
 
 
 @click.command()
@@ -25,7 +32,8 @@ from headway.scenario import Scenario
 @scale_option
 @click.option("--json", "as_json", is_flag=True, help="Print the scenario with every default filled in.")
 def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json: bool) -> None:
-    """Read a scenario, every point of its sweep and its claims; say what is wrong or odd, and how big it is.
+    """Read a scenario, every point of its sweep and its claims; say what is wrong or odd, how big it
+    is, and which presets and ports its variants have.
 
     Points that differ in their seeds alone are read once; sizes are those of the first seed.
     """
@@ -60,10 +68,31 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         f"{file.name}: ok; {largest['hosts']} hosts, {largest['links']} links, {largest['flows']} flows, "
         f"about {size(largest['memory_bytes'])} of memory a run, {points}, {len(claims)} claims"
     )
+    _print_in_effect(in_effect(scenario))
     _, label, length = worst
     if (note := start_up(length)) is not None and not is_quiet():
         click.echo(f"note{f', {label}' if count > 1 else ''}: {note}", err=True)
+    warnings = {"report": list(doubts(scenario.report, facts_of(scenario))), **warnings}
     print_warnings(warnings, "`Scenario.at(point).warnings` in Python")
+
+
+def facts_of(scenario: Scenario) -> Facts:
+    """What the scenario says of its runs before there are any."""
+    points = scenario.points()
+    first = {point.variant: point for point in reversed(points)}
+    tables = tuple(scenario.at(point).resolved for point in reversed(first.values()))
+    keys = dict.fromkeys(key for point in points for key in point.axes)
+    swept = {key: list(dict.fromkeys(point.axes[key] for point in points if key in point.axes)) for key in keys}
+    resolved = scenario.resolved
+    return Facts(tuple(reversed(first)), swept, tables, runs="topology" in resolved, model="model" in resolved)
+
+
+def _print_in_effect(found: Sequence[InEffect]) -> None:
+    """A line for each variant: its preset and its port."""
+    if found:
+        print_effect(found[:MOST_VARIANTS])
+    if (left := len(found) - MOST_VARIANTS) > 0:
+        click.echo(f"{left} variants more: headway show")
 
 
 def _check_sets(scenario: Scenario) -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
-from headway.comparison import NUMBERS, WAYS, lines
+from headway.cli.terminal import print_table
+from headway.comparison import NUMBERS, WAYS, check_number, compare_variants, is_of_variants, lines
 from headway.comparison import compare as find
-from headway.errors import nearest
+from headway.errors import HeadwayError
+from headway.layout import MANIFEST_FILE, SWEEP_FILE
 
 APART = 1
 
@@ -27,10 +29,10 @@ class Numbers(click.ParamType[tuple[str, ...]]):
     ) -> tuple[str, ...]:
         names = tuple(part.strip() for part in str(value).split(","))
         for name in names:
-            if name not in NUMBERS:
-                close = nearest(name, NUMBERS)
-                hint = f"nearest: {', '.join(close)}" if close else f"there is {', '.join(NUMBERS)}"
-                self.fail(f"there is no number '{name}'; {hint}", param, ctx)
+            try:
+                check_number(name)
+            except HeadwayError as error:
+                self.fail(str(error), param, ctx)
         return names
 
 
@@ -40,11 +42,13 @@ class Numbers(click.ParamType[tuple[str, ...]]):
 @click.option("--reference", "column", metavar="COLUMN", help="Column of completion times, as fct_us or fct=us.")
 @click.option("--match", type=click.Choice(WAYS), help="How flows are paired; default: as the table allows.")
 @click.option("--within", default="3%", show_default=True, metavar="BOUND", help="How far apart numbers may be.")
-@click.option("--of", "judged", type=Numbers(), default=",".join(NUMBERS), show_default=True, help="What is judged.")
+@click.option("--of", "judged", type=Numbers(), default=",".join(NUMBERS), show_default=True,
+              help="What is judged: these, or numbers of summaries, such as slowdown_p99.")  # fmt: skip
 @click.option("--until", type=click.Choice(["receiver", "sender"]), default="receiver", show_default=True,
               help="When flows of the run end: the last byte is there, or the sender knows.")  # fmt: skip
 @click.option("--at", metavar="POINT", help="Which point of a sweep RUN is, such as amrt,load=0.7.")
-@click.option("--reference-at", metavar="POINT", help="The same of REFERENCE; default: --at.")
+@click.option("--reference-at", metavar="POINT",
+              help="Which point REFERENCE is, or RUN where none is named; default: --at.")  # fmt: skip
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override a key, if RUN is a scenario.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON and nothing else.")
@@ -62,12 +66,35 @@ def compare(
     page: Path | None,
     as_json: bool,
 ) -> int:
-    """Set the completion times of RUN beside those of REFERENCE.
+    """Set numbers of RUN beside those of REFERENCE, or the variants of a sweep beside each other.
 
     RUN is a directory of results or a scenario, which is then run. REFERENCE is a table (.csv, .csv.gz, .parquet) or a
     directory of results; without it, the table of flows that RUN was made from. The status is 0 if the numbers are
     within the bound or no further apart than seeds make them, 1 if not, 2 for what can be put right.
+
+    \b
+    headway compare out/mine --of slowdown_p99
+        every variant of a sweep over the first (or over that of
+        --reference-at), paired by seed, with intervals
+    headway compare out/mine --at homa --reference-at dctcp
+        two variants of one sweep, flow by flow; where it sweeps more,
+        a point is a variant and its values, as homa,load=0.7
     """
+    if reference is None and at is None and _has_variants(Path(run)):
+        given = {"--reference": column, "--match": match, "--page": page, "--set": sets or None}
+        given["--until"] = until if until != "receiver" else None
+        if idle := [option for option, value in given.items() if value is not None]:
+            text = f"{run} has several variants, and `{idle[0]}` is of the comparison of two"
+            raise HeadwayError(f"{text}\n  help: name them, as --at homa --reference-at dctcp")
+        table = compare_variants(run, of=judged, baseline=reference_at)
+        if as_json:
+            click.echo(json.dumps(table.document(), indent=2, ensure_ascii=False))
+            return 0
+        click.echo(table.headline())
+        print_table(*table.table())
+        return 0
+    if reference is None and reference_at is not None:
+        reference = run
     found = find(
         run, reference, column=column, match=match, within=within, of=judged, at=at,
         reference_at=reference_at if reference_at is not None else at, until=until, sets=list(sets),
@@ -81,6 +108,11 @@ def compare(
         written = found.page(page)
         click.echo(str(written), err=as_json)
     return 0 if found.ok else APART
+
+
+def _has_variants(run: Path) -> bool:
+    """Whether it is the directory of a sweep with several variants."""
+    return (run / SWEEP_FILE).exists() and not (run / MANIFEST_FILE).exists() and is_of_variants(run)
 
 
 COMMAND = compare

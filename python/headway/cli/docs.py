@@ -2,37 +2,63 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from headway import __file__ as package
 from headway.cli.terminal import print_table
-from headway.errors import HeadwayError, NameNotFound
+from headway.errors import HeadwayError, NameNotFound, nearest, with_help
 
 FOLDER = Path(package).parent / "docs"
+# Sections that a search shows, and characters of the line that it shows of each.
+MOST_FOUND = 15
+MOST_SHOWN = 110
+# Decisions tell why something is as it is: who looks for how it is used is looking for something else.
+LATER = "decisions/"
+HEADING = re.compile(r"(#{1,6})\s+(.*)")
+FENCE = "```"
 
 
 @click.command()
 @click.argument("page", required=False, metavar="[PAGE]")
 @click.option("--path", is_flag=True, help="Print where the page is, and nothing else.")
-def docs(page: str | None, path: bool) -> None:
-    """List the documentation's pages, or print PAGE, such as scenario-format or transports/amrt."""
+@click.option("--search", "words", metavar="WORDS", help='Sections that hold all of these words, as "buffer homa".')
+def docs(page: str | None, path: bool, words: str | None) -> None:
+    """List the documentation's pages, or print PAGE, such as scenario-format or transports/amrt.
+
+    PAGE#SECTION prints one section, as --search names them: scenario-format#sample.
+    """
     pages = _pages()
     if not pages:
         raise HeadwayError(f"{FOLDER} holds no page: this installation is not complete")
+    if words is not None:
+        if path:
+            raise click.UsageError("--search and --path do not go together")
+        _search({page: _file(pages, page)} if page is not None else pages, words)
+        return
     if page is None:
         if path:
             click.echo(FOLDER)
             return
-        print_table(
-            ["page", "about"], [[name, _title(file)] for name, file in pages.items() if "decisions/" not in name]
-        )
+        print_table(["page", "about"], [[name, _title(file)] for name, file in pages.items() if LATER not in name])
         return
+    name, _, section = page.partition("#")
+    file = _file(pages, name)
+    if path or not section:
+        click.echo(str(file) if path else file.read_text(encoding="utf-8").rstrip("\n"))
+        return
+    click.echo(_section(name, file, section))
+
+
+def _file(pages: Mapping[str, Path], page: str) -> Path:
     name = page.removeprefix("docs/").removesuffix(".md")
     if name not in pages:
-        raise NameNotFound("page", page, pages, "all pages: headway docs")
-    click.echo(str(pages[name]) if path else pages[name].read_text(encoding="utf-8").rstrip("\n"))
+        raise NameNotFound("page", page, pages, 'all pages: headway docs; by words: headway docs --search "..."')
+    return pages[name]
 
 
 def _pages() -> dict[str, Path]:
@@ -45,6 +71,123 @@ def _title(file: Path) -> str:
     """The heading of a page."""
     with file.open(encoding="utf-8") as lines:
         return next((line.removeprefix("# ").strip() for line in lines if line.startswith("# ")), "")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page below one heading, without the parts below its own headings."""
+
+    page: str
+    level: int
+    heading: str
+    anchor: str
+    lines: tuple[str, ...]
+    start: int
+
+    @property
+    def name(self) -> str:
+        """What `headway docs` prints it by."""
+        return self.page if self.level == 1 else f"{self.page}#{self.anchor}"
+
+
+def sections(page: str, text: str) -> Iterator[Section]:
+    """The sections of a page; a line of a program that looks like a heading is none."""
+    heads: list[tuple[int, int, str]] = []
+    lines = text.splitlines()
+    fenced = False
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith(FENCE):
+            fenced = not fenced
+        if not fenced and (match := HEADING.fullmatch(line)):
+            heads.append((number, len(match[1]), match[2].strip()))
+    used: dict[str, int] = {}
+    for index, (number, level, heading) in enumerate(heads):
+        end = heads[index + 1][0] if index + 1 < len(heads) else len(lines)
+        anchor = _anchor(heading)
+        seen = used.get(anchor, 0)
+        used[anchor] = seen + 1
+        named = f"{anchor}-{seen}" if seen else anchor
+        yield Section(page, level, heading, named, tuple(lines[number + 1 : end]), number)
+
+
+def _anchor(heading: str) -> str:
+    """What links to a heading end in."""
+    kept = re.sub(r"[^\w\- ]", "", heading.lower())
+    return kept.strip().replace(" ", "-")
+
+
+def _section(page: str, file: Path, wanted: str) -> str:
+    """A section with all that is below it."""
+    text = file.read_text(encoding="utf-8")
+    found = list(sections(page, text))
+    for index, one in enumerate(found):
+        if one.anchor == wanted:
+            after = next((other.start for other in found[index + 1 :] if other.level <= one.level), None)
+            return "\n".join(text.splitlines()[one.start : after]).rstrip("\n")
+    raise NameNotFound("section", wanted, [one.anchor for one in found], f"all of it: headway docs {page}")
+
+
+def _search(pages: Mapping[str, Path], text: str) -> None:
+    """Print the sections that hold all words, those first that have them in their headings."""
+    words = text.lower().split()
+    if not words:
+        raise click.UsageError("--search takes a word or more")
+    every = [one for name, file in pages.items() for one in sections(name, file.read_text(encoding="utf-8"))]
+    found = sorted(
+        ((score, one) for one in every if (score := _score(one, words))),
+        key=lambda pair: (LATER in pair[1].page, -pair[0]),
+    )
+    if not found:
+        raise HeadwayError(f"no section holds {_and(words)}" + with_help(_unknown(every, words)))
+    print_table(
+        ["section", "about"],
+        [[one.name, one.heading] for _, one in found[:MOST_FOUND]],
+        [_line(one, words) for _, one in found[:MOST_FOUND]],
+    )
+    click.echo(f"read one of them: headway docs {found[0][1].name}")
+    if (left := len(found) - MOST_FOUND) > 0:
+        click.echo(f"{left} more; another word narrows them")
+
+
+def _score(one: Section, words: list[str]) -> float:
+    """How well a section answers; 0 where a word is missing. A word begins where one of the text does."""
+    total = 0.0
+    for word in words:
+        pattern = re.compile(rf"(?<![a-z0-9]){re.escape(word)}")
+        in_text = sum(len(pattern.findall(line.lower())) for line in one.lines)
+        in_head = len(pattern.findall(one.heading.lower())) + len(pattern.findall(one.page.lower().replace("-", " ")))
+        if not in_text and not in_head:
+            return 0.0
+        total += 8.0 * min(in_head, 1) + min(in_text, 5) / (1 + len(one.lines) / 40)
+    return total
+
+
+def _line(one: Section, words: list[str]) -> str:
+    """The line that holds most of the words."""
+    plain = [line.strip(" |*->") for line in one.lines if line.strip() and not line.startswith((FENCE, "<!--", "|--"))]
+    if not plain:
+        return ""
+    best = max(plain, key=lambda line: sum(word in line.lower() for word in words))
+    if len(best) <= MOST_SHOWN:
+        return best
+    first = min((at for word in words if (at := best.lower().find(word)) >= 0), default=0)
+    begin = max(0, min(first - MOST_SHOWN // 3, len(best) - MOST_SHOWN))
+    return ("..." if begin else "") + best[begin : begin + MOST_SHOWN].strip() + "..."
+
+
+def _unknown(every: list[Section], words: list[str]) -> str:
+    """What helps where nothing was found: the nearest words that there are."""
+    text = " ".join(" ".join((one.heading, *one.lines)) for one in every).lower()
+    known = dict.fromkeys(re.findall(r"[a-z][a-z0-9_-]{2,}", text))
+    missing = [word for word in words if word not in text]
+    for word in missing:
+        if close := nearest(word, known):
+            return f"no page has '{word}': did you mean {' or '.join(close)}?"
+    return "fewer words find more" if len(words) > 1 else "all pages: headway docs"
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join(f"'{word}'" for word in words)
 
 
 COMMAND = docs

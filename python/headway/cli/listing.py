@@ -195,7 +195,7 @@ def _print_readings(entries: list[dict[str, Any]]) -> None:
 
 def _declared(entry: dict[str, Any]) -> list[str]:
     """What a discipline writes into packets and needs from its driver, and how long traffic takes alone."""
-    lines = [f"({key} {', '.join(entry[key])})" for key in ("rewrites", "needs") if entry.get(key)]
+    lines = [f"({key} {'; '.join(entry[key])})" for key in ("rewrites", "needs") if entry.get(key)]
     if entry.get("form"):
         lines += [f"alone in the network it takes: {entry['form']}", f"({entry['form_words']})"]
     return lines

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from headway.cli.options import DIRECTORY
+from headway.cli.progress import is_quiet
 from headway.errors import ResultsError, no_results
 from headway.files import writable_directory
 from headway.layout import MANIFEST_FILE, SWEEP_FILE
@@ -34,7 +35,12 @@ def build_report(directory: Path, fmt: str, *, replay: bool = False) -> list[Pat
     from headway.report import build
     from headway.tape import record
 
-    return build(directory, fmt, record(directory) if replay else None)
+    return build(directory, fmt, record(directory) if replay else None, note=_note)
+
+
+def _note(sentence: str) -> None:
+    if not is_quiet():
+        click.echo(f"warning: {sentence}", err=True)
 
 
 COMMAND = report

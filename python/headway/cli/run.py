@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,11 +23,12 @@ from headway.cli.options import (
 from headway.cli.progress import is_quiet, is_verbose, progress_options
 from headway.cli.sizes import ask, yes_option
 from headway.cli.terminal import Progress, Stop
+from headway.data.run import Run
 from headway.data.sentences import one_line, surprising, transport_lines
 from headway.data.units import quantity, size
 from headway.names import ScenarioFile
 from headway.scenario import Scenario, Threads, thread_count
-from headway.sweeps.pace import known, run_expected, transport_of
+from headway.sweeps.pace import known, learn, run_expected, transport_of
 
 INTERRUPTED = 130
 # Bytes of a capture for each packet-hop that is expected: the packet, and its share of control packets.
@@ -99,10 +101,15 @@ def run(
         ask(expected_bytes(file.name, scenario, out, whole_capture), where, yes=yes, smaller=smaller)
     if is_verbose():
         click.echo(_about(file.name, scenario), err=True)
+    began, began_cpu = time.monotonic(), time.process_time()
     with _watched(file.name) as progress:
         result = scenario.run(
             out, progress=progress, csv=csv, overwrite=force, capture=capture, capture_links=links, threads=threads
         )
+    # Threads that wait take of the processor too, and what else is written is no part of a run.
+    plain = out is not None and threads == 1 and not csv and capture is None
+    if plain and not result.interrupted and not result.reused:
+        _learn(scenario, result, time.monotonic() - began, time.process_time() - began_cpu)
     if as_json:
         click.echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
     else:
@@ -116,6 +123,13 @@ def run(
         if out is not None and not is_quiet():
             click.echo(f"{'partial results' if result.interrupted else 'results'} in {out}", err=True)
     return INTERRUPTED if result.interrupted else 0
+
+
+def _learn(scenario: Scenario, run: Run, took_s: float, cpu_s: float) -> None:
+    """Remember what a run took: a sweep of its like is forecast from it."""
+    if run.directory is not None:
+        files = sum(file.stat().st_size for file in run.directory.iterdir() if file.is_file())
+        learn(scenario, cpu_s, float(run.manifest["wall_s"] or 0.0) / max(took_s, 1e-9), files)
 
 
 def expected_bytes(name: str, scenario: Scenario, out: Path | None, capture: Path | None) -> float:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import click
 
 from headway.cli.options import scale_option, scenario_argument, set_option, variant_option
 from headway.cli.sketch import links, sketch
-from headway.cli.terminal import print_table
+from headway.cli.terminal import print_effect, print_table
 from headway.data.steadiness import arrivals_line, start_up
-from headway.data.toml import parsed
 from headway.data.units import display, duration, quantity, size
+from headway.in_effect import DEFAULT, differences, given, in_effect, is_given, variants_of
+from headway.in_effect import keys as keys_of
 from headway.names import ScenarioFile
 from headway.scenario import Scenario
 
-# Parts of a scenario that are shown otherwise, or are for machines.
-LEFT_OUT = ("name", "title", "description", "paper", "report")
-MOST_ITEMS = 6
+# Where no terminal says how wide it is.
 WIDTH = 100
 
 
@@ -35,33 +32,66 @@ WIDTH = 100
 def show(
     file: ScenarioFile, sets: tuple[str, ...], variant: str | None, scale: str | None, keys: bool, as_json: bool
 ) -> None:
-    """Draw a scenario's network, say how big it is, and list every key with its value.
+    """Draw a scenario's network, say how big it is and which presets and ports its variants have, and list every key
+    with its value.
 
-    A key that neither the file nor an option sets has its default, and is marked so.
+    A key that neither the file nor an option sets has its default, and is marked so. Of a scenario with variants, the
+    keys of the first are listed, and then those that each other has otherwise; --variant lists all of one.
     """
-    scenario = Scenario.load(file.path, sets=sets, scale=scale)
-    if variant is not None:
-        scenario = scenario.variant(variant)
+    whole = Scenario.load(file.path, sets=sets, scale=scale)
+    scenario = whole if variant is None else whole.variant(variant)
+    effect = in_effect(whole, variant)
     if as_json:
-        found = {"topology": scenario.topology, "estimate": scenario.estimate, "keys": scenario.resolved}
+        found = {
+            "topology": scenario.topology,
+            "estimate": scenario.estimate,
+            "in_effect": [one.json() for one in effect],
+            "keys": scenario.resolved,
+        }
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
     click.echo(click.style(file.name, bold=True) + f"  {file.path}")
     for text in filter(None, (scenario.title, scenario.paper)):
         click.echo(text)
     if scenario.topology["nodes"]:
-        width = min(shutil.get_terminal_size((WIDTH, 24)).columns, 2 * WIDTH)
+        drawing = sketch(scenario.topology, min(shutil.get_terminal_size((WIDTH, 24)).columns, 2 * WIDTH))
         click.echo()
-        for line in [*sketch(scenario.topology, width), "", *links(scenario.topology)]:
+        for line in [*drawing.lines, "", *links(scenario.topology), *drawing.left_out]:
             click.echo(line)
     click.echo()
     for line in _facts(scenario):
         click.echo(line)
-    if keys:
+    if effect:
         click.echo()
-        given = _given(file.path, sets, variant)
-        rows = [[key, value, "" if _is_given(key, given) else "default"] for key, value in _keys(scenario.resolved)]
-        print_table(["key", "value", ""], rows)
+        print_effect(effect)
+    if keys:
+        names = variants_of(whole) if variant is None else []
+        _print_keys(whole, variant, names[:1])
+        for other in names[1:]:
+            _print_differences(whole, names[0], other)
+
+
+def _print_keys(whole: Scenario, variant: str | None, first: Sequence[str]) -> None:
+    """Every key of a variant: the one that is asked for, else the first."""
+    name = next(iter(first), variant)
+    set_keys = given(whole, name)
+    resolved = (whole if name is None else whole.variant(name)).resolved
+    click.echo()
+    if first:
+        click.echo(f"variant {name}, the first:")
+    rows = [[key, value, "" if is_given(key, set_keys) else DEFAULT] for key, value in keys_of(resolved)]
+    print_table(["key", "value", ""], rows)
+
+
+def _print_differences(whole: Scenario, first: str, name: str) -> None:
+    """The keys that a variant has otherwise than the first."""
+    set_keys = given(whole, name)
+    found = differences(whole.variant(first).resolved, whole.variant(name).resolved)
+    click.echo()
+    click.echo(f"variant {name}, where it differs from {first}:" if found else f"variant {name}: as {first}")
+    rows = [[key, value, before, "" if is_given(key, set_keys) else DEFAULT] for key, value, before in found]
+    if rows:
+        print_table(["key", "value", f"of {first}", ""], rows)
 
 
 def _facts(scenario: Scenario) -> Iterator[str]:
@@ -95,59 +125,6 @@ def _facts(scenario: Scenario) -> Iterator[str]:
         yield f"warning: {warning}"
     if (note := start_up(length)) is not None:
         yield f"note: {note}"
-
-
-def _keys(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every key by its path, with its value on one line."""
-    for key, value in resolved.items():
-        if key not in LEFT_OUT:
-            yield from _flat(key, value)
-
-
-def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401  (what JSON holds)
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _flat(f"{path}.{key}", item)
-    elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
-        for number, item in enumerate(value[:MOST_ITEMS]):
-            yield from _flat(f"{path}.{number}", item)
-        if len(value) > MOST_ITEMS:
-            yield f"{path}.{MOST_ITEMS} to {len(value) - 1}", "(headway check --json has them)"
-    else:
-        yield path, _shown(value)
-
-
-def _shown(value: Any) -> str:  # noqa: ANN401  (what JSON holds)
-    if isinstance(value, list) and len(value) > 2 * MOST_ITEMS:
-        head = ", ".join(json.dumps(item, ensure_ascii=False) for item in value[:MOST_ITEMS])
-        return f"[{head}, ...] ({len(value)} entries)"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _given(path: Path, sets: Sequence[str], variant: str | None) -> set[str]:
-    """The paths that the file or an option gives a value."""
-    found = {item.partition("=")[0].strip() for item in sets}
-
-    def add(prefix: str, value: Any) -> None:  # noqa: ANN401  (what TOML holds)
-        if isinstance(value, Mapping):
-            for key, item in value.items():
-                add(f"{prefix}.{key}" if prefix else str(key), item)
-        elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
-            for number, item in enumerate(value):
-                add(f"{prefix}.{number}", item)
-        else:
-            found.add(prefix)
-
-    document = parsed(path.read_text(encoding="utf-8"))
-    for key, value in document.items():
-        if key not in ("scale", "variants", "sweep"):
-            add(key, value)
-    return found | set(document.get("variants", {}).get(variant, {}))
-
-
-def _is_given(key: str, given: set[str]) -> bool:
-    """Whether a key, or one that it is a part of or holds, was given."""
-    return any(key == one or key.startswith(f"{one}.") for one in given)
 
 
 COMMAND = show

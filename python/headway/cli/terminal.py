@@ -20,6 +20,7 @@ import click
 from headway.cli.progress import is_quiet, style
 from headway.data.sentences import by_sentence
 from headway.data.units import duration, quantity
+from headway.in_effect import InEffect, table_of
 
 VERDICT_COLOURS = {
     "reproduced": "green",
@@ -194,6 +195,14 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequ
         if notes and index and notes[index - 1]:
             for line in _broken(notes[index - 1], width - len(INDENT) if width else None):
                 click.echo(click.style(INDENT + line, dim=True))
+
+
+def print_effect(found: Sequence[InEffect]) -> None:
+    """What is in effect: a line for each variant, and what is said of all."""
+    heads, rows, notes = table_of(found)
+    print_table(heads, rows)
+    for note in notes:
+        click.echo(note)
 
 
 def _print_cells(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] | None, width: int) -> None:

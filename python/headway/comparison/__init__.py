@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headway.errors import HeadwayError, NameNotFound
+from headway.report.summaries import is_number, summary_names
 from headway.scenario import assignments
 
 from .neighbours import Far, Neighbour
@@ -18,8 +19,25 @@ from .pairs import WAYS, pair
 from .result import Comparison, judged_names, lines
 from .sides import Sample, Side, of_own_list, of_reference, of_run
 from .until import until_sender
+from .variants import Row, Variants, compare_variants, is_of_variants
 
-__all__ = ["NUMBERS", "WAYS", "Band", "Comparison", "Far", "Neighbour", "Ratio", "bound", "compare", "lines"]
+__all__ = [
+    "NUMBERS",
+    "WAYS",
+    "Band",
+    "Comparison",
+    "Far",
+    "Neighbour",
+    "Ratio",
+    "Row",
+    "Variants",
+    "bound",
+    "check_number",
+    "compare",
+    "compare_variants",
+    "is_of_variants",
+    "lines",
+]
 
 DEFAULT_BOUND = 0.03
 
@@ -46,15 +64,15 @@ def compare(
 
     `match` says how flows are paired: by `name`, by `fields` (src, dst, bytes, start_s), by `order`, or `none`: then
     only distributions are compared. Default: the first that the table allows. `within` is how far apart the ratios of
-    the numbers `of` (`mean`, `median`, `p99`, `max`) may be. `at` and `reference_at` choose a point of a sweep with
+    the numbers `of` may be: `mean`, `median`, `p99` and `max` of completion times, or numbers of summaries, such as
+    `slowdown_p99`, where both sides are runs. `at` and `reference_at` choose a point of a sweep with
     several. `until="sender"` adds to the run's times the way of a control packet back, for references that end with
     the last acknowledgement. Raises `HeadwayError` for what cannot be compared, with the place where a table is wrong.
 
     >>> headway.compare("out/r", "theirs.csv", column="fct_us").ratio("p99").ratio.mean
     """
     for name in of:
-        if name not in NUMBERS:
-            raise NameNotFound("number", str(name), NUMBERS, f"there is {', '.join(NUMBERS)}")
+        check_number(name)
     if match is not None and match not in WAYS:
         raise NameNotFound("way to match flows", match, WAYS, f"there is {', '.join(WAYS)}")
     if until not in ("receiver", "sender"):
@@ -66,7 +84,20 @@ def compare(
         both = [(until_sender(mine), others) for mine, others in both]
     pairs = tuple(pair(mine, others, match) for mine, others in both)
     limit = bound(within) if isinstance(within, str) else checked(within)
-    return Comparison(ours.name, theirs.name, tuple(both), pairs, limit, judged_names(of), until == "sender")
+    extra = tuple(name for name in of if name not in NUMBERS)
+    found = Comparison(
+        ours.name, theirs.name, tuple(both), pairs, limit, judged_names(of), until == "sender", of_summaries=extra
+    )
+    # A number that a side does not have is said before anything is told.
+    _ = found.summaries
+    return found
+
+
+def check_number(name: str) -> None:
+    """Raise `NameNotFound` for what is no number that can be compared."""
+    if name not in NUMBERS and not is_number(name):
+        known = (*NUMBERS, *summary_names())
+        raise NameNotFound("number", str(name), known, f"there is {', '.join(NUMBERS)}, and every number of summaries")
 
 
 def _beside(ours: Side, theirs: Side) -> list[tuple[Sample, Sample]]:

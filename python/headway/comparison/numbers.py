@@ -25,7 +25,7 @@ WITHIN, NOISE, BEYOND = "within", "noise", "beyond"
 
 @dataclass(frozen=True)
 class Ratio:
-    """A number of the run over that of the reference. `ratio` is over the seeds."""
+    """A number of the run over that of the reference, in base units. `ratio` is over the seeds."""
 
     name: str
     ours: float

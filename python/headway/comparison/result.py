@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from headway.data.later import np
-from headway.data.units import duration
+from headway.data.statistics import estimate
+from headway.data.units import display, duration
+from headway.errors import HeadwayError
+from headway.report.summaries import summary_label, summary_value
 
 from .neighbours import Far, furthest
 from .numbers import BEYOND, NOISE, NUMBERS, WITHIN, Band, Ratio, bands, ratios, share_close, share_same
@@ -34,15 +37,21 @@ class Comparison:
     within: float
     judged: tuple[str, ...] = NUMBERS
     at_sender: bool = False
+    of_summaries: tuple[str, ...] = ()
 
     @cached_property
     def ratios(self) -> tuple[Ratio, ...]:
         """Mean, median, 99th percentile and maximum of the flows that ended on both sides."""
         return ratios([(p.ours, p.theirs) for p in self.pairs])
 
+    @cached_property
+    def summaries(self) -> tuple[Ratio, ...]:
+        """The numbers of summaries that were asked for, such as `slowdown_p99`; all of them are judged."""
+        return tuple(_of_summaries(self.samples, name) for name in self.of_summaries)
+
     def ratio(self, name: str) -> Ratio:
-        """One of the ratios: `mean`, `median`, `p99` or `max`."""
-        return next(one for one in self.ratios if one.name == name)
+        """One of the ratios: `mean`, `median`, `p99`, `max`, or a number of summaries that was asked for."""
+        return next(one for one in (*self.ratios, *self.summaries) if one.name == name)
 
     @property
     def seeds(self) -> int:
@@ -95,9 +104,13 @@ class Comparison:
         return () if first.way == "none" else furthest(self.samples[0][0], first)
 
     @property
+    def _judged(self) -> tuple[Ratio, ...]:
+        return (*(one for one in self.ratios if one.name in self.judged), *self.summaries)
+
+    @property
     def beyond(self) -> tuple[str, ...]:
         """What is further apart than it may be: judged numbers, and `unfinished`."""
-        found = [one.name for one in self.ratios if one.name in self.judged and one.verdict(self.within) == BEYOND]
+        found = [one.name for one in self._judged if one.verdict(self.within) == BEYOND]
         here, there, _ = self.unfinished
         if here + there > self.within * max(self.flows, 1):
             found.append("unfinished")
@@ -128,17 +141,18 @@ class Comparison:
             "only_in_reference": self.strangers[1],
             "unfinished": {"run": here, "reference": there, "both": nowhere},
             "numbers": {one.name: self._number(one) for one in self.ratios},
+            "summaries": {one.name: self._number(one, "") for one in self.summaries},
             "same_to_1_ns": self.same,
             "same_to_1_percent": self.close,
             "bands": [self._band(band) for band in self.bands],
             "furthest": [self._far(far) for far in self.furthest],
         }
 
-    def _number(self, one: Ratio) -> dict[str, Any]:
+    def _number(self, one: Ratio, unit: str = "_s") -> dict[str, Any]:
         half = one.ratio.half_width
         return {
-            "run_s": one.ours,
-            "reference_s": one.theirs,
+            f"run{unit}": one.ours,
+            f"reference{unit}": one.theirs,
             "ratio": one.ratio.mean,
             "half_width": half,
             "verdict": one.verdict(self.within),
@@ -185,12 +199,11 @@ def lines(found: Comparison) -> Iterator[str]:
     """What was found, for a person."""
     yield headline(found)
     for one in found.ratios:
-        seeds = f" ± {100 * one.ratio.half_width:.2f}" if one.ratio.half_width is not None else ""
         judged = one.verdict(found.within) if one.name in found.judged else "not judged"
-        times = f"{duration(one.ours):>10}  reference {duration(one.theirs):>10}"
-        # Less than half a hundredth of a per cent has no sign.
-        apart = 0.0 if abs(one.ratio.mean - 1) < 5e-5 else 100 * (one.ratio.mean - 1)
-        yield f"  {one.name:6} {times}  {apart:+8.2f}{seeds} %  {judged}"
+        yield f"  {one.name:6} {duration(one.ours):>10}  reference {duration(one.theirs):>10}  {apart(one)}  {judged}"
+    for one in found.summaries:
+        ours, theirs = (display(summary_label(one.name)[1], value, 4) for value in (one.ours, one.theirs))
+        yield f"  {one.name} {ours}  reference {theirs}  {apart(one)}  {one.verdict(found.within)}"
     yield from (f"  {text}" for text in facts(found))
     if found.bands:
         yield "  by size (ratios of mean, median, p99, max; share within 1 %):"
@@ -207,10 +220,19 @@ def lines(found: Comparison) -> Iterator[str]:
                 yield f"      beside it: {beside(far)}"
 
 
+def apart(one: Ratio) -> str:
+    """How far a ratio is from 1, in per cent, with what seeds make of it."""
+    seeds = f" ± {100 * one.ratio.half_width:.2f}" if one.ratio.half_width is not None else ""
+    # Less than half a hundredth of a per cent has no sign.
+    value = 0.0 if abs(one.ratio.mean - 1) < 5e-5 else 100 * (one.ratio.mean - 1)
+    return f"{value:+8.2f}{seeds} %"
+
+
 def headline(found: Comparison) -> str:
     """The answer in a line."""
-    noise = [one.name for one in found.ratios if one.name in found.judged and one.verdict(found.within) == NOISE]
-    inside = [one.name for one in found.ratios if one.name in found.judged and one.verdict(found.within) == WITHIN]
+    judged = [one for one in (*found.ratios, *found.summaries) if one.name in (*found.judged, *found.of_summaries)]
+    noise = [one.name for one in judged if one.verdict(found.within) == NOISE]
+    inside = [one.name for one in judged if one.verdict(found.within) == WITHIN]
     parts = [f"{', '.join(inside)} within {percent(found.within)}"] if inside else []
     parts += [f"{', '.join(noise)} no further apart than seeds make it"] if noise else []
     parts += [f"beyond {percent(found.within)}: {', '.join(found.beyond)}"] if found.beyond else []
@@ -268,6 +290,26 @@ def share(value: float | None) -> str:
 def percent(value: float) -> str:
     """A bound in per cent."""
     return f"{100 * value:g} %"
+
+
+def _of_summaries(samples: Sequence[tuple[Sample, Sample]], name: str) -> Ratio:
+    """A number of the summaries of runs, over the seeds."""
+    values = [tuple(_of_summary(one, name) for one in both) for both in samples]
+    for (_, theirs), (_, reference) in zip(samples, values, strict=True):
+        if reference == 0.0:
+            raise HeadwayError(f"{theirs.name}: `{name}` is 0, and nothing has a ratio to it")
+    ours, theirs = (sum(side) / len(side) for side in zip(*values, strict=True))
+    return Ratio(name, ours, theirs, estimate([a / b for a, b in values]))
+
+
+def _of_summary(sample: Sample, name: str) -> float:
+    if sample.run is None:
+        hint = f"a table has the numbers {', '.join(NUMBERS)}"
+        raise HeadwayError(f"{sample.name} is a table, and `{name}` is of the summary of a run\n  help: {hint}")
+    value = summary_value(sample.run.summary, name)
+    if value is None:
+        raise HeadwayError(f"{sample.name} has no `{name}` in its summary")
+    return value
 
 
 def judged_names(names: Sequence[str]) -> tuple[str, ...]:

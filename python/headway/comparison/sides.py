@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TABLES = (".csv", ".csv.gz", ".parquet")
 TIMES = ("fct_s", "sender_fct_s")
+NAME_IT = "name the reference, or with --reference-at another point of a sweep"
 KEPT = ("name", "src", "dst", "bytes", "start_s", *TIMES)
 
 
@@ -123,13 +124,13 @@ def of_own_list(side: Side, column: str | None) -> Side:
     """The table of flows that a run was made from, where that holds completion times too."""
     native = side.samples[0].native
     if native is None:
-        raise HeadwayError(f"{side.name}: which table its flows came from is not known; name the reference")
+        raise HeadwayError(f"{side.name}: which table its flows came from is not known; {NAME_IT}")
     written = side.samples[0].run.manifest.get("written") if side.samples[0].run is not None else None
     entries = json.loads(native.resolved_json()).get("traffic", [])
     paths = [entry["path"] for entry in entries if entry.get("kind") == "file" and entry.get("kept_columns")]
     if len(set(paths)) != 1:
         what = "no table of flows with other columns" if not paths else f"several tables of flows: {', '.join(paths)}"
-        raise HeadwayError(f"{side.name}: its scenario names {what}; name the reference")
+        raise HeadwayError(f"{side.name}: its scenario names {what}; {NAME_IT}")
     folder = Path(written["folder"]) if isinstance(written, dict) else Path()
     return replace(of_reference(folder / paths[0], column), name=paths[0])
 
@@ -146,11 +147,13 @@ def _of_scenario(scenario: Scenario, at: str | None) -> Side:
     def run(point: Point) -> Sample:
         return _sample(scenario.at(point).run(), point)
 
-    return _side(scenario.name, [run(point) for point in _chosen(scenario.name, scenario.points(), at)])
+    called = scenario.name if at is None else f"{scenario.name} at {at}"
+    return _side(called, [run(point) for point in _chosen(scenario.name, scenario.points(), at)])
 
 
 def _of_points(name: str, points: Iterable[Point], at: str | None) -> Side:
-    return _side(name, [_sample(point.run, point) for point in _chosen(name, list(points), at)])
+    called = name if at is None else f"{name} at {at}"
+    return _side(called, [_sample(point.run, point) for point in _chosen(name, list(points), at)])
 
 
 def _chosen(name: str, points: Sequence[Point], at: str | None) -> list[Point]:

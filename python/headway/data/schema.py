@@ -17,7 +17,8 @@ NO_NUMBERS = frozenset({"text", "list"})
 class Field:
     """One column, number or gauge.
 
-    Of a number of the summary, `scope` says of what it is (`run`, `flows` or `transport`), and `shown` whether reports
+    `least` is the least that a number is, but for exceptions that `doc` names: intervals do not reach below it. Of a
+    number of the summary, `scope` says of what it is (`run`, `flows` or `transport`), and `shown` whether reports
     show it.
     """
 
@@ -26,6 +27,7 @@ class Field:
     label: str
     doc: str
     quantity: str
+    least: float
     scope: str
     shown: bool
 

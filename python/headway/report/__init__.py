@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from headway.errors import ResultsError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headway.data.tape import Tape
 
     from .assemble import Report
@@ -22,25 +24,33 @@ __all__ = ["ResultsError", "build", "build_page", "page_text"]
 FORMATS = ("html", "svg", "pdf", "png")
 
 
-def build(directory: Path, fmt: str = "html", tape: Tape | None = None) -> list[Path]:
+def build(
+    directory: Path, fmt: str = "html", tape: Tape | None = None, *, note: Callable[[str], None] | None = None
+) -> list[Path]:
     """Write the report of `directory` into it and return the files written.
 
     `html` writes `report.html`; `svg`, `pdf` and `png` write one file a figure into `figures/`. A
-    page with a `tape` (`headway.tape.record`) also plays the packets of the run. Raises
-    `ResultsError`, which names the file, if a result is missing, truncated or of the wrong shape, or if the report
-    cannot be written.
+    page with a `tape` (`headway.tape.record`) also plays the packets of the run. `note` is told of each figure that the
+    scenario asks for and that has no data. Raises `ResultsError`, which names the file, if a result is missing,
+    truncated or of the wrong shape, or if the report cannot be written.
     """
     if fmt not in FORMATS:
         raise ValueError(f"format {fmt!r} is not one of {', '.join(FORMATS)}")
     if fmt == "html":
-        return [build_page(directory, tape)[0]]
-    report = _assembled(Path(directory))
-    from .paper import write_figures
+        path, report = build_page(directory, tape)
+        written = [path]
+    else:
+        report = _assembled(Path(directory))
+        from .paper import write_figures
 
-    try:
-        return write_figures(report, Path(directory) / "figures", fmt)
-    except OSError as error:
-        raise _unwritten(error, Path(directory)) from None
+        try:
+            written = write_figures(report, Path(directory) / "figures", fmt)
+        except OSError as error:
+            raise _unwritten(error, Path(directory)) from None
+    if note is not None:
+        for sentence in report.not_drawn:
+            note(sentence)
+    return written
 
 
 def build_page(directory: Path, tape: Tape | None = None) -> tuple[Path, Report]:

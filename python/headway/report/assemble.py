@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .claims import ClaimRow, claim_rows
 from .figures import NAMES, aliases, kind_of
 from .load import Results
 from .palette import Style
+from .setting import setting
 from .spec import Figure, Table
 from .study import Study, variant_key
 from .tables import (
@@ -34,6 +35,7 @@ class Report:
     expectations: tuple[ClaimRow, ...]
     figures: tuple[Figure, ...]
     unknown_figures: tuple[str, ...]
+    wanted: tuple[str, ...]
     summary: Table | None
     facts: Table | None
     flows: Table | None
@@ -53,6 +55,14 @@ class Report:
         """Figures that have none, each with the reason."""
         return tuple(figure for figure in self.figures if figure.absent is not None)
 
+    @property
+    def not_drawn(self) -> tuple[str, ...]:
+        """Sentences about figures that the scenario asks for and that have no data."""
+        lost = [figure for figure in self.absent if figure.id in self.wanted]
+        return tuple(
+            f"the figure `{figure.id}`, which [report] asks for, is not drawn: {figure.absent}" for figure in lost
+        )
+
 
 def assemble(results: Results) -> Report:
     """Compute every figure and table once."""
@@ -68,6 +78,7 @@ def assemble(results: Results) -> Report:
         tuple(claim_rows(results.expectations)),
         tuple(figures),
         unknown,
+        tuple(wanted),
         summary(study) if some else None,
         run_facts(study) if study.points else None,
         flow_table(study) if some else None,
@@ -81,7 +92,8 @@ def assemble(results: Results) -> Report:
 
 def _figures(study: Study, *, runs: bool) -> list[Figure]:
     kinds = [kind_of(name) for name in NAMES]
-    return [figure for kind in kinds if runs or not kind.needs_runs for figure in kind.figures(study)]
+    drawn = [figure for kind in kinds if runs or not kind.needs_runs for figure in kind.figures(study)]
+    return [replace(figure, setting=setting(study, figure)) for figure in drawn]
 
 
 def _wanted(report: Mapping[str, object], known: list[str]) -> tuple[list[str], tuple[str, ...]]:

@@ -14,6 +14,12 @@ from .spec import Bar, BarRow, LegendEntry
 CAUSES = ("host_s", "wait_s", "serialise_s", "propagate_s", "queue_s", "retransmit_s")
 ABSENT = "no flow has its time by cause; say `causes = true` in the scenario's [sample]"
 
+# What is meant by a cause whose name alone does not say it.
+HOST_BUSY = (
+    " Host busy with others: the sender's own link was sending packets of other flows, or processors and interfaces "
+    "of a host took time."
+)
+
 
 def told(flows: pl.DataFrame) -> pl.DataFrame:
     """The flows whose time is told by cause; none of a run of an earlier version."""
@@ -25,6 +31,11 @@ def told(flows: pl.DataFrame) -> pl.DataFrame:
 def cause_key(cause: str) -> str:
     """Legend key of a cause."""
     return f"c:{cause}"
+
+
+def what_is_meant(keys: Iterable[str]) -> str:
+    """A sentence for the caption of a figure with bars of these keys, where it needs one."""
+    return HOST_BUSY if cause_key(CAUSES[0]) in set(keys) else ""
 
 
 def label(cause: str) -> str:

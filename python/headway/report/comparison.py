@@ -11,13 +11,14 @@ from markupsafe import Markup
 
 from headway.data.later import np
 from headway.data.samples import Array, cdf
-from headway.data.units import duration
+from headway.data.units import display, duration
 from headway.files import write_text
 
 from .content import Content
 from .page import asset, colour_rules, environment, script
 from .palette import flow_styles
 from .spec import Axis, Curve, Figure, LegendEntry, Panel
+from .summaries import summary_label
 from .svg import draw_figure
 from .ticks import log_axis
 
@@ -56,6 +57,7 @@ def write_page(path: Path, document: Mapping[str, Any], facts: Sequence[str], ti
             figures=drawn,
             legend=[(entry.text, slots[entry.key]) for entry in legend],
             duration=duration,
+            shown=lambda name, value: display(summary_label(name)[1], value, 4),
             bytes_of=bytes_of,
             css=Markup(asset("report.css") + asset("site.css") + colour_rules(styles, slots)),
             script=script(),

@@ -29,6 +29,7 @@ from .ticks import axis_title, ticks
 COLUMN_INCHES = 3.4
 PAGE_INCHES = 7.0
 PNG_DPI = 300
+SETTING_INCHES = 0.14
 HOSTS_NAMED = 12
 LANES_SHARE = 0.8  # of the height of a row, for its dots
 _STYLE: Any = {
@@ -95,6 +96,7 @@ def draw(figure: Figure, named: Mapping[str, Style], canvas_type: type[Canvas] =
     legend_columns = _legend_columns(legend, width)
     lines = math.ceil(len(legend) / legend_columns) if legend else 0
     height = sum(_height(figure, row * columns, columns) for row in range(rows)) + 0.17 * lines + 0.05
+    height += SETTING_INCHES if figure.setting else 0.0
     layout = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, hspace=0.06, wspace=0.04)
     canvas = canvas_type(figsize=(width, height), layout=layout)
     ratios = [_height(figure, row * columns, columns) for row in range(rows)]
@@ -112,6 +114,8 @@ def draw(figure: Figure, named: Mapping[str, Style], canvas_type: type[Canvas] =
             _bars(axes, panel, named)
         else:
             _sketch(axes, panel, named)
+    if figure.setting:
+        canvas.supxlabel(figure.setting, fontsize=6.5, color="#5b6472", x=0.99, ha="right")
     if legend:
         canvas.legend(
             handles=legend, loc="outside upper left", ncols=legend_columns, frameon=False,

@@ -9,16 +9,9 @@ from headway.data.point import Point
 
 from .spec import About
 from .study import Facet, Study, short_axis, value_text
+from .summaries import BANDS
 
 ALL = "all"
-# The bands of `by_size.bands` in summary.json, as (name there, name for people, largest size below the band, largest
-# size in it).
-BANDS = (
-    ("le_10kB", "up to 10 kB", 0.0, 1e4),
-    ("le_100kB", "10 kB to 100 kB", 1e4, 1e5),
-    ("le_1MB", "100 kB to 1 MB", 1e5, 1e6),
-    ("gt_1MB", "over 1 MB", 1e6, float("inf")),
-)
 # Flows that are read for panels that are not drawn at first; a page is made in seconds, also of a large sweep.
 MOST_FLOWS = 3_000_000
 

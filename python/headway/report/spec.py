@@ -195,7 +195,8 @@ class LegendEntry:
 class Figure:
     """A figure with its caption, or the reason why it is absent.
 
-    `panels` are drawn at first. `more` are the panels that selectors bring, the likelier wanted first.
+    `panels` are drawn at first. `more` are the panels that selectors bring, the likelier wanted first. `setting` says
+    in a few words what they are of, for a file that no caption goes with.
     """
 
     id: str
@@ -206,6 +207,7 @@ class Figure:
     legend: tuple[LegendEntry, ...] = ()
     absent: str | None = None
     more: tuple[Panel | DotPanel, ...] = ()
+    setting: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,22 @@ import math
 
 from headway.data.nested import inside
 from headway.data.point import Point
-from headway.data.schema import field_of
+from headway.data.schema import field_of, numbers_of, schema
 from headway.data.units import quantity_of_name
+
+# The bands of `by_size.bands` in summary.json, as (name there, name for people, largest size below the band, largest
+# size in it).
+BANDS = (
+    ("le_10kB", "up to 10 kB", 0.0, 1e4),
+    ("le_100kB", "10 kB to 100 kB", 1e4, 1e5),
+    ("le_1MB", "100 kB to 1 MB", 1e5, 1e6),
+    ("gt_1MB", "over 1 MB", 1e6, float("inf")),
+)
+# Numbers that each band has, as the whole run.
+OF_BANDS = (
+    *(f"fct_{part}_s" for part in ("mean", "p50", "p95", "p99", "max")),
+    *(f"slowdown_{part}" for part in ("mean", "p50", "p95", "p99", "max")),
+)
 
 
 def number(value: object) -> float | None:
@@ -30,16 +44,53 @@ def summary_label(key: str) -> tuple[str, str]:
     if parts[0] == "jobs":
         found = field_of("jobs", parts[2])
         return (f"job {parts[1]}, {found.label}", found.quantity) if found else (key, "count")
+    if parts[0] == "by_size":
+        band = next((name for key, name, *_ in BANDS if key in parts), parts[-2])
+        label, quantity = summary_label(parts[-1])
+        return f"{label}, {band}", quantity
     found = field_of("round_trips", parts[1]) if parts[0] == "round_trips" else field_of("summary", key)
     return (found.label, found.quantity) if found else (key, "count")
 
 
 def summary_number(point: Point, key: str) -> float | None:
     """A number of a point's summary; `a.b` goes into `a`, and `a.0` is the first of a list."""
-    found: object = point.summary
+    return summary_value(point.summary, key)
+
+
+def summary_value(summary: object, key: str) -> float | None:
+    """The same of a summary itself."""
+    found = summary
     try:
         for part in key.split("."):
             found = inside(found, part)
     except KeyError:
         return None
     return number(found)
+
+
+def summary_names() -> tuple[str, ...]:
+    """The numbers of a summary that have one name for every run."""
+    return (
+        *numbers_of("summary"),
+        *(f"round_trips.{part}" for part in numbers_of("round_trips")),
+        *(f"jobs.0.{part}" for part in numbers_of("jobs")),
+        *(f"by_size.bands.{key}.{name}" for key, *_ in BANDS for name in OF_BANDS),
+    )
+
+
+def is_number(name: str) -> bool:
+    """Whether a summary may have a number of this name: one of those that are declared, or a part of a job or gauge."""
+    if name in summary_names():
+        return True
+    parts = name.split(".")
+    if parts[0] == "jobs":
+        return len(parts) == 3 and parts[1].isdecimal() and parts[2] in numbers_of("jobs")
+    return len(parts) == 3 and parts[0] == "gauges" and parts[1].isidentifier() and parts[2] in schema()["gauge_parts"]
+
+
+def least_of(key: str) -> float:
+    """The least that a number of a summary is: intervals are not shown below it."""
+    parts = key.split(".")
+    of_job = len(parts) == 3 and parts[0] == "jobs"
+    found = field_of("jobs", parts[2]) if of_job else field_of("summary", parts[-1])
+    return found.least if found else 0.0

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from headway.data.schema import numbers_of, schema
 from headway.data.toml import Document, Place
 from headway.errors import ScenarioError, nearest
 from headway.report.figures import NAMES, aliases
+
+from .figures.kind import Facts
+from .summaries import is_number, summary_names
+from .wishes import never
 
 KEYS = ("figure", "x", "y", "baseline", "notes")
 
@@ -19,13 +22,19 @@ def check_report(
     sets: Sequence[str],
     swept: Callable[[], Iterable[str]],
     variants: Callable[[], Iterable[str]],
+    resolved: Callable[[], Mapping[str, Any]],
 ) -> None:
     """Raise `ScenarioError` at the first key or value that no report understands.
 
     `report` is the table as loaded, with the overrides of `sets`; `swept` gives the keys that the sweep varies,
-    and `variants` the names of the variants.
+    `variants` the names of the variants, and `resolved` the scenario with every default.
     """
     _Check(report, document, sets).all(swept, variants)
+    if "figure" in report:
+        table = resolved()
+        facts = Facts((), {}, (), runs="topology" in table, model="model" in table)
+        if found := never(report, facts):
+            _Check(report, document, sets).fail_figure(*found)
 
 
 class _Check:
@@ -44,16 +53,16 @@ class _Check:
                 hint = _hint(name, (*NAMES, *aliases()), NAMES)
                 self._fail(f"`report.figure`: no figure is called `{name}`", "figure", name, hint)
         for name in self._texts("y"):
-            if name not in numbers_of("summary") and not _is_part(name):
-                known = (
-                    *numbers_of("summary"),
-                    *(f"round_trips.{part}" for part in numbers_of("round_trips")),
-                    *(f"jobs.0.{part}" for part in numbers_of("jobs")),
-                )
+            if not is_number(name):
+                known = summary_names()
                 self._fail(f"`report.y`: summary.json has no number `{name}`", "y", name, _hint(name, known, known))
         self._texts("notes")
         self._check_baseline(variants)
         self._check_x(swept)
+
+    def fail_figure(self, name: str, reason: str) -> None:
+        """Raise for a figure that can never be drawn."""
+        self._fail(f"`report.figure`: `{name}` cannot be drawn: {reason}", "figure", name, "")
 
     def _check_baseline(self, variants: Callable[[], Iterable[str]]) -> None:
         if "baseline" not in self._report:
@@ -99,16 +108,6 @@ class _Check:
         path = ("report", key)
         found = self._document.value_at(path, value) if value is not None else None
         return found or self._document.key(path)
-
-
-def _is_part(name: str) -> bool:
-    """Whether `name` is of round trips, of a job, or can be a gauge, whose names are those of machines and ports."""
-    parts = name.split(".")
-    if parts[0] == "round_trips":
-        return len(parts) == 2 and parts[1] in numbers_of("round_trips")
-    if parts[0] == "jobs":
-        return len(parts) == 3 and parts[1].isdecimal() and parts[2] in numbers_of("jobs")
-    return len(parts) == 3 and parts[0] == "gauges" and parts[1].isidentifier() and parts[2] in schema()["gauge_parts"]
 
 
 def _hint(name: str, known: Iterable[str], shown: Iterable[str]) -> str:

@@ -61,6 +61,14 @@ def auto_axis(label: str, quantity: str, values: Iterable[float], ratio: float =
     return linear_axis(label, quantity, kept)
 
 
+def dot_axis(label: str, quantity: str, values: Iterable[float], least: float) -> Axis:
+    """Linear from the least that a number can be, or logarithmic where the values span decades."""
+    kept = [v for v in values if math.isfinite(v)]
+    if kept and min(kept) > 0 and max(kept) / min(kept) > 25.0:
+        return log_axis(label, quantity, kept)
+    return linear_axis(label, quantity, [least, *kept], zero=not least)
+
+
 def slowdown_axis(values: Iterable[float], label: str = "slowdown") -> Axis:
     """Slowdown begins at 1, the ideal; logarithmic when it goes beyond 12."""
     kept = [1.0, *[v for v in values if math.isfinite(v)]]

@@ -12,7 +12,8 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ AFTER = "+after "
 ALIKE = 30.0
 # The least that the ends of a guess are away from its middle, as a factor.
 WIDE = 3.0
-# The same where nothing was measured, or nothing nearly as large.
+# The same where nothing nearly as large was measured.
 WIDEST = 8.0
 # What is learned waits so long for another process that writes, and is dropped then.
 LOCK_WAIT_S = 2.0
@@ -136,11 +137,40 @@ class Expected(NamedTuple):
     measured: bool
 
 
-# Where nothing was measured yet: a middling machine, a run without samples; the start of a process that imports the
-# package, and judging a run with its share of the report.
-GUESS = Pace(hop_s=2e-7, extra_s=0.05, bytes=50_000)
-GUESS_START_S = 1.0
+# Where nothing was measured yet: what comes on top of a run without samples; the start of a process that imports the
+# package, and judging a run with its share of the report. What a hop takes is tried (`trial`).
+GUESS = Pace(hop_s=1e-7, extra_s=0.05, bytes=50_000)
+GUESS_START_S = 0.3
 GUESS_AFTER_S = 0.1
+# A run of some hundredths of a second.
+TRIAL = """
+[topology]
+kind = "leaf-spine"
+racks = 4
+hosts_per_rack = 8
+spines = 4
+host_rate = "10 Gbps"
+spine_rate = "10 Gbps"
+host_delay = "1 us"
+[transport]
+name = "dctcp"
+[[traffic]]
+kind = "permutation"
+bytes = "1 MB"
+"""
+
+
+@cache
+def trial() -> Pace:
+    """What a packet-hop takes here, by a short run: machines differ, and builds of the simulator more."""
+    with suppress(HeadwayError):
+        scenario = Scenario.from_text(TRIAL, "trial")
+        began, began_cpu = time.monotonic(), time.process_time()
+        run = scenario.run(progress=False)
+        spent, cpu_s = time.monotonic() - began, time.process_time() - began_cpu
+        share = min(1.0, float(run.manifest["wall_s"]) / max(spent, 1e-9))
+        return replace(GUESS, hop_s=cpu_s * share / max(1, scenario.native.expected_hops()))
+    return GUESS
 
 
 def learn(scenario: Scenario, cpu_s: float, simulation: float, files: int) -> None:
@@ -196,8 +226,8 @@ def run_expected(
         return Expected(Span(seconds, seconds, seconds), own.files(tables or 0.0), measured=True)
     others = [(key, found) for key, entry in paces.items() if (found := _of_run(key, entry))]
     if not others:
-        seconds = GUESS.seconds(hops)
-        return Expected(Span(seconds / WIDEST, seconds, seconds * WIDEST), tables or GUESS.bytes, measured=False)
+        seconds = trial().seconds(hops)
+        return Expected(Span(seconds / WIDE, seconds, seconds * WIDE), tables or GUESS.bytes, measured=False)
     like = [own] if own else [found for key, found in others if key.endswith(f" {transport}")]
     guess = _guessed(like or [found for _, found in others], hops)
     return guess._replace(bytes=own.files(tables) if own else tables) if tables else guess
@@ -230,7 +260,7 @@ def _guessed(like: Sequence[Pace], hops: float) -> Expected:
 
 def _guess_of(others: Sequence[float], default: float) -> Expected:
     if not others:
-        return Expected(Span(default / WIDEST, default, default * WIDEST), 0.0, measured=False)
+        return Expected(Span(default / WIDE, default, default * WIDE), 0.0, measured=False)
     likely = sum(others) / len(others)
     return Expected(Span(min(*others, likely / WIDE), likely, max(*others, likely * WIDE)), 0.0, measured=False)
 

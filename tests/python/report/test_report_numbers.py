@@ -9,10 +9,11 @@ import math
 import numpy as np
 import pytest
 
-from headway import _headway
+from headway import Scenario, _headway
 from headway.data.samples import by_size, cdf, equal_count_edges, thin
 from headway.data.statistics import over_seeds, student_quantile
 from headway.data.units import display, parse_bytes, parse_rate, parse_seconds
+from headway.names import known_scenarios
 from headway.report.claims import claim_rows
 from headway.report.palette import DARK_PAGE, LIGHT_PAGE, base_colours, contrast, flow_styles, variant_styles
 from headway.report.spec import Axis
@@ -148,6 +149,61 @@ def seen(colour: str, sight: np.ndarray) -> np.ndarray:
 def test_any_two_colours_of_a_set_can_be_told_apart(colours: str, mode: int, sight: np.ndarray) -> None:
     pairs = itertools.combinations([pair[mode] for pair in base_colours()[colours]], 2)
     assert min(float(np.linalg.norm(seen(a, sight) - seen(b, sight))) for a, b in pairs) > 0.06
+
+
+# Transports that papers and questions set beside each other, beyond those of the scenarios here.
+TOGETHER = (
+    ("amrt", "phost", "homa", "ndp", "expresspass", "rpo", "proactmp", "dctcp", "swift"),
+    ("amrt", "phost", "homa", "ndp", "expresspass", "rcp", "dctcp", "cubic"),
+    ("homa", "homa-aeolus", "expresspass", "expresspass-aeolus", "ndp", "dctcp"),
+    ("tcp", "dctcp", "d2tcp", "l2dct"),
+    ("tcp", "cubic", "bbr", "vegas", "dctcp", "swift"),
+    ("dcqcn", "timely", "hpcc", "powertcp", "powertcp-theta", "dctcp", "swift", "homa"),
+    ("sird", "dcpim", "homa", "expresspass", "dctcp", "swift", "ndp", "phost", "amrt"),
+    ("uet-nscc", "uet-rccc", "eqds", "ndp", "swift", "dctcp", "dcqcn", "hpcc"),
+    ("mptcp-reno", "mptcp-cubic", "mptcp-lia", "mptcp-olia", "mptcp-balia", "mptcp-wvegas"),
+)
+# Scenarios with more transports draw all that there are.
+MOST_TOGETHER = 9
+
+
+def drawn_together() -> set[tuple[str, str]]:
+    """Pairs of transports that one figure is likely to show."""
+    groups = {frozenset(group) for group in TOGETHER}
+    for file in known_scenarios().values():
+        scenario = Scenario.load(file.path)
+        named: set[str] = set()
+        for point in {point.variant: point for point in scenario.points()}.values():
+            table = scenario.at(point).resolved
+            named |= {str(one["name"]) for one in table.get("transports") or [table.get("transport")] if one}
+        if len(named) <= MOST_TOGETHER:
+            groups.add(frozenset(named))
+    return {(a, b) for group in groups for a, b in itertools.combinations(sorted(group), 2)}
+
+
+def test_transports_that_are_drawn_together_can_be_told_apart() -> None:
+    pairs = drawn_together()
+    assert ("dctcp", "swift") in pairs
+    assert ("bbr", "proactmp") in pairs, "of the scenarios"
+    styles = {name: variant_styles([(name, name)])[name] for name in {name for pair in pairs for name in pair}}
+    for a, b in sorted(pairs):
+        for mode in ("light", "dark"):
+            one, other = getattr(styles[a], mode), getattr(styles[b], mode)
+            distances = [
+                float(np.linalg.norm(seen(one, sight) - seen(other, sight)))
+                for sight in (np.eye(3), DEUTERANOPIA, PROTANOPIA)
+            ]
+            assert distances[0] > 0.1, (a, b, mode)
+            assert min(distances) > 0.05, (a, b, mode)
+
+
+def test_every_transport_has_a_colour_of_its_own_that_stands_out() -> None:
+    known = [str(one["name"]) for one in json.loads(_headway.catalogue("transports")) if one["name"] != "template"]
+    styles = [variant_styles([(name, name)])[name] for name in known]
+    assert len({style.light for style in styles}) == len({style.dark for style in styles}) == len(known)
+    for name, style in zip(known, styles, strict=True):
+        assert contrast(style.light, LIGHT_PAGE) >= 3.0, name
+        assert contrast(style.dark, DARK_PAGE) >= 3.0, name
 
 
 def test_variants_of_one_transport_share_a_hue_and_differ_in_dash() -> None:

@@ -43,17 +43,15 @@ pub const FLOWS: &[Field] = &[
         "ideal FCT",
         "completion time on the flow's own path without other packets; formula in the manifest",
     ),
-    Field::new(
+    Field::slowdown(
         "slowdown",
-        Ratio,
         "slowdown",
         "`fct_s / ideal_s`; below 1 only where packets of one flow take several paths at once, so that a short last one \
          overtakes, where the transport sends a short last one first (Homa), or where a link got faster during the run",
     )
     .or_null(),
-    Field::new(
+    Field::slowdown(
         "sender_slowdown",
-        Ratio,
         "slowdown at the sender",
         "`sender_fct_s` over the same without other packets: `ideal_s`, and the time that one control packet takes back. \
          Simulators that end a flow with its last acknowledgement give slowdowns of this kind, such as HPCC's; a queue then \
@@ -91,7 +89,7 @@ pub const FLOWS: &[Field] = &[
     Field::new(
         "host_s",
         Time,
-        "at hosts",
+        "host busy with others",
         "of `fct_s`: until the packet left that completed the flow, the link of its sender was taken by packets of others; and \
          what processors and interfaces of both hosts took. This and the five below add up to `fct_s`; they are null without \
          `causes` in `[sample]`, for a flow that is not done, and on the testbed",

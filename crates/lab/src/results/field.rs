@@ -66,6 +66,8 @@ pub struct Field {
     pub quantity: Quantity,
     /// Whether a column may be without a value.
     pub nullable: bool,
+    /// The least that a number is, but for exceptions that its sentence names: intervals do not reach below it.
+    pub least: f64,
 }
 
 impl Field {
@@ -75,7 +77,7 @@ impl Field {
         label: &'static str,
         doc: &'static str,
     ) -> Field {
-        Field { name, unit: quantity.unit(), label, doc, quantity, nullable: false }
+        Field { name, unit: quantity.unit(), label, doc, quantity, nullable: false, least: 0.0 }
     }
 
     /// A number of packets.
@@ -108,6 +110,11 @@ impl Field {
     /// A number of pauses of links.
     pub(super) const fn pauses(name: &'static str, label: &'static str, doc: &'static str) -> Field {
         Field { unit: "pauses", ..Field::new(name, Count, label, doc) }
+    }
+
+    /// A time over the shortest that it could have been.
+    pub(super) const fn slowdown(name: &'static str, label: &'static str, doc: &'static str) -> Field {
+        Field { least: 1.0, ..Field::new(name, Ratio, label, doc) }
     }
 
     pub(super) const fn or_null(self) -> Field {

@@ -1,6 +1,6 @@
 //! What there is to say about jobs: entries of traffic whose messages wait for each other.
 
-use super::field::Quantity::{Bytes, Count, List, Rate, Ratio, Text, Time as Seconds};
+use super::field::Quantity::{Bytes, Count, List, Rate, Text, Time as Seconds};
 use super::field::{Field, Number};
 use super::statistics::{mean, quantile};
 use super::tables::step_name;
@@ -53,7 +53,7 @@ pub const JOBS: &[Number<OfJob>] = &[
         ),
         |job| json!(seconds(job.bound)),
     ),
-    Number::new(Field::new("slowdown", Ratio, "slowdown", "`completion_s / bound_s`").or_null(), |job| {
+    Number::new(Field::slowdown("slowdown", "slowdown", "`completion_s / bound_s`").or_null(), |job| {
         json!(job.completion().filter(|_| job.bound > Time::ZERO).map(|took| took.0 as f64 / job.bound.0 as f64))
     }),
     Number::new(

@@ -62,7 +62,7 @@ pub fn probes() -> Vec<GaugeField> {
 /// A declaration as JSON. `scope` says of what a number of the summary is, `shown` whether reports show it there.
 fn one(field: &Field, doc: &str, scope: &str, shown: bool) -> Json {
     json!({ "name": field.name, "unit": field.unit, "label": field.label, "doc": doc,
-        "quantity": field.quantity.name(), "scope": scope, "shown": shown })
+        "quantity": field.quantity.name(), "least": field.least, "scope": scope, "shown": shown })
 }
 
 /// Columns, which are not in the summary.

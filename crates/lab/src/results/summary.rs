@@ -61,11 +61,11 @@ pub const SUMMARY: &[Number<Of>] = &[
     Number::new(Field::new("fct_p95_s", Time, "p95 FCT", "95th percentile of completion times"), Of::Times(|times| json!(quantile(&times.fct, 0.95)))),
     Number::new(Field::new("fct_p99_s", Time, "p99 FCT", "99th percentile of completion times"), Of::Times(|times| json!(quantile(&times.fct, 0.99)))).shown(),
     Number::new(Field::new("fct_max_s", Time, "longest FCT", "longest completion time"), Of::Times(|times| json!(times.fct.last()))),
-    Number::new(Field::new("slowdown_mean", Ratio, "mean slowdown", "mean slowdown"), Of::Times(|times| json!(mean(&times.slowdown)))).shown(),
-    Number::new(Field::new("slowdown_p50", Ratio, "median slowdown", "median slowdown"), Of::Times(|times| json!(quantile(&times.slowdown, 0.50)))),
-    Number::new(Field::new("slowdown_p95", Ratio, "p95 slowdown", "95th percentile of slowdowns"), Of::Times(|times| json!(quantile(&times.slowdown, 0.95)))),
-    Number::new(Field::new("slowdown_p99", Ratio, "p99 slowdown", "99th percentile of slowdowns"), Of::Times(|times| json!(quantile(&times.slowdown, 0.99)))).shown(),
-    Number::new(Field::new("slowdown_max", Ratio, "largest slowdown", "largest slowdown"), Of::Times(|times| json!(times.slowdown.last()))),
+    Number::new(Field::slowdown("slowdown_mean", "mean slowdown", "mean slowdown"), Of::Times(|times| json!(mean(&times.slowdown)))).shown(),
+    Number::new(Field::slowdown("slowdown_p50", "median slowdown", "median slowdown"), Of::Times(|times| json!(quantile(&times.slowdown, 0.50)))),
+    Number::new(Field::slowdown("slowdown_p95", "p95 slowdown", "95th percentile of slowdowns"), Of::Times(|times| json!(quantile(&times.slowdown, 0.95)))),
+    Number::new(Field::slowdown("slowdown_p99", "p99 slowdown", "99th percentile of slowdowns"), Of::Times(|times| json!(quantile(&times.slowdown, 0.99)))).shown(),
+    Number::new(Field::slowdown("slowdown_max", "largest slowdown", "largest slowdown"), Of::Times(|times| json!(times.slowdown.last()))),
     Number::new(Field::new("sender_fct_mean_s", Time, "mean FCT at the sender", "mean time until the sender knows that the flow is whole, over the measured flows of which it knows"), Of::Flows(|part| json!(mean(&part.known)))),
     Number::new(Field::new("sender_fct_p99_s", Time, "p99 FCT at the sender", "99th percentile of these times"), Of::Flows(|part| json!(quantile(&part.known, 0.99)))),
     Number::new(Field::new(
@@ -137,15 +137,13 @@ pub const SUMMARY: &[Number<Of>] = &[
         "of the mean queue of a steady state, what the measured flows miss at most, about, because the network was empty when \
          arrivals began; null with several such entries that load different links",
     ), Of::Arrivals(|arrivals| json!(arrivals.length.map(|length| length.missing)))),
-    Number::new(Field::new(
+    Number::new(Field::slowdown(
         "slowdown_mean_early",
-        Ratio,
         "mean slowdown, first half",
         "of the measured flows that arrived at random, those that started in the first half of them; null if a half has fewer than 50",
     ), Of::Arrivals(|arrivals| json!(arrivals.halves.map(|(early, _)| early)))),
-    Number::new(Field::new(
+    Number::new(Field::slowdown(
         "slowdown_mean_late",
-        Ratio,
         "mean slowdown, second half",
         "the same of those that started in the second half. In a steady state the two differ by chance alone",
     ), Of::Arrivals(|arrivals| json!(arrivals.halves.map(|(_, late)| late)))),

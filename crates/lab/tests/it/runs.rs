@@ -503,6 +503,75 @@ fn flows_that_would_lock_each_other_out_are_warned_of() {
     assert!(!long("12 us") && long("13 us"));
 }
 
+/// Sixteen senders to one receiver.
+const CROWD: &str = r#"stop = "100 ms"
+[topology]
+kind = "single-switch"
+hosts = 17
+rate = "10 Gbps"
+delay = "1 us"
+
+[transport]
+name = "dctcp"
+
+[[traffic]]
+kind = "incast"
+senders = 16
+receiver = 16
+bytes = "300 kB"
+"#;
+
+/// What a run says of ports that had no room, and whether they had none.
+fn shallow(text: &str, sets: &[&str]) -> (Vec<String>, bool) {
+    let output = run(&good(text, sets));
+    let said = |warning: &Json| {
+        warning.as_str().filter(|w| w.contains("full ports dropped some")).map(str::to_owned)
+    };
+    let warnings = output.manifest["warnings"].as_array().expect("a list").iter().filter_map(said).collect();
+    let full = ["drops_buffer_full", "drops_headroom_full"];
+    (warnings, full.iter().any(|column| counts(&output.links, column).iter().sum::<u64>() > 0))
+}
+
+#[test]
+fn drops_of_what_needs_room_are_told_with_the_key_to_raise() {
+    let mut needy = 0;
+    for entry in headway_transport::registry::all() {
+        let name = entry.info.name;
+        let (warnings, dropped) =
+            shallow(CROWD, &[&format!("transport.name={name}"), "fabric.buffer=4 packets"]);
+        let Some(needs) = entry.capabilities.room.needs() else {
+            assert!(warnings.is_empty(), "{name}: losses are a part of it");
+            continue;
+        };
+        assert_eq!(warnings.len(), usize::from(dropped), "{name}: {warnings:?}");
+        needy += usize::from(dropped);
+        if let Some(warning) = warnings.first() {
+            assert!(warning.starts_with(&format!("`{name}` needs {needs}, ")), "{warning}");
+            assert!(warning.contains("raise `fabric.buffer`, 4 packets here"), "{warning}");
+            let lossless = entry.capabilities.room == headway_transport::Room::Lossless;
+            assert_eq!(warning.contains("[fabric.pfc]"), lossless, "{warning}");
+        }
+        let (warnings, dropped) =
+            shallow(CROWD, &[&format!("transport.name={name}"), "fabric.buffer=100 MB"]);
+        assert!(!dropped && warnings.is_empty(), "{name}: {warnings:?}");
+    }
+    assert!(needy >= 8, "only {needy} of those that need room lost anything");
+}
+
+#[test]
+fn of_several_transports_those_that_lost_nothing_are_not_told_of() {
+    let crowd = CROWD.replace(
+        "[[traffic]]",
+        "[fabric]\ndiscipline = \"strict-priority\"\nbuffer = \"4 packets\"\n[[traffic]]",
+    );
+    let alone =
+        "[[traffic]]\nkind = \"flows\"\nflows = [{ src = 0, dst = 1, bytes = 1000, start = \"50 ms\" }]\n";
+    let (warnings, dropped) = shallow(&format!("{crowd}{alone}transport = \"homa\"\n"), &[]);
+    assert!(dropped && warnings.is_empty(), "only dctcp lost packets: {warnings:?}");
+    let (warnings, _) = shallow(&format!("{crowd}transport = \"homa\"\n{alone}"), &[]);
+    assert_eq!(warnings.len(), 1, "homa lost some: {warnings:?}");
+}
+
 #[test]
 fn hosts_that_are_slower_than_their_links_are_warned_of() {
     let warned = |sets: &[&str], text: &str| {

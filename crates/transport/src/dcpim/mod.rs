@@ -11,7 +11,7 @@ mod receiver;
 mod schedule;
 mod sender;
 
-use crate::endpoint::{Capabilities, HostContext, Path, Traffic, Transport, TransportInfo};
+use crate::endpoint::{Capabilities, HostContext, Path, Room, Traffic, Transport, TransportInfo};
 use crate::probes;
 use crate::promises::{Promised, Promises};
 use crate::shared::scale;
@@ -162,7 +162,8 @@ pub struct Dcpim;
 impl Transport for Dcpim {
     type Endpoint = DcpimEndpoint;
     type Params = DcpimParams;
-    const CAPABILITIES: Capabilities = Capabilities { shared_clock: true, tunes: true, ..Capabilities::NONE };
+    const CAPABILITIES: Capabilities =
+        Capabilities { shared_clock: true, tunes: true, room: Room::Deep, ..Capabilities::NONE };
     const PROBES: &'static [GaugeInfo] = &[probes::PERMITTED, probes::OUTSTANDING];
     const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {

@@ -21,7 +21,9 @@ pub use params::{
 };
 
 use crate::aeolus::AeolusParams;
-use crate::endpoint::{Capabilities, CreditBound, CreditDemand, HostContext, Path, Transport, TransportInfo};
+use crate::endpoint::{
+    Capabilities, CreditBound, CreditDemand, HostContext, Path, Room, Transport, TransportInfo,
+};
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, SendingHalf, TwoSided};
 use feedback::greatest_share;
@@ -55,7 +57,8 @@ pub struct ExpressPass;
 impl Transport for ExpressPass {
     type Endpoint = ExpressPassEndpoint;
     type Params = ExpressPassParams;
-    const CAPABILITIES: Capabilities = Capabilities { credits: true, symmetric: true, ..Capabilities::NONE };
+    const CAPABILITIES: Capabilities =
+        Capabilities { credits: true, symmetric: true, room: Room::Deep, ..Capabilities::NONE };
     const GAUGES: &'static [GaugeInfo] = &[receiver::CREDITS_MADE, receiver::CREDITS_DROPPED];
     const PACKETS: Family = packets::PACKETS;
     const PROBES: &'static [GaugeInfo] = &[
@@ -115,7 +118,8 @@ pub struct ExpressPassAeolus;
 impl Transport for ExpressPassAeolus {
     type Endpoint = ExpressPassEndpoint;
     type Params = ExpressPassAeolusParams;
-    const CAPABILITIES: Capabilities = Capabilities { credits: true, symmetric: true, ..Capabilities::NONE };
+    const CAPABILITIES: Capabilities =
+        Capabilities { credits: true, symmetric: true, room: Room::Deep, ..Capabilities::NONE };
     const GAUGES: &'static [GaugeInfo] = &[receiver::CREDITS_MADE, receiver::CREDITS_DROPPED];
     const PACKETS: Family = packets::PACKETS;
     const PROBES: &'static [GaugeInfo] = &[

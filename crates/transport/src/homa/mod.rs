@@ -19,7 +19,7 @@ mod receiver;
 mod sender;
 
 use crate::aeolus::AeolusParams;
-use crate::endpoint::{Capabilities, HostContext, Path, Traffic, Transport, TransportInfo};
+use crate::endpoint::{Capabilities, HostContext, Path, Room, Traffic, Transport, TransportInfo};
 use crate::probes;
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
@@ -65,7 +65,7 @@ pub struct Homa;
 impl Transport for Homa {
     type Endpoint = HomaEndpoint;
     type Params = HomaParams;
-    const CAPABILITIES: Capabilities = Capabilities { tunes: true, ..Capabilities::NONE };
+    const CAPABILITIES: Capabilities = Capabilities { tunes: true, room: Room::Deep, ..Capabilities::NONE };
     const PACKETS: Family = packets::PACKETS;
     const PROBES: &'static [GaugeInfo] = &[probes::PERMITTED, probes::OUTSTANDING];
     const INFO: TransportInfo = TransportInfo {

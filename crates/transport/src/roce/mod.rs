@@ -11,7 +11,7 @@ pub mod params;
 mod receiver;
 mod sender;
 
-use crate::endpoint::{Capabilities, HostContext, Path, Traffic, Transport, TransportInfo};
+use crate::endpoint::{Capabilities, HostContext, Path, Room, Traffic, Transport, TransportInfo};
 use crate::promises::{Bound, Promised, Promises};
 use crate::states::StateTable;
 use crate::two_sided::{Machine, SendingHalf, TwoSided};
@@ -65,6 +65,7 @@ impl<C: RateControl> Transport for Roce<C> {
         network_wide: true,
         rate_alone: !C::WINDOWED,
         telemetry: C::TELEMETRY,
+        room: Room::Lossless,
         ..Capabilities::NONE
     };
     const INFO: TransportInfo = C::INFO;

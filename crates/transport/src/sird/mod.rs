@@ -11,7 +11,7 @@ mod packets;
 mod receiver;
 mod sender;
 
-use crate::endpoint::{Capabilities, HostContext, Path, Traffic, Transport, TransportInfo};
+use crate::endpoint::{Capabilities, HostContext, Path, Room, Traffic, Transport, TransportInfo};
 use crate::probes;
 use crate::promises::{Promised, Promises};
 use crate::shared::scale;
@@ -114,7 +114,8 @@ pub struct Sird;
 impl Transport for Sird {
     type Endpoint = SirdEndpoint;
     type Params = SirdParams;
-    const CAPABILITIES: Capabilities = Capabilities { tunes: true, network_wide: true, ..Capabilities::NONE };
+    const CAPABILITIES: Capabilities =
+        Capabilities { tunes: true, network_wide: true, room: Room::Deep, ..Capabilities::NONE };
     const PROBES: &'static [GaugeInfo] = &[probes::OUTSTANDING];
     const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {

@@ -76,7 +76,8 @@ impl<C: CongestionControl> Transport for Tcp<C> {
     const PACKETS: Family = packets::PACKETS;
     type Endpoint = TcpEndpoint<C>;
     type Params = TcpParams<C::Params>;
-    const CAPABILITIES: Capabilities = Capabilities { window_grows: true, ..Capabilities::NONE };
+    const CAPABILITIES: Capabilities =
+        Capabilities { window_grows: true, room: C::ROOM, ..Capabilities::NONE };
     const INFO: TransportInfo = C::INFO;
     const PROBES: &'static [GaugeInfo] = C::PROBES;
 

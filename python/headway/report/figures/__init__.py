@@ -20,6 +20,7 @@ KINDS = (
     "utilisation_time",
     "queue_time",
     "paired",
+    "numbers",
     "fct_load",
     "slowdown_size",
     "cdf",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from headway.data.later import pl
 from headway.data.point import Point
 
-from ..causes import ABSENT, CAUSES, legend, shares, stacked, sums, told
+from ..causes import ABSENT, CAUSES, legend, shares, stacked, sums, told, what_is_meant
 from ..distributions import in_band
 from ..picks import bands
 from ..spec import Axis, BarPanel, BarRow, Figure
 from ..study import Facet, Study
 from ..ticks import linear_axis
-from .kind import FigureKind
+from .kind import FigureKind, told_causes
 
 # With so many flows each has a bar of its own.
 FLOWS_SHOWN = 16
@@ -42,6 +42,7 @@ def causes(study: Study) -> Figure:
     if not single:
         caption += " Bars are shares of the time of all flows of a size together."
     caption += _pooled(study, study.facets[0])
+    caption += what_is_meant(bar.key for panel in panels for row in panel.rows for bar in row.bars)
     shown = [c for c in CAUSES if any(bar.key.endswith(c) for p in panels for row in p.rows for bar in row.bars)]
     return Figure(figure_id, title, caption, tuple(panels), 1 if len(panels) == 1 else 2, legend(shown))
 
@@ -77,4 +78,6 @@ def _by_size(title: str, flows: pl.DataFrame) -> BarPanel:
     return BarPanel(title, Axis("share of completion time", "percent", 0.0, 1.0), tuple(rows))
 
 
-KIND = FigureKind("where the completion time of flows went, by cause", lambda study: causes(study.split))
+KIND = FigureKind(
+    "where the completion time of flows went, by cause", lambda study: causes(study.split), needs=(told_causes,)
+)

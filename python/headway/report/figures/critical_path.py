@@ -8,7 +8,7 @@ from typing import Any
 from headway.data.point import Point
 from headway.data.units import display
 
-from ..causes import CAUSES, legend, stacked, told
+from ..causes import CAUSES, legend, stacked, told, what_is_meant
 from ..palette import flow_styles
 from ..spec import Axis, Bar, BarPanel, BarRow, Figure, LegendEntry
 from ..study import Study
@@ -47,6 +47,7 @@ def critical_path(study: Study) -> Figure:
     entries = tuple(entry for entry in legend() if entry.key in keys) + plain
     caption = "The flows and steps that bound the end of the job; each begins when the one above it is over."
     caption += " Parts of a bar are in no order of time." if any(key.startswith("c:") for key in keys) else ""
+    caption += what_is_meant(keys)
     caption += f" Of longer chains the last {LINKS_SHOWN} links." if cut else ""
     caption += f" {more} more jobs are not drawn." if more > 0 else ""
     return Figure(figure_id, title, caption + said, tuple(panels), 1, entries)

@@ -13,7 +13,7 @@ from ..study import Facet, Study, short_axis, variant_key
 from ..summaries import summary_number
 from ..ticks import linear_axis, log_axis
 from .fct_load import study_axis
-from .kind import FigureKind
+from .kind import FigureKind, with_deadlines
 
 POINTS = 160
 MISSED = "deadline_missed_fraction"
@@ -99,4 +99,6 @@ def _pooled(points: list[Point]) -> Array:
     return np.concatenate(parts)
 
 
-KIND = FigureKind("deadlines missed, and the time that flows use of what they are allowed", deadlines)
+KIND = FigureKind(
+    "deadlines missed, and the time that flows use of what they are allowed", deadlines, needs=(with_deadlines,)
+)

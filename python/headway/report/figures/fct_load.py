@@ -5,33 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from headway.data.point import Point
 from headway.data.statistics import over_seeds
 
 from ..distributions import tail_name
-from ..picks import Band, Pick, about, numbered, others, runs_of
+from ..metrics import ends, metrics_of, number_of, owner, without
+from ..picks import Pick, about, numbered, others, runs_of
 from ..spec import Axis, Curve, Figure, Panel
 from ..study import Facet, Study, short_axis, variant_key
-from ..summaries import summary_label, summary_number
+from ..summaries import summary_label
 from ..ticks import auto_axis, log_axis
-from .kind import FigureKind
+from .kind import FigureKind, numbers_swept
 
-
-def _load_metrics(study: Study) -> list[str]:
-    wanted = study.results.report.get("y")
-    names = [wanted] if isinstance(wanted, str) else list(wanted) if isinstance(wanted, list) else []
-    points = (*study.points, *study.split.points)
-    known = [str(n) for n in names if any(summary_number(p, str(n)) is not None for p in points)]
-    return known or ["fct_mean_s", "fct_p99_s"]
+ELSE = "the figure `numbers` shows numbers of each variant"
 
 
 def fct_load(study: Study) -> Figure:
     """A row a metric, a panel a facet, a line a variant, a band over seeds."""
     figure_id, title = "fct-load", "Flow completion time against load"
     if study.x_key is None:
-        return Figure(figure_id, title, absent="nothing was swept whose values are all numbers of one kind")
+        return Figure(figure_id, title, absent=f"nothing was swept whose values are all numbers of one kind; {ELSE}")
     name = short_axis(study.x_key)
-    metrics = _load_metrics(study)
+    metrics = metrics_of(study, ("fct_mean_s", "fct_p99_s"))
     if name != "load" or metrics != ["fct_mean_s", "fct_p99_s"]:
         labels = [summary_label(m)[0] for m in metrics]
         title = f"{', '.join(labels)} against {name}"
@@ -41,7 +35,7 @@ def fct_load(study: Study) -> Figure:
     for facet in study.facets:
         for pick in (Pick(), *others(study, facet, x=False, sized=True)):
             for metric in metrics:
-                panel = _load_panel(_owner(study, metric), facet, metric, name, pick)
+                panel = _load_panel(owner(study, metric), facet, metric, name, pick)
                 if pick.is_first:
                     panels.append(panel)
                 elif panel.series:
@@ -55,16 +49,11 @@ def fct_load(study: Study) -> Figure:
     caption = (
         f"{band} Finished flows after the warm-up; unfinished ones are listed below. Each panel has its own y axis."
     )
+    caption += without(study)
     drawn = {series.key for panel in panels for series in panel.series}
     owners = (study.split, study) if study.is_mixed else (study,)
     legend = [entry for owner in owners for entry in owner.legend() if entry.key in drawn]
     return Figure(figure_id, title, caption, tuple(panels), 2, tuple(legend), more=tuple(more))
-
-
-def _owner(study: Study, metric: str) -> Study:
-    """Whose a number is: each transport's where a run has several, or the run's where it is of links."""
-    of_parts = any(summary_number(p, metric) is not None for point in study.points for p in point.parts)
-    return study.split if of_parts else study
 
 
 def study_axis(name: str, quantity: str, xs: Sequence[float]) -> Axis:
@@ -76,11 +65,6 @@ def study_axis(name: str, quantity: str, xs: Sequence[float]) -> Axis:
     return Axis(name, quantity, xs[0] - 0.04 * span, xs[-1] + 0.04 * span, marks=marks)
 
 
-def _number(point: Point, metric: str, band: Band | None) -> float | None:
-    """A number of a run; with a band, that of the flows of its sizes, where there is one."""
-    return summary_number(point, metric if band is None else f"by_size.bands.{band.key}.{metric}")
-
-
 def _load_panel(study: Study, facet: Facet, metric: str, name: str, pick: Pick) -> Panel:
     label, quantity = summary_label(metric)
     series: list[Curve] = []
@@ -90,12 +74,10 @@ def _load_panel(study: Study, facet: Facet, metric: str, name: str, pick: Pick) 
         rows = []
         for x in study.xs(facet):
             points = replace(pick, x=x).points(study, variant, facet)
-            found = over_seeds([_number(p, metric, pick.band) for p in points])
+            found = over_seeds([number_of(p, metric, pick.band) for p in points])
             if found:
-                half = found.half_width or 0.0
-                runs = runs_of(numbers, points)
-                rows.append((x, found.mean, max(found.mean - half, 0.0), found.mean + half, runs))
-                counts += [_number(p, "flows_measured" if pick.band is None else "count", pick.band) for p in points]
+                rows.append((x, found.mean, *ends(found, metric), runs_of(numbers, points)))
+                counts += [number_of(p, "flows_measured" if pick.band is None else "count", pick.band) for p in points]
         if rows:
             xs, means, lows, highs, behind = (tuple(column) for column in zip(*rows, strict=True))
             low, high = (lows, highs) if lows != highs else (None, None)
@@ -116,4 +98,6 @@ def _load_panel(study: Study, facet: Facet, metric: str, name: str, pick: Pick) 
 WIDE = 100
 
 
-KIND = FigureKind("numbers of the summary (`y`) against the load, or what `x` names", fct_load)
+KIND = FigureKind(
+    "numbers of the summary (`y`) against the load, or what `x` names", fct_load, needs=(numbers_swept,), uses=("y",)
+)

@@ -17,7 +17,7 @@ from ..spec import About, Axis, Curve, Figure, Panel, Reference
 from ..study import Facet, Study, short_axis, variant_key
 from ..ticks import log_axis
 from .fct_load import study_axis
-from .kind import FigureKind
+from .kind import FigureKind, several_variants
 
 FIGURE_ID, TITLE = "paired", "The same flows, compared"
 SAME = ("src", "dst", "bytes", "start_s")
@@ -214,4 +214,10 @@ def ratio_axis(values: Iterable[float]) -> Axis:
     return log_axis("completion time ÷ baseline", "ratio", [0.9, 1.1, *values])
 
 
-KIND = FigureKind("completion times of the same flows over those under a baseline", paired, aliases=("ratio",))
+KIND = FigureKind(
+    "completion times of the same flows over those under a baseline",
+    paired,
+    aliases=("ratio",),
+    needs=(several_variants,),
+    uses=("baseline",),
+)

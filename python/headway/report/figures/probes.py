@@ -10,7 +10,7 @@ from ..spec import Figure, LegendEntry, Panel
 from ..study import Facet, Study, flow_key, variant_key
 from ..ticks import linear_axis
 from ..timelines import FEWER_POINTS, Line, about, chosen_runs, interval, lines_of, other_runs, thinning, time_axis
-from .kind import FigureKind
+from .kind import FigureKind, probed_flows
 from .throughput_time import largest
 
 ID, TITLE = "probes", "Inside each flow over time"
@@ -72,4 +72,4 @@ def _has(point: Point, name: str) -> bool:
     return name in point.series["metric"].unique()
 
 
-KIND = FigureKind("probes of the sampled flows: what their machines hold", probes)
+KIND = FigureKind("probes of the sampled flows: what their machines hold", probes, needs=(probed_flows,))

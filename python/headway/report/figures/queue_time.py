@@ -13,7 +13,7 @@ from ..spec import Axis, Figure, Panel, Reference
 from ..study import Study
 from ..ticks import linear_axis
 from ..timelines import chosen_runs, lines_of, links_figure
-from .kind import FigureKind
+from .kind import FigureKind, sampled_links
 
 
 def queue(study: Study) -> Figure:
@@ -89,4 +89,4 @@ def queues(study: Study) -> list[Figure]:
     return [queue(study), *others(study)]
 
 
-KIND = FigureKind("queues of the sampled links", queues, aliases=("queue",))
+KIND = FigureKind("queues of the sampled links", queues, aliases=("queue",), needs=(sampled_links,))

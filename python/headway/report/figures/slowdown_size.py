@@ -8,9 +8,11 @@ from headway.data.samples import Array, by_size, equal_count_edges
 from headway.data.statistics import over_seeds
 
 from ..distributions import P99_NEEDS, few_flows, pooled, tail_name
+from ..metrics import above
 from ..picks import Pick, about, others, readable, unread
 from ..spec import Curve, Figure, Panel
 from ..study import Facet, Study, variant_key
+from ..summaries import least_of
 from ..ticks import log_axis, slowdown_axis
 from .kind import FigureKind
 
@@ -57,6 +59,7 @@ def _size_panels(study: Study, facet: Facet, pick: Pick, counts: list[int]) -> l
     sizes = np.concatenate([pooled(points, "bytes") for points in groups.values()])
     fewest = min(p.measured_flows.height for points in groups.values() for p in points)
     edges = equal_count_edges(sizes, max(4, min(BINS, fewest // FLOWS_PER_BIN)))
+    least = least_of("slowdown_mean")
     lines: dict[str, list[Curve]] = {"mean": [], "p50": [], "p99": []}
     here: list[int] = []
     for variant, points in groups.items():
@@ -66,7 +69,7 @@ def _size_panels(study: Study, facet: Facet, pick: Pick, counts: list[int]) -> l
             found = [over_seeds([float(getattr(bins, name)[i]) for bins in binned]) for i in range(len(edges))]
             kept = [(float(edges[i]), e) for i, e in enumerate(found) if e is not None]
             band = any(e.half_width is not None for _, e in kept)
-            low = tuple(max(e.mean - (e.half_width or 0.0), 1e-9) for _, e in kept) if band else None
+            low = tuple(above(e.mean, e.half_width or 0.0, least) for _, e in kept) if band else None
             high = tuple(e.mean + (e.half_width or 0.0) for _, e in kept) if band else None
             means = tuple(e.mean for _, e in kept)
             parts.append(Curve(variant_key(variant), tuple(s for s, _ in kept), means, low, high, markers=True))

@@ -25,7 +25,7 @@ from ..timelines import (
     thinning,
     time_axis,
 )
-from .kind import FigureKind
+from .kind import FigureKind, sampled_flows
 
 
 def throughput(study: Study) -> Figure:
@@ -118,4 +118,4 @@ def payload_capacity(point: Point) -> Reference | None:
     return Reference(rate, f"{arrow(name)} carries {display('rate', rate)} of payload")
 
 
-KIND = FigureKind("throughput of the sampled flows", throughput, aliases=("throughput",))
+KIND = FigureKind("throughput of the sampled flows", throughput, aliases=("throughput",), needs=(sampled_flows,))

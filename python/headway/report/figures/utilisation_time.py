@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..spec import Axis, Figure
 from ..study import Study
 from ..timelines import links_figure
-from .kind import FigureKind
+from .kind import FigureKind, sampled_links
 
 
 def utilisation(study: Study) -> Figure:
@@ -18,4 +18,4 @@ def utilisation(study: Study) -> Figure:
     return links_figure(study, "utilisation-time", "Bottleneck utilisation over time", ("utilisation",), axis, caption)
 
 
-KIND = FigureKind("utilisation of the sampled links", utilisation, aliases=("utilisation",))
+KIND = FigureKind("utilisation of the sampled links", utilisation, aliases=("utilisation",), needs=(sampled_links,))

@@ -13,7 +13,7 @@ pub mod vegas;
 pub use marks::Arithmetic;
 
 use super::params::{ByPreset, ConnectionParams};
-use crate::endpoint::{Path, TransportInfo};
+use crate::endpoint::{Path, Room, TransportInfo};
 use crate::probes::{self, Sink};
 use headway_gauges::GaugeInfo;
 use headway_units::Time;
@@ -169,6 +169,8 @@ pub trait CongestionControl: Send + Sized + 'static {
     const ECN: bool = false;
     /// Whether it sets the window by itself when packets are lost and when they are repaired.
     const OWNS_WINDOW: bool = false;
+    /// What it supposes of the room at ports.
+    const ROOM: Room = Room::Any;
     /// Whether it looks at the other subflows of its message: [`Ack::siblings`].
     const COUPLED: bool = false;
     /// Fewest packets of first window.

@@ -4,7 +4,7 @@
 //! constants. A window below one packet is a pace: one packet in more than a round trip.
 
 use super::{Ack, CongestionControl, Flow, Window};
-use crate::endpoint::TransportInfo;
+use crate::endpoint::{Room, TransportInfo};
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
 use crate::tcp::{STATES, deviations};
 use headway_params::ParamKind;
@@ -145,6 +145,8 @@ impl CongestionControl for Swift {
         ],
     };
     const OWNS_WINDOW: bool = true;
+    /// §1: near-zero packet drops.
+    const ROOM: Room = Room::Deep;
 
     /// A packet more each round trip: n of them carry more than n (n + 1) / 2 packets.
     fn rounds(packets: u64, initial: u64) -> u64 {

@@ -1,0 +1,190 @@
+"""The variants of a sweep beside one of them: numbers of their summaries, paired by seed, with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headway.data.point import Point
+from headway.data.statistics import Estimate, estimate, over_seeds
+from headway.data.sweep import Sweep, read_sweep
+from headway.data.units import display
+from headway.errors import HeadwayError, NameNotFound
+from headway.report.summaries import summary_label, summary_value
+
+from .sides import place_of
+
+# What a summary calls the numbers of completion times.
+OF_TIMES = {"mean": "fct_mean_s", "median": "fct_p50_s", "p99": "fct_p99_s", "max": "fct_max_s"}
+LOWER, HIGHER, NOT_APART = "lower", "higher", "not apart"
+NOT_DONE = ("flows_unfinished", "flows_failed")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of one variant at one place of the axes, over that of the baseline at the same place.
+
+    `value` is a mean over seeds, and `half_width` that of its 95 % interval. `ratio` is the geometric mean over
+    the seeds that both have; `interval` are its ends at 95 %. Of one seed there is neither interval.
+    """
+
+    variant: str
+    place: str
+    number: str
+    value: float | None
+    half_width: float | None
+    baseline: float | None
+    ratio: float | None
+    interval: tuple[float, float] | None
+    seeds: int
+    unfinished: int
+
+    @property
+    def verdict(self) -> str:
+        """Whether the interval says that it is lower or higher than the baseline; empty without one."""
+        if self.interval is None or self.ratio is None:
+            return ""
+        low, high = self.interval
+        if low <= 1.0 <= high:
+            return NOT_APART
+        return LOWER if high < 1.0 else HIGHER
+
+
+@dataclass(frozen=True)
+class Variants:
+    """All variants of a sweep beside one of them.
+
+    >>> found = headway.compare_variants("out/mine", of=["slowdown_p99"])
+    >>> found.row("homa", "slowdown_p99").interval
+    """
+
+    name: str
+    baseline: str
+    numbers: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    def row(self, variant: str, number: str | None = None, place: str = "") -> Row:
+        """What was found of a variant; of the first number and place where none is named."""
+        wanted = number or self.numbers[0]
+        for one in self.rows:
+            if (one.variant, one.number) == (variant, wanted) and place in ("", one.place):
+                return one
+        raise NameNotFound("variant", variant, dict.fromkeys(one.variant for one in self.rows))
+
+    def document(self) -> dict[str, Any]:
+        """All of it, for another program, in base units."""
+        rows = [
+            {**vars(one), "interval": one.interval and list(one.interval), "verdict": one.verdict} for one in self.rows
+        ]
+        return {"sweep": self.name, "baseline": self.baseline, "numbers": list(self.numbers), "rows": rows}
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Heads and rows, as text."""
+        placed = any(one.place for one in self.rows)
+        heads = ["variant", *(["at"] if placed else []), "number", "value", "ratio", "95 % interval", ""]
+        return heads, [self._cells(one, placed=placed) for one in self.rows]
+
+    def _cells(self, one: Row, *, placed: bool) -> list[str]:
+        label, quantity = summary_label(one.number)
+        is_baseline = one.variant == self.baseline
+        ratio = "-" if one.ratio is None or is_baseline else f"{one.ratio:.3f}"
+        interval = f"{one.interval[0]:.3f} to {one.interval[1]:.3f}" if one.interval and not is_baseline else "-"
+        said = "baseline" if is_baseline else one.verdict
+        if one.unfinished:
+            said = ", ".join(filter(None, (said, f"{one.unfinished} flows not done")))
+        place = [one.place] if placed else []
+        value = display(quantity, one.value)
+        if one.half_width is not None:
+            value += f" ± {display(quantity, one.half_width, 2)}"
+        return [one.variant, *place, label, value, ratio, interval, said]
+
+    def headline(self) -> str:
+        """What the table is of, in a sentence."""
+        most = max((one.seeds for one in self.rows), default=0)
+        seeds = f"geometric mean of {most} seeds" if most > 1 else "one seed, so that no interval is known"
+        return f"{self.name}: each variant over {self.baseline} of the same seed; {seeds}"
+
+    def __str__(self) -> str:
+        heads, rows = self.table()
+        widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
+        lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in [heads, *rows])
+        return "\n".join([self.headline(), *lines])
+
+
+def compare_variants(
+    sweep: Sweep | str | Path, *, of: Sequence[str] = ("mean", "p99"), baseline: str | None = None
+) -> Variants:
+    """Set numbers of each variant of a sweep beside those of one variant, seed by seed.
+
+    `of` names numbers of summaries (`slowdown_p99`, `queue_max_bytes`), or `mean`, `median`, `p99` and `max` of
+    completion times. `baseline` is a variant; default: what `[report] baseline` names, else the first. Each ratio is
+    the geometric mean over the seeds that both variants have, with Student's 95 % interval of the logarithms.
+
+    >>> print(headway.compare_variants("out/mine", of=["slowdown_p99"]))
+    """
+    found = sweep if isinstance(sweep, Sweep) else read_sweep(sweep)
+    points = list(found)
+    names = list(dict.fromkeys(point.variant for point in points))
+    if not names:
+        raise HeadwayError(f"{found.directory}: no run of it is finished")
+    if baseline is not None and baseline not in names:
+        raise NameNotFound("variant", baseline, names, f"{found.directory} has {', '.join(names)}")
+    first = baseline or _said(points, names) or names[0]
+    numbers = tuple(OF_TIMES.get(name, name) for name in of)
+    groups: dict[tuple[str, str], dict[int, Point]] = {}
+    for point in points:
+        groups.setdefault((_axes(point), point.variant), {})[point.seed] = point
+    rows = [
+        _row(variant, place, name, group, groups.get((place, first), {}))
+        for name in numbers
+        for (place, variant), group in groups.items()
+    ]
+    for name in numbers:
+        if all(row.value is None for row in rows if row.number == name):
+            raise HeadwayError(f"{found.directory}: no run of it has the number `{name}`")
+    return Variants(str(found.directory), first, numbers, tuple(rows))
+
+
+def is_of_variants(path: Path) -> bool:
+    """Whether a directory holds a sweep of several variants."""
+    return len({point.variant for point in read_sweep(path)}) > 1
+
+
+def _said(points: Sequence[Point], names: Sequence[str]) -> str | None:
+    """The baseline that the scenario names for its report."""
+    scenario = points[0].run.manifest.get("scenario")
+    report = scenario.get("report") if isinstance(scenario, dict) else None
+    wanted = report.get("baseline") if isinstance(report, dict) else None
+    return wanted if wanted in names else None
+
+
+def _axes(point: Point) -> str:
+    """Where a point is on the axes of its sweep, without its variant and seed."""
+    return place_of(point).removeprefix(point.variant).removeprefix(",")
+
+
+def _row(variant: str, place: str, name: str, group: dict[int, Point], theirs: dict[int, Point]) -> Row:
+    values = {seed: summary_value(point.run.summary, name) for seed, point in group.items()}
+    before = {seed: summary_value(point.run.summary, name) for seed, point in theirs.items()}
+    both = [(one, other) for seed, one in values.items() if one is not None and (other := before.get(seed)) is not None]
+    # A ratio with nothing above or below it says nothing.
+    known = bool(both) and all(one > 0.0 and other > 0.0 for one, other in both)
+    logs: Estimate | None = estimate([math.log(one / other) for one, other in both]) if known else None
+    ends = logs.interval if logs is not None else None
+    unfinished = sum(int(point.run.summary.get(key) or 0) for point in group.values() for key in NOT_DONE)
+    mean, base = over_seeds(list(values.values())), over_seeds(list(before.values()))
+    return Row(
+        variant,
+        place,
+        name,
+        mean.mean if mean else None,
+        mean.half_width if mean else None,
+        base.mean if base else None,
+        math.exp(logs.mean) if logs is not None else None,
+        (math.exp(ends[0]), math.exp(ends[1])) if ends is not None else None,
+        len(both),
+        unfinished,
+    )

@@ -1,0 +1,56 @@
+"""Numbers of summaries as figures show them: which are asked for, whose they are, and the ends of their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headway.data.point import Point
+from headway.data.statistics import Estimate
+
+from .picks import Band
+from .study import Study
+from .summaries import least_of, summary_number
+
+
+def asked(study: Study) -> list[str]:
+    """What `[report] y` names."""
+    wanted = study.results.report.get("y")
+    names = [wanted] if isinstance(wanted, str) else list(wanted) if isinstance(wanted, list) else []
+    return [str(name) for name in names]
+
+
+def metrics_of(study: Study, usual: Sequence[str]) -> list[str]:
+    """The numbers that are asked for and that some run has, else the usual ones."""
+    return [name for name in asked(study) if _is_known(study, name)] or list(usual)
+
+
+def without(study: Study) -> str:
+    """A sentence about the numbers that are asked for and that no run has; empty without such."""
+    lost = [name for name in asked(study) if not _is_known(study, name)]
+    return f" No run has {', '.join(f'`{name}`' for name in lost)}, which [report] asks for." if lost else ""
+
+
+def _is_known(study: Study, name: str) -> bool:
+    return any(summary_number(point, name) is not None for point in (*study.points, *study.split.points))
+
+
+def owner(study: Study, metric: str) -> Study:
+    """Whose a number is: each transport's where a run has several, or the run's where it is of links."""
+    of_parts = any(summary_number(p, metric) is not None for point in study.points for p in point.parts)
+    return study.split if of_parts else study
+
+
+def number_of(point: Point, metric: str, band: Band | None) -> float | None:
+    """A number of a run; with a band, that of the flows of its sizes, where there is one."""
+    return summary_number(point, metric if band is None else f"by_size.bands.{band.key}.{metric}")
+
+
+def ends(found: Estimate, metric: str) -> tuple[float, float]:
+    """The ends of an interval. The lower one is no less than such a number can be."""
+    half = found.half_width or 0.0
+    return above(found.mean, half, least_of(metric)), found.mean + half
+
+
+def above(mean: float, half_width: float, least: float) -> float:
+    """The lower end of an interval: not below the least, unless the mean itself is."""
+    return max(mean - half_width, min(least, mean))
