@@ -336,7 +336,7 @@ async fn asynchronous_waits_can_be_given_up() {
     assert_eq!(&server.recv().await.expect("a message").bytes[..], b"later");
     assert!(matches!(
         client.send("[::1]:9".parse().expect("an address"), "x").await,
-        Err(SendError::NotAdmitted)
+        Err(SendError::OtherFamily)
     ));
 }
 
