@@ -191,6 +191,11 @@ class Scenario:
         """
         return self._native.warnings()
 
+    @cached_property
+    def longest_path(self) -> dict[str, float] | None:
+        """Round trip, delay, rate and more of the longest path among its flows; `None` without flows."""
+        return self._native.longest_path()
+
     def to_toml(self) -> str:
         """The scenario as the text of a file, from which `load` makes the same scenario.
 
