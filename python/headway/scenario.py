@@ -195,6 +195,11 @@ class Scenario:
         """
         return self._native.warnings()
 
+    @cached_property
+    def longest_path(self) -> dict[str, float] | None:
+        """Round trip, delay, rate and more of the longest path among its flows; `None` without flows."""
+        return self._native.longest_path()
+
     @property
     def run_length(self) -> dict[str, Any] | None:
         """How long messages arrive at random, and how long they would have to for a steady state.

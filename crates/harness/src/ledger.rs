@@ -86,6 +86,8 @@ pub struct Record {
     /// Packets permitted by name in grants and tokens that have reached the sender.
     named: BTreeSet<u32>,
     acked: BTreeSet<u32>,
+    /// All packets before this one are among them.
+    in_sequence: u32,
     /// The first window that a sender with default parameters may claim if it needs permissions.
     first_window: Option<u32>,
     /// The widest window that it may come to have, where that is not its first.
@@ -370,6 +372,7 @@ impl Ledger {
             sent: BTreeSet::new(),
             named: BTreeSet::new(),
             acked: BTreeSet::new(),
+            in_sequence: 0,
             spent: 0,
             permitted: 0,
             number: 0,
@@ -507,13 +510,13 @@ impl Ledger {
                 let before = record.acked.len();
                 record.acked.insert(packet.index);
                 // Cumulative and selective acknowledgements, where a protocol has them.
-                record.acked.extend(0..packet.count.min(record.packets));
+                record.hears_in_sequence(packet.count);
                 packet.sack().for_each(|block| record.acked.extend(block));
                 record.repeated_acks += u32::from(record.acked.len() == before);
             }
             PacketKind::Nack | PacketKind::Pull => {
                 // What has arrived in sequence, where a protocol says it there too.
-                record.acked.extend(0..packet.count.min(record.packets));
+                record.hears_in_sequence(packet.count);
                 record.pulls.heard(packet);
             }
             PacketKind::Header if packet.flags.has(PacketFlags::BOUNCED) => record.pulls.heard(packet),
@@ -601,6 +604,13 @@ impl Record {
     fn claims(&mut self, count: u32) -> bool {
         let limit = self.first_window.filter(|_| self.receiver_driven).unwrap_or(u32::MAX);
         *self.claimed.get_or_insert(count) == count && count <= limit
+    }
+
+    /// The sender hears that the first `count` packets have arrived.
+    fn hears_in_sequence(&mut self, count: u32) {
+        let end = count.min(self.packets);
+        self.acked.extend(self.in_sequence..end);
+        self.in_sequence = self.in_sequence.max(end);
     }
 
     /// A permission whose number counts all packets from the beginning of the message: one that comes late,

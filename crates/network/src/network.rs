@@ -206,22 +206,30 @@ impl Network {
 
     /// Whether packets from `src` reach `dst`.
     pub fn reachable(&self, src: u32, dst: u32) -> bool {
-        src < self.hosts && dst < self.hosts && self.links_between(src, dst).is_some()
+        src < self.hosts && dst < self.hosts && self.walk(src, dst, |_| ())
     }
 
     /// The links of one shortest path, or `None` when there is none.
     pub fn links_between(&self, src: u32, dst: u32) -> Option<Vec<u32>> {
-        let mut path = vec![src];
-        let mut node = self.links[src as usize].to;
-        while node != dst {
-            if node < self.hosts {
-                return None;
+        let mut path = Vec::new();
+        self.walk(src, dst, |link| path.push(link)).then_some(path)
+    }
+
+    /// Tells every link of one shortest path, in order; whether there is one.
+    fn walk(&self, src: u32, dst: u32, mut takes: impl FnMut(u32)) -> bool {
+        let mut link = src;
+        loop {
+            takes(link);
+            let node = self.links[link as usize].to;
+            if node == dst {
+                return true;
             }
-            let port = self.router.any(node - self.hosts, dst)?;
-            path.push(port);
-            node = self.links[port as usize].to;
+            if node < self.hosts {
+                return false;
+            }
+            let Some(port) = self.router.any(node - self.hosts, dst) else { return false };
+            link = port;
         }
-        Some(path)
     }
 
     /// Every link that a packet from `src` to `dst` may take, whoever chooses among equal next hops.

@@ -263,7 +263,7 @@ class Choices:
         """The overrides of one run under a reading; raises `HeadwayError` for two choices that set one key apart."""
         if not reading.values:
             return []
-        path = LongestPath.of(point.native.longest_path())
+        path = LongestPath.of(point.longest_path)
         resolved = point.resolved
         found = _Overrides()
         chosen = sorted(reading.values, key=lambda one: bool(self[one[0]].refines))

@@ -102,7 +102,7 @@ def _facts(scenario: Scenario) -> Iterator[str]:
         return
     memory = f"about {size(it['memory_bytes'])} of memory a run"
     yield f"{it['hosts']} hosts, {it['links']} links, {it['flows']} flows; {memory}"
-    path = scenario.native.longest_path()
+    path = scenario.longest_path
     if path is not None:
         bdp = path["bdp_bytes"] / max(path["packet_bytes"], 1)
         yield (

@@ -2,18 +2,27 @@
 
 use crate::InterfaceError;
 use crate::interface::names::is_veth;
-use aya::Ebpf;
 use aya::maps::XskMap;
 use aya::programs::{Xdp, XdpMode};
+use aya::{Ebpf, EbpfLoader};
 use std::error::Error;
 use std::io;
 use std::os::fd::RawFd;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// Bytes that are aligned as an object file is to be.
 #[repr(C, align(8))]
 struct Aligned<T: ?Sized>(T);
 /// `bpf/redirect.bpf.c`, compiled.
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!("../../../bpf/objects/redirect.bpf.o"));
+
+/// Loads the program for every interface. A loader begins by reading the types of the whole kernel, megabytes of them, which
+/// takes longer than all else that is done for an interface. The program does not refer to any.
+static LOADER: LazyLock<Mutex<EbpfLoader<'static>>> = LazyLock::new(|| {
+    let mut loader = EbpfLoader::new();
+    loader.btf(None);
+    Mutex::new(loader)
+});
 
 /// An attached program. The kernel detaches it when its descriptor is closed, also after `kill -9`.
 pub(super) struct Redirect {
@@ -25,7 +34,9 @@ impl Redirect {
     /// Has frames of an interface go to `socket`, which is bound to its only queue.
     pub(super) fn attach(name: &str, index: u32, socket: RawFd) -> Result<Redirect, InterfaceError> {
         let fail = |why: String| InterfaceError::NoAfXdp { name: name.into(), why };
-        let mut loaded = Ebpf::load(&OBJECT.0).map_err(|error| fail(clause(&error)))?;
+        let mut loader = LOADER.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loaded = loader.load(&OBJECT.0).map_err(|error| fail(clause(&error)))?;
+        drop(loader);
         let broken = || fail("the committed program lacks its map or its entry".into());
         let map = loaded.map_mut("sockets").ok_or_else(broken)?;
         let refused = |error: &(dyn Error + 'static)| fail(clause(error));
