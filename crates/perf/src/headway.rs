@@ -66,8 +66,7 @@ impl Carrier for Headway {
 
     fn base_rtt_us(&self) -> Option<f64> {
         let measured = self.endpoint.measured()?;
-        let (_, time) =
-            measured.base_round_trips.into_iter().find(|(peer, _)| self.peer == *peer)?;
+        let (_, time) = measured.base_round_trips.into_iter().find(|(peer, _)| self.peer == *peer)?;
         Some(time.as_secs_f64() * 1e6)
     }
 

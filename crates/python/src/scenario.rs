@@ -239,7 +239,9 @@ impl PyScenario {
     /// How long messages arrive at random, and how long they would have to for a steady state; `None` without such arrivals,
     /// or where several load different links.
     fn run_length<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(found) = self.inner.setup.as_ref().and_then(|setup| setup.run_length()) else { return Ok(None) };
+        let Some(found) = self.inner.setup.as_ref().and_then(|setup| setup.run_length()) else {
+            return Ok(None);
+        };
         let dict = PyDict::new(py);
         dict.set_item("load", found.load)?;
         dict.set_item("arrivals_s", found.arrivals_s)?;

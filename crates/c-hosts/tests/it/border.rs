@@ -118,7 +118,11 @@ fn what_cannot_be_is_answered_by_type_and_words() {
         assert_fails(hw_send(endpoint, &here, bytes, 1001, 0), HW_TOO_LONG, "1001 bytes");
         assert_fails(hw_send(endpoint, &far, bytes, 1, LONG), HW_NOT_ADMITTED, "not admitted");
         assert_fails(hw_send(endpoint, &six, bytes, 1, LONG), HW_BAD_ARGUMENT, "sends to IPv4 addresses");
-        assert_fails(hw_send(endpoint, &odd, bytes, 1, LONG), HW_BAD_ARGUMENT, "4 or 16 bytes, and this one 5");
+        assert_fails(
+            hw_send(endpoint, &odd, bytes, 1, LONG),
+            HW_BAD_ARGUMENT,
+            "4 or 16 bytes, and this one 5",
+        );
         assert_fails(hw_send(endpoint, &here, bytes, 1, -7), HW_BAD_ARGUMENT, "-7 us");
         assert_fails(hw_send(endpoint, &here, bytes, 1, HW_USUAL), HW_BAD_ARGUMENT, "-2 us");
         assert_fails(hw_recv(endpoint, 1, &mut message), HW_TIMED_OUT, "no message came in time");
