@@ -65,6 +65,10 @@ def test_the_page_says_what_is_asked_and_whether_it_is_a_beginning(question: str
     assert field.HEAD.strip() in PAGE
 
 
+def test_the_page_says_what_each_transport_is_given() -> None:
+    assert "\n".join(field.information()) in PAGE, "docs/field.md is not of this version: make field"
+
+
 def test_the_page_has_the_numbers_of_this_version(done: Sweep) -> None:
     (case,) = field.cases(FOLDER, "permutation", done)
     assert set(case.rows) == set(SOME)

@@ -223,7 +223,7 @@ Tables are in the order of that percentile, the lowest first. **Bold** are AMRT,
 
 def page(found: Sequence[Case]) -> str:
     """The page, as Markdown."""
-    return "\n".join([HEAD, *_summary(found), *(line for case in found for line in section(case)), *_information()])
+    return "\n".join([HEAD, *_summary(found), *(line for case in found for line in section(case)), *information()])
 
 
 def order(case: Case) -> list[str]:
@@ -303,7 +303,7 @@ def _ratio(ratio: Estimate | None) -> str:
     return f"{text} ({low} to {high})"
 
 
-def _information() -> Iterator[str]:
+def information() -> Iterator[str]:
     """What each transport is given: the other half of a fair comparison."""
     ports = {entry["name"]: entry for entry in json.loads(_headway.catalogue("disciplines"))}
     yield "## What each of them needs\n"
