@@ -127,7 +127,11 @@ def test_the_names_are_those_that_reports_and_summaries_have(scenario_file: Path
     drawn = {figure.id for figure in assemble(load(tmp_path / "out")).figures}
     assert drawn == set(NAMES) - {"model"}
     assert set(aliases().values()) <= set(NAMES)
-    numbers = [name for name, field in schema()["summary"].items() if field.is_number and field.scope != "transport"]
+    numbers = [
+        name
+        for name, field in schema()["summary"].items()
+        if field.is_number and field.scope not in ("transport", "arrivals")
+    ]
     lists = {"bottleneck_links", "deadlock_links"}
     other = lists | {"by_size", "gauges", "round_trips", "jain_over", "quantile_definition"}
     assert set(numbers) == run.summary.keys() - other

@@ -130,11 +130,17 @@ def underway(scenario: Path, capture: Path, *arguments: str) -> Iterator[Underwa
             "packets in the capture",
         )
         assert process.poll() is None, process.communicate()
-        members = family(process.pid)
-        spaces = {space for m in members if (space := namespace(m.pid)) is not None and space != own}
-        run = Underway(process, members, spaces)
-        assert len(spaces) == 1 + sum(m.name == "headway-agent" for m in members)
-        yield run
+        seen: list[Underway] = []
+
+        def is_whole() -> bool:
+            """Whether each agent is seen in a namespace of its own: one that is just beginning has another name, or place."""
+            members = family(process.pid)
+            spaces = {space for m in members if (space := namespace(m.pid)) is not None and space != own}
+            seen.append(Underway(process, members, spaces))
+            return len(spaces) == 1 + sum(m.name == "headway-agent" for m in members)
+
+        until(is_whole, "a namespace for each host, and one for the switch")
+        yield seen[-1]
     finally:
         left = [member.pid for member in family(process.pid)]
         process.kill()

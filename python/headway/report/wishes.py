@@ -58,6 +58,8 @@ def _no_number(name: str, facts: Facts) -> str:
     several = any(len(table.get("transports") or []) > 1 for table in facts.tables)
     if field is not None and field.scope == "transport" and not several:
         return "it is of runs with several transports"
+    if field is not None and field.scope == "arrivals" and not any("load" in entry for entry in facts.traffic()):
+        return "it is of runs in which messages arrive at random"
     if name == "deadline_missed_fraction":
         return kind_of("deadlines").missing(facts)
     return ""

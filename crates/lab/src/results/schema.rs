@@ -78,7 +78,8 @@ fn numbers<F>(numbers: &[Number<F>], scope: impl Fn(&F) -> &'static str) -> Json
 pub fn schema() -> Json {
     let scope = |of: &Of| match of {
         Of::Times(_) | Of::Flows(_) => "flows",
-        Of::Run(_) | Of::Mixture(_) | Of::Entries(_) | Of::Arrivals(_) => "run",
+        Of::Arrivals(_) => "arrivals",
+        Of::Run(_) | Of::Mixture(_) | Of::Entries(_) => "run",
         Of::Transport(_) => "transport",
     };
     let gauges = gauges().iter().map(|gauge| one(&gauge.field, &gauge.doc(), "run", false)).collect();
