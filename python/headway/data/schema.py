@@ -18,8 +18,8 @@ class Field:
     """One column, number or gauge.
 
     `least` is the least that a number is, but for exceptions that `doc` names: intervals do not reach below it. Of a
-    number of the summary, `scope` says of what it is (`run`, `flows`, `arrivals` or `transport`), and `shown` whether reports
-    show it.
+    number of the summary, `scope` says of what it is (`run`, `flows`, `arrivals` or `transport`), and `shown` whether
+    reports show it.
     """
 
     name: str
