@@ -133,7 +133,7 @@ def underway(scenario: Path, capture: Path, *arguments: str) -> Iterator[Underwa
         seen: list[Underway] = []
 
         def is_whole() -> bool:
-            """Whether each agent is in a namespace of its own. One that is just beginning has another name, or place."""
+            """Whether each agent has a namespace. One that is just beginning has another name, or place."""
             members = family(process.pid)
             spaces = {space for m in members if (space := namespace(m.pid)) is not None and space != own}
             seen.append(Underway(process, members, spaces))
