@@ -86,6 +86,15 @@ def test_the_worst_is_named_and_the_others_are_counted() -> None:
     assert alone.startswith("the network was empty when arrivals began")
 
 
+def test_a_backlog_that_grows_is_told_with_its_interval_and_chance_is_not() -> None:
+    grows = [{"backlog_growth": share} for share in (0.14, 0.155, 0.17)]
+    chance = [{"backlog_growth": share} for share in (-0.1, 0.05, 0.3)]
+    little = [{"backlog_growth": share} for share in (0.01, 0.011, 0.012)]
+    (said,) = unsteady({"phost": grows, "homa": little, "dctcp": chance})
+    assert said.startswith("phost: of the bytes that arrive in the second half of the arrivals, 15.5 % (11.8 to 19.2)")
+    assert unsteady({"one run": grows[:1]}) == []
+
+
 def test_check_and_show_say_what_would_be_long_enough_and_that_is(headway: Headway, scenario: Path) -> None:
     note = headway("check", scenario)
     assert note.status == 0

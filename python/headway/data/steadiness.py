@@ -12,6 +12,8 @@ from headway.data.units import duration, quantity
 
 # What is less is not told: of the start-up share, and of a rise from the first half of the arrivals to the second.
 LITTLE = 0.1
+# A backlog may grow by so much of the bytes that arrive without being told of: a long message may be among the last.
+LEFT_OVER = 0.05
 # A single run has no interval: flows of one run depend on each other, so that only much more is told.
 MUCH = 0.5
 MORE = "headway docs run-length"
@@ -56,7 +58,16 @@ def unsteady(groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     """Sentences about summaries by what their runs are called, where they are not of a steady state."""
     rises = {name: found for name, runs in groups.items() if (found := rise(runs)) is not None and found.is_told}
     shares = {name: share for name, runs in groups.items() if (share := _share(runs)) > LITTLE}
+    left = {name: more for name, runs in groups.items() if (more := growth(runs)) is not None and _is_left(more)}
     said = []
+    if left:
+        worst = max(left, key=lambda name: left[name].mean)
+        low, high = (100 * end for end in left[worst].interval or (math.nan, math.nan))
+        said.append(
+            f"{_which(worst, len(left), len(groups))}of the bytes that arrive in the second half of the arrivals,"
+            f" {100 * left[worst].mean:.3g} % ({low:.3g} to {high:.3g}) are left over: this transport does not carry"
+            f" the load, or arrivals end too soon to show that it does ({MORE})"
+        )
     if rises:
         worst = max(rises, key=lambda name: rises[name].ratio)
         said.append(
@@ -71,6 +82,16 @@ def unsteady(groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
             f" ({MORE})"
         )
     return said
+
+
+def growth(summaries: Sequence[Mapping[str, Any]]) -> Estimate | None:
+    """By which share of the arriving bytes the backlog grows, over runs that differ in their seeds alone."""
+    return over_seeds([one.get("backlog_growth") for one in summaries])
+
+
+def _is_left(found: Estimate) -> bool:
+    """Whether it is much, and more than chance: a single run does not tell."""
+    return found.interval is not None and found.mean >= LEFT_OVER and found.interval[0] > 0
 
 
 def _share(summaries: Sequence[Mapping[str, Any]]) -> float:

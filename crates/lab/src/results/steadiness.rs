@@ -5,6 +5,7 @@ use super::statistics::mean;
 use crate::scenario::run_length::RunLength;
 use crate::scenario::{Resolved, Setup};
 use headway_network::{FlowRecord, FlowState, Outcome};
+use headway_units::Time;
 
 /// Fewer slowdowns in a half say nothing.
 const LEAST: usize = 50;
@@ -17,6 +18,8 @@ pub struct Arrivals {
     /// Mean slowdowns of the messages that started in the first half of the arrivals after the warm-up, and in the
     /// second; nothing where one of the halves has too few.
     pub(super) halves: Option<(f64, f64)>,
+    /// What bytes of unfinished messages grow by in the second half, over the bytes that arrive in it.
+    pub(super) growth: Option<f64>,
 }
 
 impl Arrivals {
@@ -27,6 +30,7 @@ impl Arrivals {
         random.contains(&true).then(|| Arrivals {
             length: setup.run_length(),
             halves: halves(&random, resolved, setup, outcome),
+            growth: growth(&random, resolved, setup, outcome),
         })
     }
 }
@@ -44,4 +48,25 @@ fn halves(random: &[bool], resolved: &Resolved, setup: &Setup, outcome: &Outcome
     };
     let (before, after) = arrivals.split_at(arrivals.len() / 2);
     of(before).zip(of(after))
+}
+
+/// The backlog at the start of the last message less that at the start of the middle one, of those after the warm-up, over the
+/// bytes that arrive in between. A message counts with all of its bytes from its start until it is whole.
+fn growth(random: &[bool], resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Option<f64> {
+    let flows = resolved.entries.iter().zip(resolved.spec.flows.iter().zip(&outcome.flows));
+    let flows = flows.filter(|(entry, _)| random[**entry]);
+    let all: Vec<(Time, Option<Time>, u64)> =
+        flows.filter_map(|(_, (flow, record))| Some((record.start?, record.finish, flow.bytes))).collect();
+    let mut starts: Vec<Time> =
+        all.iter().map(|(start, ..)| *start).filter(|start| *start >= setup.warmup).collect();
+    starts.sort_unstable();
+    let (middle, end) = (*starts.get(starts.len() / 2)?, *starts.last()?);
+    let backlog = |at: Time| {
+        let open =
+            all.iter().filter(|(start, finish, _)| *start <= at && finish.is_none_or(|done| done > at));
+        open.map(|(.., bytes)| *bytes as f64).sum::<f64>()
+    };
+    let arrived = all.iter().filter(|(start, ..)| middle < *start && *start <= end);
+    let offered: f64 = arrived.map(|(.., bytes)| *bytes as f64).sum();
+    (starts.len() >= 2 * LEAST && offered > 0.0).then(|| (backlog(end) - backlog(middle)) / offered)
 }

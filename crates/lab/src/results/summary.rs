@@ -128,7 +128,7 @@ pub const SUMMARY: &[Number<Of>] = &[
         Time,
         "relaxation time",
         "how long queues at this load take to forget that they were empty (`headway docs run-length`); null where the load is \
-         not less than the links carry. This number and the next three are there where messages arrive at random",
+         not less than the links carry. This number and the next four are there where messages arrive at random",
     ), Of::Arrivals(|arrivals| json!(arrivals.length.and_then(|length| length.relaxation_s)))),
     Number::new(Field::new(
         "start_up_share",
@@ -147,6 +147,14 @@ pub const SUMMARY: &[Number<Of>] = &[
         "mean slowdown, second half",
         "the same of those that started in the second half. In a steady state the two differ by chance alone",
     ), Of::Arrivals(|arrivals| json!(arrivals.halves.map(|(_, late)| late)))),
+    Number::new(Field::new(
+        "backlog_growth",
+        Ratio,
+        "growth of the backlog",
+        "of messages that arrive at random after the warm-up: what the bytes of unfinished ones grow by from the middle one to \
+         the last, over the bytes that arrive in between. In a steady state it is 0 but for chance, also below 0; where a transport does not carry \
+         the load, it is the share that is left over. Null with fewer than 100 such messages",
+    ), Of::Arrivals(|arrivals| json!(arrivals.growth))),
     Number::new(Field::packets("marks", "marks", "data packets that arrived with a mark"), Of::Flows(|part| part.sum(|record| record.marks.map(u64::from)))).shown(),
     Number::new(Field::new("retransmitted_bytes", Bytes, "retransmitted", "of all flows"), Of::Flows(|part| part.sum(|record| record.retransmitted))).shown(),
     Number::new(Field::new(

@@ -115,6 +115,23 @@ fn the_halves_are_those_of_the_flows_that_are_measured() {
         output.summary["start_up_share"].as_f64().expect("a number"),
         length(PACKETS, &["warmup=\"100 us\"", "traffic.0.load=0.9"]).missing,
     );
+    let bytes = output
+        .flows
+        .column_by_name("bytes")
+        .expect("the column")
+        .as_primitive::<arrow_array::types::UInt64Type>();
+    let (start, finish) = (column("start_s"), column("finish_s"));
+    let (middle, end) = (measured[measured.len() / 2].0, measured[measured.len() - 1].0);
+    let sum = |counts: &dyn Fn(usize) -> bool| {
+        (0..output.flows.num_rows())
+            .filter(|row| counts(*row))
+            .map(|row| bytes.value(row) as f64)
+            .sum::<f64>()
+    };
+    let backlog = |at: f64| sum(&|row| start.value(row) <= at && finish.value(row) > at);
+    let offered = sum(&|row| middle < start.value(row) && start.value(row) <= end);
+    let growth = output.summary["backlog_growth"].as_f64().expect("a number");
+    assert!((growth - (backlog(end) - backlog(middle)) / offered).abs() < 1e-12, "{growth}");
     let few = run(&good(PACKETS, &["traffic.0.flows=99"]));
     assert!(few.summary["slowdown_mean_early"].is_null() && few.summary["slowdown_mean_late"].is_null());
     assert!(run(&good(SMALL, &[])).summary.get("slowdown_mean_early").is_none(), "nothing is random there");
