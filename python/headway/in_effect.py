@@ -98,22 +98,19 @@ def in_effect(scenario: Scenario, variant: str | None = None) -> list[InEffect]:
     """Of each variant, of the one that is asked for, or of a scenario without variants of itself; none of a model."""
     if "fabric" not in scenario.resolved:
         return []
-    names = variants_of(scenario) if variant is None else [variant]
+    found = variants_of(scenario) if variant is None else {variant: scenario.variant(variant)}
     paths = _Longest()
-    if not names:
+    if not found:
         return [_of("", scenario, given(scenario, None), paths)]
-    return [_of(name, scenario.variant(name), given(scenario, name), paths) for name in names]
+    return [_of(name, one, given(scenario, name), paths) for name, one in found.items()]
 
 
-def variants_of(scenario: Scenario) -> list[str]:
+def variants_of(scenario: Scenario) -> dict[str, Scenario]:
     """Its variants; none where overrides are of the scenario without them, since each variant sets the key again."""
-    names = scenario.native.variants()
     try:
-        for name in names:
-            scenario.variant(name)
+        return {name: scenario.variant(name) for name in scenario.native.variants()}
     except ScenarioError:
-        return []
-    return names
+        return {}
 
 
 class _Longest:
@@ -126,7 +123,7 @@ class _Longest:
         fabric = {key: value for key, value in resolved["fabric"].items() if key in SIZES}
         key = json.dumps([resolved["topology"], fabric, len(resolved.get("traffic", []))], sort_keys=True)
         if key not in self._known:
-            self._known[key] = scenario.native.longest_path()
+            self._known[key] = scenario.longest_path
         return self._known[key]
 
 

@@ -65,7 +65,7 @@ def show(
         click.echo()
         print_effect(effect)
     if keys:
-        names = variants_of(whole) if variant is None else []
+        names = list(variants_of(whole)) if variant is None else []
         _print_keys(whole, variant, names[:1])
         for other in names[1:]:
             _print_differences(whole, names[0], other)

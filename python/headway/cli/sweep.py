@@ -87,14 +87,12 @@ def _print_numbers(results: Sweep) -> None:
         place = (one.variant, *(str(one.axes.get(key, "")) for key in keys))
         groups.setdefault(place, []).append(one)
     # Each summary is a file: those of rows that are not shown are not read.
-    shown = itertools.islice(groups.items(), MOST_ROWS)
-    rows = [(*place, *_cells([one.run.summary for one in points])) for place, points in shown]
+    first = itertools.islice(groups.items(), MOST_ROWS)
+    shown = {place: [one.run.summary for one in points] for place, points in first}
+    rows = [(*place, *_cells(summaries)) for place, summaries in shown.items()]
     heads = ("variant", *keys, "runs", "flows done", "mean FCT", "p99 FCT", "drops")
     print_table(heads, rows)
-    # Those of many rows are not read only to be judged: the report does.
-    judged = {
-        " ".join(place): [one.run.summary for one in points] for place, points in list(groups.items())[:MOST_ROWS]
-    }
+    judged = {" ".join(place): summaries for place, summaries in shown.items()}
     for sentence in () if is_quiet() else unsteady(judged):
         click.echo(f"note: {sentence}", err=True)
     if len(groups) > MOST_ROWS:
