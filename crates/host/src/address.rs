@@ -57,8 +57,11 @@ pub fn toward(peer: IpAddr) -> SocketAddr {
     (if peer.is_loopback() { loopback(peer) } else { unspecified(peer) }, 0).into()
 }
 
-/// The first IPv4 address of several, or else the first.
-pub(crate) fn chosen(address: impl ToSocketAddrs) -> io::Result<SocketAddr> {
+/// The first IPv4 address of several, or else the first: where an endpoint binds that is given a name.
+///
+/// # Errors
+/// The name cannot be resolved, or has no address.
+pub fn chosen(address: impl ToSocketAddrs) -> io::Result<SocketAddr> {
     let all: Vec<SocketAddr> = address.to_socket_addrs()?.collect();
     let v4 = all.iter().find(|address| address.is_ipv4());
     v4.or(all.first()).copied().ok_or_else(|| io::ErrorKind::NotFound.into())

@@ -412,7 +412,7 @@ impl fmt::Debug for SendHandle {
 impl Received {
     pub(crate) fn new(message: Arrived, inner: &Arc<Inner>) -> Received {
         let Arrived { peer, peer_epoch, message, purpose, bytes, at, charges } = message;
-        let (peer, inner) = (peer, Arc::clone(inner));
+        let inner = Arc::clone(inner);
         Received { peer, bytes, message, at, purpose, peer_epoch, inner, _charges: charges }
     }
 

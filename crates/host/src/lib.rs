@@ -63,7 +63,7 @@ pub mod tokio;
 mod trace;
 mod udp;
 
-pub use address::toward;
+pub use address::{chosen, toward};
 pub use config::{
     Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathOf, RoundTrip, RoundTripOf, STALL_FACTOR,
     handshake_wire, sizes, stamped_sizes,

@@ -2,7 +2,7 @@
 
 use crate::error::PerfError;
 use clap::{Args, Parser, Subcommand};
-use headway_host::{Admission, Config, MAX_MTU, MIN_MTU, Pace, PreSharedKey, RoundTrip};
+use headway_host::{Admission, Config, MAX_MTU, MIN_MTU, Pace, PreSharedKey, RoundTrip, chosen};
 use headway_packet::UDP_PORT;
 use headway_perf::protocol::LARGEST;
 use headway_transport::Path;
@@ -254,9 +254,8 @@ fn address(name: &str) -> Result<SocketAddr, PerfError> {
     } else {
         name.to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
     };
-    let usable = || resolved.iter().filter(|address| address.port() != 0);
-    let v4 = usable().find(|address| address.is_ipv4());
-    v4.or(usable().next()).copied().ok_or_else(|| unknown("it has none, or the port is 0".into()))
+    let usable: Vec<SocketAddr> = resolved.into_iter().filter(|address| address.port() != 0).collect();
+    chosen(&usable[..]).map_err(|_| unknown("it has none, or the port is 0".into()))
 }
 
 impl DoctorArgs {

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::fs;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::Instant;
@@ -88,9 +88,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<DoctorReport, PerfError> {
 
 /// A socket whose datagrams go to the peer, and the interfaces with the address that they leave from.
 fn toward(peer: SocketAddr) -> io::Result<(UdpSocket, BTreeSet<String>)> {
-    let any: IpAddr =
-        if peer.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let socket = UdpSocket::bind((any, 0))?;
+    let socket = UdpSocket::bind(headway_host::toward(peer.ip()))?;
     socket.connect(peer)?;
     let local = socket.local_addr()?.ip();
     let address_of = |interface: &InterfaceAddress| {

@@ -270,7 +270,7 @@ fn passes(error: &io::Error) -> bool {
 
 /// Plays an honest host on `socket` for a while; what it said, and how often it said something.
 fn meet(config: &Config, socket: &UdpSocket, to: SocketAddr) -> (Vec<Vec<u8>>, u64) {
-    let (local, peer): (SocketAddr, SocketAddr) = (socket.local_addr().expect("bound"), to);
+    let local = socket.local_addr().expect("bound");
     let identity = Identity { epoch: 1, secret: Secret([9; 16]) };
     let mut core =
         Core::new(config, local, identity, Arc::new(Counters::default())).expect("a configuration");
@@ -281,7 +281,7 @@ fn meet(config: &Config, socket: &UdpSocket, to: SocketAddr) -> (Vec<Vec<u8>>, u
         let (options, charge) = (SendOptions::default(), memory.reserve(length as u64).expect("room"));
         core.send(
             Time::ZERO,
-            Command { ticket, peer, purpose, body: bytes.into(), options, only_epoch: None, charge },
+            Command { ticket, peer: to, purpose, body: bytes.into(), options, only_epoch: None, charge },
         );
     }
     let (mut samples, mut said, mut buffer) = (Vec::new(), 0, vec![0; 4096]);
@@ -289,7 +289,7 @@ fn meet(config: &Config, socket: &UdpSocket, to: SocketAddr) -> (Vec<Vec<u8>>, u
     while start.elapsed() < Duration::from_millis(300) || said == 0 {
         let now = Time::ns(start.elapsed().as_nanos() as u64);
         while let Ok((length, _)) = socket.recv_from(&mut buffer) {
-            core.receive(now, peer, Ecn::NotEct, &mut buffer[..length]);
+            core.receive(now, to, Ecn::NotEct, &mut buffer[..length]);
         }
         core.timeout(now);
         while core.poll_event().is_some() {}

@@ -422,8 +422,8 @@ impl Agent {
     fn take_in(&self, endpoint: &Endpoint, start: Time, over: &AtomicBool) {
         while !over.load(Ordering::Relaxed) {
             let Ok(message) = endpoint.recv_timeout(LONGEST_WAIT) else { continue };
-            let peer = message.peer;
-            let Some((flow, inspection)) = self.inspections.get(&(peer, message.message)) else { continue };
+            let sent = (message.peer, message.message);
+            let Some((flow, inspection)) = self.inspections.get(&sent) else { continue };
             let at_ns = message.at.saturating_sub(start).0 / 1000;
             let intact = inspection.ask(|i| i.is_intact(self.flow(*flow).bytes));
             say(&Answer::Done { flow: *flow, at_ns, intact });
