@@ -10,7 +10,7 @@ use crate::traffic::Kernel;
 use headway_fabric::PortCounters;
 use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{
-    FlowRecord, FlowSpec, FlowState, LinkRecord, Outcome, PauseCounts, RunSpec, TransportRecord,
+    FlowRecord, FlowSpec, FlowState, LinkRecord, Network, Outcome, PauseCounts, RunSpec, TransportRecord,
 };
 use headway_units::Time;
 use serde_json::Value as Json;
@@ -52,7 +52,13 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(spec: &'a RunSpec, setup: &Setup, outcome: &'a Outcome) -> Run<'a> {
+    /// With the network, where loads are told of its links.
+    pub(super) fn new(
+        spec: &'a RunSpec,
+        setup: &Setup,
+        network: Option<&Network>,
+        outcome: &'a Outcome,
+    ) -> Run<'a> {
         let switch: Vec<&LinkRecord> = outcome.links.iter().filter(|link| link.from_switch).collect();
         let named: Vec<&LinkRecord> =
             outcome.links.iter().filter(|link| setup.bottleneck.contains(&link.name)).collect();
@@ -78,7 +84,8 @@ impl<'a> Run<'a> {
                 .collect(),
             round_trips: outcome.round_trips.as_ref().map(Cow::Borrowed),
         };
-        Run { part, spec, stacks: setup.stacks(), narrow, link_use: link_use(setup, outcome), switch }
+        let link_use = network.and_then(|network| link_use(setup, network, outcome));
+        Run { part, spec, stacks: setup.stacks(), narrow, link_use, switch }
     }
 
     /// The part that transports of these numbers have in it.

@@ -1,10 +1,9 @@
 //! Whether messages that arrive at random met a network in a steady state.
 
-use super::measures::begins_after;
 use super::statistics::mean;
 use crate::scenario::run_length::RunLength;
 use crate::scenario::{Resolved, Setup};
-use headway_network::{FlowRecord, FlowState, Outcome};
+use headway_network::{FlowRecord, FlowState, Network, Outcome};
 use headway_units::Time;
 
 /// Fewer slowdowns in a half say nothing.
@@ -22,51 +21,54 @@ pub struct Arrivals {
     pub(super) growth: Option<f64>,
 }
 
+/// One message that arrived at random and began.
+type Began<'a> = (Time, u64, &'a FlowRecord);
+
 impl Arrivals {
     /// Nothing where no messages arrive at random.
-    pub(super) fn of(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Option<Arrivals> {
+    pub(super) fn of(
+        resolved: &Resolved,
+        setup: &Setup,
+        network: Option<&Network>,
+        outcome: &Outcome,
+    ) -> Option<Arrivals> {
         let is_random = |entry: &crate::traffic::Entry| entry.pattern.random_arrivals().is_some();
         let random: Vec<bool> = setup.traffic.iter().map(is_random).collect();
-        random.contains(&true).then(|| Arrivals {
-            length: setup.run_length(),
-            halves: halves(&random, resolved, setup, outcome),
-            growth: growth(&random, resolved, setup, outcome),
+        if !random.contains(&true) {
+            return None;
+        }
+        let flows = resolved.entries.iter().zip(resolved.spec.flows.iter().zip(&outcome.flows));
+        let flows = flows.filter(|(entry, _)| random[**entry]);
+        let began = flows.filter_map(|(_, (flow, record))| Some((record.start?, flow.bytes, record)));
+        let mut began: Vec<Began<'_>> = began.collect();
+        began.sort_by_key(|(start, ..)| *start);
+        let first = began.partition_point(|(start, ..)| *start < setup.warmup);
+        let middle = first + (began.len() - first) / 2;
+        Some(Arrivals {
+            length: network.and_then(|network| setup.run_length_in(network)),
+            halves: slowdown(&began[first..middle]).zip(slowdown(&began[middle..])),
+            growth: if began.len() - first < 2 * LEAST { None } else { growth(&began, middle) },
         })
     }
 }
 
-fn halves(random: &[bool], resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Option<(f64, f64)> {
-    let flows = resolved.entries.iter().zip(&outcome.flows);
-    let counts =
-        |(entry, record): &(&usize, &FlowRecord)| random[**entry] && begins_after(record, setup.warmup);
-    let mut arrivals: Vec<&FlowRecord> = flows.filter(counts).map(|(_, record)| record).collect();
-    arrivals.sort_by_key(|record| record.start);
-    let of = |part: &[&FlowRecord]| {
-        let done = part.iter().filter(|record| record.state == FlowState::Done);
-        let slowdowns: Vec<f64> = done.filter_map(|record| record.slowdown()).collect();
-        if slowdowns.len() < LEAST { None } else { mean(&slowdowns) }
-    };
-    let (before, after) = arrivals.split_at(arrivals.len() / 2);
-    of(before).zip(of(after))
+/// Their mean slowdown; nothing where too few are done.
+fn slowdown(part: &[Began<'_>]) -> Option<f64> {
+    let done = part.iter().filter(|(.., record)| record.state == FlowState::Done);
+    let slowdowns: Vec<f64> = done.filter_map(|(.., record)| record.slowdown()).collect();
+    if slowdowns.len() < LEAST { None } else { mean(&slowdowns) }
 }
 
-/// The backlog at the start of the last message less that at the start of the middle one, of those after the warm-up, over the
-/// bytes that arrive in between. A message counts with all of its bytes from its start until it is whole.
-fn growth(random: &[bool], resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Option<f64> {
-    let flows = resolved.entries.iter().zip(resolved.spec.flows.iter().zip(&outcome.flows));
-    let flows = flows.filter(|(entry, _)| random[**entry]);
-    let all: Vec<(Time, Option<Time>, u64)> =
-        flows.filter_map(|(_, (flow, record))| Some((record.start?, record.finish, flow.bytes))).collect();
-    let mut starts: Vec<Time> =
-        all.iter().map(|(start, ..)| *start).filter(|start| *start >= setup.warmup).collect();
-    starts.sort_unstable();
-    let (middle, end) = (*starts.get(starts.len() / 2)?, *starts.last()?);
+/// The backlog at the start of the last message less that at the start of the `middle` one, over the bytes that arrive in
+/// between. A message counts with all of its bytes from its start until it is whole.
+fn growth(began: &[Began<'_>], middle: usize) -> Option<f64> {
+    let (from, to) = (began[middle].0, began.last()?.0);
+    let until = |at: Time| &began[..began.partition_point(|(start, ..)| *start <= at)];
+    let bytes = |part: &[Began<'_>]| part.iter().map(|(_, bytes, _)| *bytes as f64).sum::<f64>();
     let backlog = |at: Time| {
-        let open =
-            all.iter().filter(|(start, finish, _)| *start <= at && finish.is_none_or(|done| done > at));
-        open.map(|(.., bytes)| *bytes as f64).sum::<f64>()
+        let open = until(at).iter().filter(|(.., record)| record.finish.is_none_or(|done| done > at));
+        open.map(|(_, bytes, _)| *bytes as f64).sum::<f64>()
     };
-    let arrived = all.iter().filter(|(start, ..)| middle < *start && *start <= end);
-    let offered: f64 = arrived.map(|(.., bytes)| *bytes as f64).sum();
-    (starts.len() >= 2 * LEAST && offered > 0.0).then(|| (backlog(end) - backlog(middle)) / offered)
+    let offered = bytes(&began[until(from).len()..]);
+    (offered > 0.0).then(|| (backlog(to) - backlog(from)) / offered)
 }

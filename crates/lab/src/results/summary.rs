@@ -11,7 +11,7 @@ use super::steadiness::Arrivals;
 use super::volumes::busiest_links;
 use crate::scenario::{Resolved, Setup};
 use crate::text::quantity::seconds;
-use headway_network::{FlowState, Outcome};
+use headway_network::{FlowState, Network, Outcome};
 use serde_json::{Map, Value as Json, json};
 
 /// Of what a number of the summary is, and how it is made.
@@ -213,8 +213,11 @@ pub const SUMMARY: &[Number<Of>] = &[
 /// Makes the summary, and sentences about what in it is empty.
 pub fn summarise(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> (Json, Vec<String>) {
     let spec = &resolved.spec;
-    let run = Run::new(spec, setup, outcome);
-    let arrivals = Arrivals::of(resolved, setup, outcome);
+    // Whoever loads links has said how much of them.
+    let loads = setup.traffic.iter().any(|entry| entry.pattern.nominal_load().is_some());
+    let network = if loads { Network::build(&setup.topology.spec, &setup.fabric).ok() } else { None };
+    let run = Run::new(spec, setup, network.as_ref(), outcome);
+    let arrivals = Arrivals::of(resolved, setup, network.as_ref(), outcome);
     let made = numbers(|of| match of {
         Of::Times(make) => Some(make(&run.part.times)),
         Of::Flows(make) => Some(make(&run.part)),

@@ -7,7 +7,7 @@
 
 use super::Setup;
 use crate::traffic::RandomArrivals;
-use crate::traffic::load::{NominalLoad, mean_wire};
+use crate::traffic::load::{Loaded, mean_wire};
 use headway_network::Network;
 use headway_units::Time;
 
@@ -48,19 +48,17 @@ impl Setup {
     /// How long its random arrivals last and would have to; nothing without such arrivals, or where several load
     /// different links.
     pub fn run_length(&self) -> Option<RunLength> {
+        self.traffic.iter().find_map(|entry| entry.pattern.random_arrivals())?;
+        self.run_length_in(&Network::build(&self.topology.spec, &self.fabric).ok()?)
+    }
+
+    /// The same in the network that it has.
+    pub(crate) fn run_length_in(&self, network: &Network) -> Option<RunLength> {
         let hosts = self.topology.hosts;
         let (entries, random): (Vec<_>, Vec<RandomArrivals<'_>>) =
             self.traffic.iter().filter_map(|entry| Some((entry, entry.pattern.random_arrivals()?))).unzip();
-        let first = random.first()?;
-        let same =
-            |one: &NominalLoad| (one.on, &one.receivers) == (first.heaviest.on, &first.heaviest.receivers);
-        if !random.iter().all(|one| same(one.heaviest)) {
-            return None;
-        }
-        let network = Network::build(&self.topology.spec, &self.fabric).ok()?;
-        let links = first.heaviest.links(&network);
-        let all_bps: f64 = links.iter().map(|&link| network.links()[link].spec.rate.bps() as f64).sum();
-        let load: f64 = random.iter().map(|one| one.heaviest.bps).sum::<f64>() / all_bps;
+        let loaded = Loaded::of(random.iter().map(|one| one.heaviest), network)?;
+        let load = loaded.share();
         let per_second: f64 = random.iter().map(|one| one.per_second).sum();
         let weighted = |of: &dyn Fn(&RandomArrivals<'_>) -> f64| {
             random.iter().map(|one| of(one) * one.per_second).sum::<f64>() / per_second
@@ -69,7 +67,7 @@ impl Setup {
         let overhead =
             weighted(&|one| mean_wire(one.sizes, &self.fabric.sizes)) / weighted(&|one| one.sizes.mean());
         let square = weighted(&|one| one.sizes.mean_square()) / weighted(&|one| one.sizes.mean());
-        let service_s = 8.0 * overhead * square / (all_bps / links.len() as f64);
+        let service_s = 8.0 * overhead * square / (loaded.capacity_bps / loaded.links.len() as f64);
         let relaxation_s = (load < 1.0).then(|| 2.0 * load * service_s / ((1.0 - load) * (1.0 - load)));
         let seconds = |time: Time| time.as_secs_f64();
         let start_s = random.iter().map(|one| seconds(one.start)).fold(f64::INFINITY, f64::min);

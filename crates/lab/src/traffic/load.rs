@@ -95,6 +95,40 @@ impl NominalLoad {
     }
 }
 
+/// Loads on the same links, together.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The positions of the links.
+    pub links: Vec<usize>,
+    /// Bits on the wire a second that are put on all of them.
+    pub bps: f64,
+    /// Bits a second that all of them carry.
+    pub capacity_bps: f64,
+}
+
+impl Loaded {
+    /// Nothing without loads, or where they are on different links.
+    pub fn of<'a>(loads: impl Iterator<Item = &'a NominalLoad>, network: &Network) -> Option<Loaded> {
+        let mut loads = loads.peekable();
+        let first: &NominalLoad = loads.peek()?;
+        let links = first.links(network);
+        let mut bps = 0.0;
+        for load in loads {
+            if (load.on, &load.receivers) != (first.on, &first.receivers) {
+                return None;
+            }
+            bps += load.bps;
+        }
+        let capacity_bps = links.iter().map(|&link| network.links()[link].spec.rate.bps() as f64).sum();
+        Some(Loaded { links, bps, capacity_bps })
+    }
+
+    /// What is put on them over what they carry.
+    pub fn share(&self) -> f64 {
+        self.bps / self.capacity_bps
+    }
+}
+
 /// Capacities of a topology.
 pub fn capacity(topology: &Topology) -> Capacity {
     let crossing = Racks::of(&topology.spec).map_or(0.0, |r| r.crossing());
