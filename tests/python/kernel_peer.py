@@ -19,8 +19,8 @@ CHUNK = 50_000
 LIMIT = 60
 INFINITE = 0x7FFFFFFF
 OPTION_ECN = 8
-PACKETS = 10_000
-"""More than any window here."""
+LEAST, PACKETS = 2, 10_000
+"""What every cut leaves, and more than any window here."""
 
 
 def information(connection: socket.socket) -> dict[str, int]:
@@ -87,8 +87,8 @@ def send(address: str, port: int, name: str, count: int) -> dict[str, object]:
         connection.shutdown(socket.SHUT_WR)
         connection.recv(1)
     # What the kernel takes without calling the program is whatever a register holds, also nothing: see docs/kernel.md.
-    strange = [one for one in thresholds if one == 0 or (one >= PACKETS and one != INFINITE)]
-    cuts = [threshold for threshold in thresholds if 0 < threshold < PACKETS]
+    strange = [one for one in thresholds if one < LEAST or (one >= PACKETS and one != INFINITE)]
+    cuts = [threshold for threshold in thresholds if LEAST <= threshold < PACKETS]
     trips.sort()
     summary = {"bytes": count, "digest": digest.hexdigest(), "control": used, **last}
     return {

@@ -71,7 +71,6 @@ enum { TCP_CA_CWR = 2, TCP_CA_RECOVERY = 3 };
 enum { TCP_ECN_OK = 1, TCP_ECN_DEMAND_CWR = 4 };
 enum { ICSK_ACK_TIMER = 2, ICSK_ACK_NOW = 16 };
 enum { TCP_CLOSE = 7, TCP_LISTEN = 10 };
-enum { TCP_INFINITE_SSTHRESH = 0x7fffffff };
 enum { SOL_TCP = 6, TCP_CONGESTION = 13 };
 
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;

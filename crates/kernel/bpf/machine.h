@@ -16,14 +16,10 @@ struct settings settings;
 /* The state of a connection, in the 104 bytes that Linux has for it. */
 struct connection {
 	struct share share;
+	struct course course;
 	u32 rcv_nxt;	/* as of the packet before */
 	u32 ce;		/* whether that one was marked */
 	u32 loss_cwnd;	/* the window before the last loss */
-	u32 cwnd;	/* the window, as of the acknowledgement before */
-	u32 largest;	/* the largest window or threshold so far */
-	u32 delivered;	/* packets delivered as of then */
-	u32 reducing;	/* whether the window is being brought down to the threshold */
-	u32 half;	/* a packet delivered that has not counted yet: two bring it down by one */
 	u64 start_us;
 };
 
@@ -70,13 +66,7 @@ void start(u64 *args)
 	own->share.alpha = settings.alpha;
 	if (!settings.slow_start)
 		tp->snd_ssthresh = tp->snd_cwnd;
-	own->cwnd = tp->snd_cwnd;
-	own->largest = own->cwnd;
-	own->delivered = tp->delivered;
-	own->reducing = 0;
-	own->half = 0;
-	if (tp->snd_ssthresh != TCP_INFINITE_SSTHRESH && tp->snd_ssthresh > own->largest)
-		own->largest = tp->snd_ssthresh;
+	course_start(&own->course, tp->snd_cwnd, tp->snd_ssthresh, tp->delivered);
 	restart(sk);
 }
 
@@ -118,42 +108,27 @@ static inline void pace(struct sock *sk)
 }
 
 /*
- * The window after an acknowledgement, in one place. Linux 6.18 on a busy machine now and then asks for a threshold, or
- * for a window to return to, without running the program that answers, and takes what lies on its stack. It is therefore
- * not left to set the window, and what is larger than there can be is not believed.
+ * The window after an acknowledgement, in one place. Linux 6.18 on a busy machine now and then goes on for some
+ * acknowledgements without running any of the programs here. Where it needs a threshold, or a window to return to, it
+ * takes what lies on its stack: a number of any size, often 0. It is therefore not left to set the window, and what nobody
+ * can have set is not believed.
  */
 SEC("struct_ops/decide")
 void decide(u64 *args)
 {
 	struct sock *sk = (struct sock *)args[0];
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct connection *own = connection(sk);
-	u32 delivered = tp->delivered - own->delivered, state = BITS(inet_csk(sk), icsk_ca_state);
-	u32 most = own->largest + delivered, reducing = state == TCP_CA_CWR || state == TCP_CA_RECOVERY;
+	struct course *course = &connection(sk)->course;
+	u32 packets = tp->delivered - course->delivered, state = BITS(inet_csk(sk), icsk_ca_state);
+	u32 reducing = state == TCP_CA_CWR || state == TCP_CA_RECOVERY;
 	struct window window = { tp->snd_cwnd, tp->snd_cwnd_cnt, tp->snd_ssthresh, tp->snd_cwnd_clamp };
 
-	own->delivered = tp->delivered;
-	if (window.cwnd > most)
-		window.cwnd = own->cwnd;
-	if (window.ssthresh > most && window.ssthresh != TCP_INFINITE_SSTHRESH) {
-		window.ssthresh = cut(&settings, own->cwnd, penalty(sk));
+	course->delivered = tp->delivered;
+	if (!course_believes(course, &settings, &window, packets)) {
+		window.ssthresh = cut(&settings, course->cwnd, penalty(sk));
 		tp->snd_ssthresh = window.ssthresh;
 	}
-	if (reducing) {
-		u32 less = (delivered + own->half) / 2;
-
-		own->half = (delivered + own->half) % 2;
-		if (window.cwnd > window.ssthresh)
-			window.cwnd -= less < window.cwnd - window.ssthresh ? less : window.cwnd - window.ssthresh;
-	} else if (own->reducing && window.cwnd > window.ssthresh) {
-		window.cwnd = window.ssthresh;
-	} else if (delivered && uses_its_window(tp)) {
-		grow(&window, delivered, increase(sk));
-	}
-	own->reducing = reducing;
-	own->cwnd = window.cwnd;
-	if (own->cwnd > own->largest)
-		own->largest = own->cwnd;
+	course_decide(course, &window, packets, reducing, uses_its_window(tp) ? increase(sk) : 0);
 	tp->snd_cwnd = window.cwnd;
 	tp->snd_cwnd_cnt = window.credit;
 	pace(sk);

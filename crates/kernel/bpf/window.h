@@ -5,6 +5,8 @@
 
 #include "settings.h"
 
+#define INFINITE 0x7fffffffu	/* the threshold of a connection without one */
+
 struct share {
 	u32 alpha;	/* the share in 1/1024 */
 	u32 end;	/* sequence number at which the present window of data ends */
@@ -93,6 +95,57 @@ static inline u32 cut(const struct settings *set, u32 cwnd, u32 penalty)
 static inline u32 half(u32 cwnd)
 {
 	return cwnd >> 1 > 2 ? cwnd >> 1 : 2;
+}
+
+/* What a connection's own window has come to, beside what the kernel keeps of it. */
+struct course {
+	u32 cwnd;	/* the window, as of the acknowledgement before */
+	u32 largest;	/* the largest window or threshold so far */
+	u32 delivered;	/* packets delivered as of then */
+	u32 reducing;	/* whether the window is being brought down to the threshold */
+	u32 half;	/* a packet delivered that has not counted yet: two bring it down by one */
+};
+
+static inline void course_start(struct course *course, u32 cwnd, u32 ssthresh, u32 delivered)
+{
+	course->cwnd = cwnd;
+	course->largest = ssthresh != INFINITE && ssthresh > cwnd ? ssthresh : cwnd;
+	course->delivered = delivered;
+	course->reducing = 0;
+	course->half = 0;
+}
+
+/*
+ * Puts back a window that nobody can have set, and says whether the threshold is one that somebody can. With `packets`
+ * delivered since, neither is larger than the largest so far and those; a cut leaves at least a packet, and a loss two.
+ */
+static inline int course_believes(struct course *course, const struct settings *set, struct window *window, u32 packets)
+{
+	u32 most = course->largest + packets, least = set->least > 2 ? 2 : set->least;
+
+	if (!window->cwnd || window->cwnd > most)
+		window->cwnd = course->cwnd;
+	return window->ssthresh == INFINITE || (window->ssthresh && window->ssthresh >= least && window->ssthresh <= most);
+}
+
+/* The window after an acknowledgement of `packets`; it may grow by `increase`, or not at all where that is 0. */
+static inline void course_decide(struct course *course, struct window *window, u32 packets, u32 reducing, u32 increase)
+{
+	if (reducing) {
+		u32 less = (packets + course->half) / 2;
+
+		course->half = (packets + course->half) % 2;
+		if (window->cwnd > window->ssthresh)
+			window->cwnd -= less < window->cwnd - window->ssthresh ? less : window->cwnd - window->ssthresh;
+	} else if (course->reducing && window->cwnd > window->ssthresh) {
+		window->cwnd = window->ssthresh;
+	} else if (packets && increase) {
+		grow(window, packets, increase);
+	}
+	course->reducing = reducing;
+	course->cwnd = window->cwnd;
+	if (course->cwnd > course->largest)
+		course->largest = course->cwnd;
 }
 
 #endif

@@ -3,6 +3,8 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 mod committed;
+mod course;
+mod host;
 mod objects;
 mod replay;
 mod sequences;

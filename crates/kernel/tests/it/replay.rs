@@ -4,6 +4,7 @@
 //! controllers of the lab are therefore asked twice: with a window of whole packets, which must be equal to the
 //! kernel's after every step, and as they are: by how much that may differ is what [`Compared::check`] says.
 
+use crate::host;
 use crate::sequences::{Action, PAYLOAD, Sequence, Step, sequence, written};
 use headway_kernel::Control;
 use headway_kernel::settings::PACKET;
@@ -15,9 +16,6 @@ use headway_transport::tcp::control::l2dct::L2dct;
 use headway_transport::tcp::control::{Ack, CongestionControl, Flow, Phase, Window};
 use headway_transport::tcp::params::ConnectionParams;
 use headway_units::{Rate, Time};
-use std::fs::{self, File};
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 const SEQUENCES: u64 = 2000;
 const STEPS: usize = 400;
@@ -25,43 +23,16 @@ const STEPS: usize = 400;
 /// Window, threshold and share after each step.
 type Windows = Vec<(u32, u32, u32)>;
 
-/// Compiles `replay.c` and runs it. `None` where there is no C compiler.
+/// What `replay.c` says. `None` where there is no C compiler.
 fn in_c(control: Control, sets: &[String], text: &str) -> Option<Windows> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = |name: &str| folder.path().join(name);
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/replay.c");
-    let mut compiler = Command::new("cc");
-    compiler.args([
-        "-O1",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-fsanitize=undefined",
-        "-fno-sanitize-recover",
-        "-o",
-    ]);
-    match compiler.arg(file("replay")).arg(source).status() {
-        Ok(status) => assert!(status.success(), "it compiles"),
-        Err(error) => {
-            eprintln!("skipped: cc: {error}");
-            return None;
-        }
-    }
-    fs::write(file("settings"), control.settings(sets).expect("good").to_bytes()).expect("written");
-    fs::write(file("steps"), text).expect("written");
-    let output = Command::new(file("replay"))
-        .args([control.name().into(), file("settings")])
-        .stdin(Stdio::from(File::open(file("steps")).expect("written")))
-        .output()
-        .expect("it runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("numbers");
+    let settings = control.settings(sets).expect("good").to_bytes();
+    let output = host::output("replay.c", &[control.name()], &settings, text)?;
     let numbers = |line: &str| {
         let mut words = line.split(' ').map(|word| word.parse().expect("a number"));
         let mut next = || words.next().expect("three");
         (next(), next(), next())
     };
-    Some(text.lines().map(numbers).collect())
+    Some(output.lines().map(numbers).collect())
 }
 
 /// A controller of the lab, with a window of whole packets or of any.
