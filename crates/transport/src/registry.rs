@@ -93,6 +93,7 @@ transports! {
     "cubic" => crate::tcp::Cubic as Controlled,
     "vegas" => crate::tcp::Vegas as Controlled,
     "bbr" => crate::tcp::Bbr as Controlled,
+    "bbr3" => crate::tcp::Bbr3 as Controlled,
     "mptcp-reno" => crate::mptcp::Reno as Controlled,
     "mptcp-cubic" => crate::mptcp::Cubic as Controlled,
     "mptcp-lia" => crate::mptcp::Lia as Controlled,

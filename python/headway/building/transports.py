@@ -12,6 +12,7 @@ from headway.building.parts import Bytes, Duration, Rate, Transport, given
 __all__ = [
     "amrt",
     "bbr",
+    "bbr3",
     "cubic",
     "d2tcp",
     "dcpim",
@@ -1429,6 +1430,88 @@ def bbr(
         refresh=refresh,
     )
     return Transport("transports.bbr", {"name": "bbr", **keys})
+
+
+def bbr3(
+    *,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
+    initial_window: int | None = None,
+    handshake: bool | None = None,
+    prime_rtt: bool | None = None,
+    min_rto: Duration | None = None,
+    initial_rto: Duration | None = None,
+    rto_floor: Literal["total", "variance"] | None = None,
+    ack_every: int | None = None,
+    ack_delay: Duration | None = None,
+    quick_acks: int | None = None,
+    min_window: int | None = None,
+    reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
+    recovery: Literal["sack", "newreno"] | None = None,
+    partial_ack: Literal["room", "resend"] | None = None,
+    receive_window: int | None = None,
+    slow_start: bool | None = None,
+    ecn: bool | None = None,
+    bursts: Literal["ideal", "linux"] | None = None,
+) -> Transport:
+    """Model-based: BBR with bounds of what is in flight, which losses and marks lower (BBR v3, draft-ietf-ccwg-bbr;
+    google/bbr).
+
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"paper-ns2"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `2`)
+    handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
+        default: `false`)
+    prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
+        `true`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"10 ms"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"10 ms"`)
+    rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
+    ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
+        `1`)
+    ack_delay: How long an acknowledgement is put off at most (a duration with a unit, such as "40 us", from 0 s to
+        86400 s; default: `"40 ms"`)
+    quick_acks: Packets at the beginning of a message that are each acknowledged at once. linux-4.19: 16 (a whole number
+        from 0 to 1000000; default: `0`)
+    min_window: Packets of window that remain after a cut for marks, as DCTCP in Linux and RFC 5681 have it (a whole
+        number from 1 to 1000; default: `2`)
+    reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
+        `"immediate"`)
+    recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    partial_ack: What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case,
+        as in ns-3 (room, resend; default: `"room"`)
+    receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
+        to 1000000; default: `0`)
+    slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
+        (true or false; default: `true`)
+    ecn: Whether packets are ECN-capable, and marks answered where the round trip is 5 ms at most: the route feature
+        `ecn_low` of Linux, for ports that mark early (true or false; default: `true`)
+    bursts: Packets handed over together, three times which the window is at least: 4 packets or, over a short path,
+        132. linux-4.19: linux (ideal, linux; default: `"ideal"`)
+    """
+    keys = given(
+        preset=preset,
+        initial_window=initial_window,
+        handshake=handshake,
+        prime_rtt=prime_rtt,
+        min_rto=min_rto,
+        initial_rto=initial_rto,
+        rto_floor=rto_floor,
+        ack_every=ack_every,
+        ack_delay=ack_delay,
+        quick_acks=quick_acks,
+        min_window=min_window,
+        reduction=reduction,
+        recovery=recovery,
+        partial_ack=partial_ack,
+        receive_window=receive_window,
+        slow_start=slow_start,
+        ecn=ecn,
+        bursts=bursts,
+    )
+    return Transport("transports.bbr3", {"name": "bbr3", **keys})
 
 
 def mptcp_reno(

@@ -58,6 +58,7 @@ _FIXED: dict[str, Pair] = {
     "tcp": ("#5a91d7", "#5fb8f2"),
     "cubic": ("#ff2b5e", "#cb234a"),
     "bbr": ("#9c7c0b", "#ac8b26"),
+    "bbr3": ("#4c6b1f", "#a3d64f"),
     "vegas": ("#c270a0", "#8c6088"),
     "mptcp-reno": ("#445282", "#6d49f4"),
     "mptcp-cubic": ("#9a1c37", "#ec8dab"),

@@ -143,6 +143,7 @@ fn ack(step: &Step) -> Ack<'static> {
         min_rtt: Time::us(step.srtt.into()),
         pipe_before: 0,
         pipe: 0,
+        limited: true,
         phase: Phase::Open,
         rate: None,
         siblings: &[],

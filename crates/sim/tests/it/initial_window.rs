@@ -37,7 +37,7 @@ fn one_of_four_uses_a_quarter_of_the_path_whatever_its_hosts_could() {
     for name in headway_transport::registry::NAMES {
         let part = match *name {
             // Its switches say the rate; it begins without a window; it paces by what it has measured.
-            "rcp" | "expresspass" | "bbr" => continue,
+            "rcp" | "expresspass" | "bbr" | "bbr3" => continue,
             // Its first window is 64 packets, whatever the path holds. EQDS §5
             "eqds" => continue,
             // Its first window is for half a round trip. ProactMP §III-C1

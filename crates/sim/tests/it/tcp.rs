@@ -122,6 +122,44 @@ fn bbr_fills_the_link_and_queues_only_while_it_probes() {
     assert_eq!(drops(&out), 0);
 }
 
+/// Two long messages of BBR v3 or v1 and a shallow buffer: utilisation, the share of packets that is lost, the smaller's share
+/// of what both got, and the longest queue.
+fn two_that_probe(name: &str, discipline: &str, ecn: Option<bool>, buffer: u32) -> (f64, f64, f64, u32) {
+    let (from, stop) = (Time::ms(200), Time::ms(1200));
+    let mut spec = sampled(reference(name, 2, long(2, 1 << 40), stop), Time::ms(1));
+    spec.fabric.discipline = discipline.into();
+    spec.fabric.buffer.data = Limit::Packets(buffer);
+    let spec = match ecn {
+        Some(ecn) => param(spec, "ecn", ParamValue::Bool(ecn)),
+        None => spec,
+    };
+    let out = outcome(&spec);
+    let got: Vec<f64> = out.flows.iter().map(|flow| flow.delivered as f64).collect();
+    let packets = got.iter().sum::<f64>() / 1460.0;
+    let smaller = got[0].min(got[1]) / (got[0] + got[1]);
+    let most = bounds(&queue(&out, Metric::QueueMaxBytes, from, stop)).1;
+    let found = (utilisation(&out, from, stop), drops(&out) as f64 / packets, smaller, most);
+    println!("{name}, {discipline}, {ecn:?}, buffer {buffer}: {found:?}");
+    found
+}
+
+#[test]
+fn bbr3_loses_little_where_bbr_loses_much_and_shares() {
+    for buffer in [8, 20] {
+        let (_, lost, ..) = two_that_probe("bbr", "drop-tail", None, buffer);
+        let (used, lost3, smaller, _) = two_that_probe("bbr3", "drop-tail", Some(false), buffer);
+        // Version 1 pays no heed to losses; version 3 stops a probe at 2 %.
+        assert!(lost > 0.08 && lost3 < 0.02, "{lost} {lost3}");
+        assert!(used > 0.99 && smaller > 0.45, "{used} {smaller}");
+    }
+    let (blind, .., deep) = two_that_probe("bbr3", "ecn-threshold", Some(false), 250);
+    let (used, lost, _, most) = two_that_probe("bbr3", "ecn-threshold", Some(true), 250);
+    assert!(
+        used > 0.99 && blind > 0.99 && lost == 0.0 && most < deep,
+        "marks shorten the queue: {most} {deep}"
+    );
+}
+
 #[test]
 fn synchronised_dctcp_peaks_at_k_plus_n_packets() {
     // The rule knows no smallest window. With one of 2 packets, 40 messages have 80 on their way, of which the
@@ -298,7 +336,7 @@ fn short_messages_are_faster_with_l2dct_than_with_dctcp_and_tcp() {
 
 #[test]
 fn linux_parameters_run_every_controller_to_the_end() {
-    for name in ["tcp", "dctcp", "d2tcp", "l2dct", "cubic", "vegas", "bbr"] {
+    for name in ["tcp", "dctcp", "d2tcp", "l2dct", "cubic", "vegas", "bbr", "bbr3"] {
         let spec = param(incast(name), "preset", word("linux-4.19"));
         let out = outcome(&spec);
         assert!(out.flows.iter().all(|f| f.state == FlowState::Done), "{name}: {:?}", out.warnings);

@@ -153,7 +153,7 @@ impl<C: CongestionControl> Connection<C> {
     /// A packet leaves. Answers its sequence number.
     #[inline]
     pub(crate) fn depart(&mut self, now: Time, pick: Pick) -> u32 {
-        let departed = self.rate.depart(now, self.pipe() == 0);
+        let departed = self.rate.depart(now, self.pipe());
         let index = match pick {
             Pick::New => self.board.next(),
             Pick::Again(index) => index,
@@ -201,6 +201,8 @@ impl<C: CongestionControl> Connection<C> {
             self.state.step(SenderEvent::Timeout);
             return;
         }
+        let Connection { board, rate, control, window, .. } = self;
+        board.lose_all(|departed| control.packet_lost(window, &rate.lose(departed, 0), now));
         let una = self.board.una();
         // RFC5681 §3.1: the threshold falls once for the same data.
         if self.timed_out != Some(una) {
@@ -211,7 +213,6 @@ impl<C: CongestionControl> Connection<C> {
             self.control.timed_out_again(now);
         }
         self.window.cwnd = 1.0;
-        self.board.lose_all();
         (self.duplicates, self.forced) = (0, false);
         self.point = self.board.next();
         self.state.step(SenderEvent::Timeout);

@@ -46,7 +46,7 @@ impl<C: CongestionControl> Connection<C> {
             return Heard::All;
         }
         let rtt = (delivery.packets > 0).then(|| self.measure(now, packet)).flatten();
-        let lost = self.find_losses(acked, packet, end);
+        let lost = self.find_losses(now, acked, packet, end, delivery.packets);
         let mut ack = self.summary((now, packet), (acked, &delivery, lost, rtt), (pipe_before, phase));
         ack.siblings = siblings;
         self.control.acknowledged(&mut self.window, &ack);
@@ -66,7 +66,8 @@ impl<C: CongestionControl> Connection<C> {
         (acked, delivery, lost, rtt): (u32, &Delivery, u32, Option<Time>),
         (pipe_before, phase): (u32, Phase),
     ) -> Ack<'static> {
-        let rate = self.rate.deliver(now, delivery, self.rtt.min());
+        let ece = self.control.uses_marks() && packet.flags.has(PacketFlags::ECE);
+        let rate = self.rate.deliver(now, delivery, ece, self.rtt.min());
         Ack {
             now,
             una: self.board.una(),
@@ -76,12 +77,13 @@ impl<C: CongestionControl> Connection<C> {
             delivered_total: self.rate.delivered(),
             repaired: delivery.repaired,
             lost,
-            ece: C::ECN && packet.flags.has(PacketFlags::ECE),
+            ece,
             rtt,
             srtt: self.rtt.smoothed().unwrap_or_default(),
             min_rtt: self.rtt.min(),
             pipe_before,
             pipe: self.pipe(),
+            limited: self.usage.is_limited(),
             phase,
             rate,
             siblings: &[],
@@ -96,23 +98,33 @@ impl<C: CongestionControl> Connection<C> {
         Some(rtt)
     }
 
-    /// Packets found lost by this acknowledgement.
-    fn find_losses(&mut self, acked: u32, packet: &Packet, end: u32) -> u32 {
+    /// Declares one packet lost, if it is on its way for the first time. Answers whether it was.
+    fn lose(&mut self, now: Time, index: u32, news: u32) -> bool {
+        let departed = self.board.lose(index);
+        let lost = departed.map(|departed| self.rate.lose(departed, news));
+        lost.iter().for_each(|lost| self.control.packet_lost(&self.window, lost, now));
+        lost.is_some()
+    }
+
+    /// Packets found lost by this acknowledgement, of which `news` packets are known to have arrived.
+    fn find_losses(&mut self, now: Time, acked: u32, packet: &Packet, end: u32, news: u32) -> u32 {
         let una = self.board.una();
         if self.selective {
-            let found = self.board.detect_losses();
+            let Connection { board, rate, control, window, .. } = self;
+            let found =
+                board.detect_losses(|departed| control.packet_lost(window, &rate.lose(departed, news), now));
             let partial = self.resends && acked > 0 && una < self.point && self.phase() == Phase::Recovery;
             let sends = partial && !self.board.first_repeated();
             self.forced |= sends;
             let nothing_else = sends && self.board.next_lost().is_none() && self.board.next() == end;
-            return found + u32::from(nothing_else && self.board.lose(una));
+            return found + u32::from(nothing_else && self.lose(now, una, news));
         }
         match self.phase() {
             Phase::Loss => 0,
             // RFC6582 §3.2 step 3: a partial acknowledgement shows the next hole, and deflates the window.
             Phase::Recovery if acked > 0 && una < self.point => {
                 self.duplicates = self.duplicates.saturating_sub(acked) + 1;
-                let lost = self.board.lose(una);
+                let lost = self.lose(now, una, news);
                 self.forced |= lost;
                 u32::from(lost)
             }
@@ -123,7 +135,7 @@ impl<C: CongestionControl> Connection<C> {
             phase if packets::Ack::read(packet).arrived == una && self.board.outstanding() > 0 => {
                 self.duplicates = (self.duplicates + 1).min(self.board.outstanding());
                 let third = phase != Phase::Recovery && self.duplicates == DUP_ACKS;
-                u32::from(third && self.board.lose(una))
+                u32::from(third && self.lose(now, una, news))
             }
             _ => 0,
         }

@@ -50,6 +50,8 @@ pub type Cubic = Tcp<control::cubic::Cubic>;
 pub type Vegas = Tcp<control::vegas::Vegas>;
 /// The machine under the control of BBR.
 pub type Bbr = Tcp<control::bbr::Bbr>;
+/// The machine under the control of BBR's third version.
+pub type Bbr3 = Tcp<control::bbr3::Bbr3>;
 /// The machine under the control of Swift.
 pub type Swift = Tcp<control::swift::Swift>;
 

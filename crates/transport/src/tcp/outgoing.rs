@@ -109,7 +109,7 @@ impl<C: CongestionControl> Outgoing<C> {
         let first_window = self.initial_window.as_ref().map_or(1, FirstWindowSchedule::window);
         let packet = context.data_packet(&self.message, index, first_window);
         let mut packet = Data { left: now, ..Data::read(&packet) }.on(packet);
-        packet.ecn = if C::ECN { Ecn::Ect } else { Ecn::NotEct };
+        packet.ecn = if self.connection.control.uses_marks() { Ecn::Ect } else { Ecn::NotEct };
         packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
         packet
     }

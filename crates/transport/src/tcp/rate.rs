@@ -1,6 +1,6 @@
 //! Delivery rates, the limit on growth, and proportional rate reduction: three small pieces of a connection.
 
-use super::control::{RateSample, Window};
+use super::control::{LostPacket, RateSample, Window};
 use super::scoreboard::{Delivery, Departed};
 use headway_units::Time;
 
@@ -12,6 +12,9 @@ pub(crate) struct RateSampler {
     first_at: Time,
     /// Samples are limited by the application until this many packets are delivered.
     limited_until: u64,
+    /// Packets found lost, and reported as marked, so far. Both wrap.
+    lost: u32,
+    marked: u32,
 }
 
 impl RateSampler {
@@ -20,9 +23,9 @@ impl RateSampler {
         self.delivered
     }
 
-    /// What to remember of a packet that leaves; `idle` if nothing else is in flight.
-    pub(crate) fn depart(&mut self, now: Time, idle: bool) -> Departed {
-        if idle {
+    /// What to remember of a packet that leaves while `pipe` others are in flight.
+    pub(crate) fn depart(&mut self, now: Time, pipe: u32) -> Departed {
+        if pipe == 0 {
             (self.delivered_at, self.first_at) = (now, now);
         }
         Departed {
@@ -31,6 +34,20 @@ impl RateSampler {
             delivered_at: self.delivered_at,
             first_at: self.first_at,
             app_limited: self.delivered < self.limited_until,
+            in_flight: pipe + 1,
+            lost: self.lost,
+            marked: self.marked,
+        }
+    }
+
+    /// A packet is found lost, with an acknowledgement of which `news` packets are not counted yet.
+    pub(crate) fn lose(&mut self, departed: Departed, news: u32) -> LostPacket {
+        self.lost = self.lost.wrapping_add(1);
+        LostPacket {
+            delivered_total: self.delivered + u64::from(news),
+            in_flight: departed.in_flight,
+            lost: self.lost.wrapping_sub(departed.lost),
+            app_limited: departed.app_limited,
         }
     }
 
@@ -39,9 +56,18 @@ impl RateSampler {
         self.limited_until = self.delivered + u64::from(pipe.max(1));
     }
 
-    /// Takes in an acknowledgement.
-    pub(crate) fn deliver(&mut self, now: Time, delivery: &Delivery, min_rtt: Time) -> Option<RateSample> {
+    /// Takes in an acknowledgement; `marked` if it says that what it acknowledges was.
+    pub(crate) fn deliver(
+        &mut self,
+        now: Time,
+        delivery: &Delivery,
+        marked: bool,
+        min_rtt: Time,
+    ) -> Option<RateSample> {
         self.delivered += u64::from(delivery.packets);
+        if marked {
+            self.marked = self.marked.wrapping_add(delivery.packets);
+        }
         let newest = delivery.newest?;
         self.delivered_at = now;
         self.first_at = newest.at;
@@ -53,6 +79,9 @@ impl RateSampler {
             interval,
             prior_delivered: newest.delivered,
             app_limited: newest.app_limited,
+            in_flight: newest.in_flight,
+            lost: self.lost.wrapping_sub(newest.lost),
+            marked: self.marked.wrapping_sub(newest.marked),
         })
     }
 }
@@ -71,6 +100,11 @@ impl Usage {
         if una >= self.until || blocked || (!self.limited && outstanding > self.most) {
             (self.most, self.until, self.limited) = (outstanding, next, blocked);
         }
+    }
+
+    /// Whether the window held back data, the last time that it was looked at.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limited
     }
 
     /// Whether the window may grow: in slow start up to twice what was in flight, later if it held back data.
@@ -138,17 +172,23 @@ mod tests {
                 samples.extend(sampler.deliver(
                     now,
                     &Delivery { packets: 1, newest, repaired: false },
+                    step >= 50,
                     Time::us(100),
                 ));
             }
-            flight.push_back(sampler.depart(now, flight.is_empty()));
+            flight.push_back(sampler.depart(now, flight.len() as u32));
+            if step == 80 {
+                sampler.lose(flight[0], 0);
+            }
         }
         let last = samples.last().expect("samples");
         assert_eq!((last.packets, last.interval), (10, Time::us(100)));
+        assert_eq!((last.in_flight, last.lost, last.marked), (10, 0, 10));
+        assert_eq!((samples[45].marked, samples[75].lost), (6, 1), "since the packet left");
         assert!(samples.iter().all(|s| s.packets as f64 / s.interval.as_secs_f64() < 100_001.0));
         assert!(!last.app_limited);
         sampler.lacks_data(10);
-        assert!(sampler.depart(Time::ms(1), false).app_limited);
+        assert!(sampler.depart(Time::ms(1), 9).app_limited);
     }
 
     #[test]

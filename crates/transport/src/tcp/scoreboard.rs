@@ -35,6 +35,11 @@ pub(crate) struct Departed {
     pub(crate) first_at: Time,
     /// Whether the sender lacked data then.
     pub(crate) app_limited: bool,
+    /// Packets in flight then, this one among them.
+    pub(crate) in_flight: u32,
+    /// Packets found lost, and reported as marked, until then. Both wrap.
+    pub(crate) lost: u32,
+    pub(crate) marked: u32,
 }
 
 /// What one acknowledgement brought.
@@ -137,12 +142,15 @@ impl Scoreboard {
         }
     }
 
-    /// Declares packets lost that have three arrived ones above them. Answers how many.
-    pub(crate) fn detect_losses(&mut self) -> u32 {
+    /// Declares packets lost that have three arrived ones above them. Answers how many, and tells of `each`.
+    pub(crate) fn detect_losses(&mut self, mut each: impl FnMut(Departed)) -> u32 {
         let Some(end) = self.lost_below() else { return 0 };
         let mut found = 0;
         for index in self.judged.max(self.una)..end {
-            found += u32::from(self.lose(index));
+            if let Some(departed) = self.lose(index) {
+                found += 1;
+                each(departed);
+            }
         }
         self.judged = self.judged.max(end);
         found
@@ -157,23 +165,31 @@ impl Scoreboard {
         (self.una..self.high).rev().filter(arrived).nth(DUP_THRESHOLD as usize - 1)
     }
 
-    /// Declares one packet lost, if it is on its way for the first time. Answers whether it was.
-    pub(crate) fn lose(&mut self, index: u32) -> bool {
-        let Some(place) = index.checked_sub(self.una) else { return false };
-        match self.packets.get_mut(place as usize) {
-            Some((fate @ Fate::Flying, _)) => *fate = Fate::Lost,
-            _ => return false,
-        }
+    /// Declares one packet lost, if it is on its way for the first time. Answers its departure if it was.
+    pub(crate) fn lose(&mut self, index: u32) -> Option<Departed> {
+        let place = index.checked_sub(self.una)?;
+        let departed = match self.packets.get_mut(place as usize) {
+            Some((fate @ Fate::Flying, departed)) => {
+                *fate = Fate::Lost;
+                *departed
+            }
+            _ => return None,
+        };
         self.lost += 1;
         self.search = self.search.min(index);
-        true
+        Some(departed)
     }
 
-    /// Declares everything lost that is not known to have arrived, repetitions as well. RFC 6298 §5
-    pub(crate) fn lose_all(&mut self) {
-        for (fate, _) in &mut self.packets {
-            if *fate != Fate::Sacked {
-                *fate = Fate::Lost;
+    /// Declares everything lost that is not known to have arrived, repetitions as well. Tells of `each` that was not
+    /// declared lost before. RFC 6298 §5
+    pub(crate) fn lose_all(&mut self, mut each: impl FnMut(Departed)) {
+        for (fate, departed) in &mut self.packets {
+            match fate {
+                Fate::Sacked | Fate::Lost => {}
+                Fate::Flying | Fate::Again | Fate::Doubled => {
+                    *fate = Fate::Lost;
+                    each(*departed);
+                }
             }
         }
         self.lost = self.outstanding() - self.sacked;
@@ -235,7 +251,23 @@ mod tests {
 
     fn departed(n: u64) -> Departed {
         let at = Time(n);
-        Departed { at, delivered: n, delivered_at: at, first_at: at, app_limited: false }
+        Departed {
+            at,
+            delivered: n,
+            delivered_at: at,
+            first_at: at,
+            app_limited: false,
+            in_flight: 1,
+            lost: 0,
+            marked: 0,
+        }
+    }
+
+    fn found(board: &mut Scoreboard) -> u32 {
+        let mut told = 0;
+        let found = board.detect_losses(|_| told += 1);
+        assert_eq!(told, found);
+        found
     }
 
     fn board(packets: u64) -> Scoreboard {
@@ -249,20 +281,21 @@ mod tests {
         let (mut board, mut delivery) = (board(10), Delivery::default());
         assert_eq!(board.acknowledge(2, &mut delivery), 2);
         board.sack(3..5, &mut delivery);
-        assert_eq!((board.detect_losses(), board.pipe()), (0, 6));
+        assert_eq!((found(&mut board), board.pipe()), (0, 6));
         board.sack(3..5, &mut delivery);
         board.sack(6..7, &mut delivery);
         assert_eq!((delivery.packets, delivery.newest.map(|n| n.at)), (5, Some(Time(6))));
-        assert_eq!(board.detect_losses(), 1, "2 has 3, 4 and 6 above it; 5 has one");
+        assert_eq!(found(&mut board), 1, "2 has 3, 4 and 6 above it; 5 has one");
         assert_eq!((board.next_lost(), board.next_hole(), board.pipe()), (Some(2), Some(5), 4));
         board.repeat(2, departed(20));
         board.repeat(5, departed(21));
         assert_eq!((board.next_lost(), board.next_hole(), board.pipe()), (None, None, 6));
         board.sack(5..6, &mut delivery);
         assert_eq!(board.pipe(), 4, "both copies of 5 are settled");
-        assert_eq!((board.detect_losses(), board.next_lost()), (0, None), "a repetition is not judged");
-        board.lose_all();
-        assert_eq!((board.pipe(), board.next_lost()), (0, Some(2)));
+        assert_eq!((found(&mut board), board.next_lost()), (0, None), "a repetition is not judged");
+        let mut told = 0;
+        board.lose_all(|_| told += 1);
+        assert_eq!((board.pipe(), board.next_lost(), told), (0, Some(2), 4), "what has arrived is not lost");
         assert_eq!((board.acknowledge(99, &mut delivery), board.pipe(), board.una()), (8, 0, 10));
         assert_eq!((board.next(), board.next_lost(), delivery.packets), (10, None, 10));
     }
@@ -280,8 +313,8 @@ mod tests {
                 0 | 1 if board.outstanding() < 50 => board.push(departed(step)),
                 2 => board.sack(start..start + random(5), delivery),
                 3 => _ = board.acknowledge(board.una() + random(4), delivery),
-                4 => _ = board.detect_losses(),
-                5 if random(20) == 0 => board.lose_all(),
+                4 => _ = found(&mut board),
+                5 if random(20) == 0 => board.lose_all(|_| ()),
                 6 => board.next_lost().into_iter().for_each(|i| board.repeat(i, departed(step))),
                 _ => board.next_hole().into_iter().for_each(|i| board.repeat(i, departed(step))),
             }

@@ -235,6 +235,7 @@ fn acknowledgement(una: u32, window: &Window, now: Time, ece: bool, reducing: Op
         min_rtt: Time::us(300),
         pipe_before: pipe,
         pipe: pipe - 1,
+        limited: true,
         phase,
         rate: None,
         siblings: &[],

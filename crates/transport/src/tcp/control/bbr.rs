@@ -452,6 +452,9 @@ mod tests {
                     interval: RTT,
                     prior_delivered: self.delivered.saturating_sub(25),
                     app_limited: false,
+                    in_flight: 25,
+                    lost: 0,
+                    marked: 0,
                 };
                 let ack = Ack {
                     now: self.now,

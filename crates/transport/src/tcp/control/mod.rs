@@ -1,6 +1,7 @@
 //! Congestion control: what decides the window of a connection, and its pace. One file a controller.
 
 pub mod bbr;
+pub mod bbr3;
 pub mod cubic;
 pub mod d2tcp;
 pub mod dctcp;
@@ -99,6 +100,25 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// Whether the sender lacked data when it left.
     pub app_limited: bool,
+    /// Packets in flight when it left, itself among them.
+    pub in_flight: u32,
+    /// Packets found lost since it left.
+    pub lost: u32,
+    /// Packets said to have arrived with a mark since it left.
+    pub marked: u32,
+}
+
+/// A packet that was found lost.
+#[derive(Clone, Copy, Debug)]
+pub struct LostPacket {
+    /// All packets that are known to have arrived.
+    pub delivered_total: u64,
+    /// Packets in flight when it left, itself among them.
+    pub in_flight: u32,
+    /// Packets found lost since it left, itself among them.
+    pub lost: u32,
+    /// Whether the sender lacked data when it left.
+    pub app_limited: bool,
 }
 
 /// A subflow of a message, as the controllers of the others see it.
@@ -145,6 +165,8 @@ pub struct Ack<'a> {
     pub pipe_before: u32,
     /// Packets in flight after it.
     pub pipe: u32,
+    /// Whether the window held back data lately.
+    pub limited: bool,
     /// How the connection stood when it came.
     pub phase: Phase,
     /// The delivery rate it measured.
@@ -165,7 +187,7 @@ pub trait CongestionControl: Send + Sized + 'static {
     const INFO: TransportInfo;
     /// What a message under its control can be asked: what every connection can, and what is its own.
     const PROBES: &'static [GaugeInfo] = &[probes::WINDOW, probes::IN_FLIGHT, probes::SMOOTHED_RTT];
-    /// Whether packets are sent ECN-capable, and marks answered.
+    /// Whether packets are sent ECN-capable, and marks answered, unless its parameters say otherwise.
     const ECN: bool = false;
     /// Whether it sets the window by itself when packets are lost and when they are repaired.
     const OWNS_WINDOW: bool = false;
@@ -184,6 +206,17 @@ pub trait CongestionControl: Send + Sized + 'static {
 
     /// For one message.
     fn new(params: &Self::Params, connection: &ConnectionParams, flow: &Flow) -> Self;
+
+    /// Whether packets of this message are sent ECN-capable, and marks answered.
+    fn uses_marks(&self) -> bool {
+        Self::ECN
+    }
+
+    /// A packet is found lost. Of an acknowledgement that shows it, this comes before
+    /// [`CongestionControl::acknowledged`].
+    fn packet_lost(&mut self, window: &Window, lost: &LostPacket, now: Time) {
+        let _ = (window, lost, now);
+    }
 
     /// Accounting, whatever the connection goes through.
     fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
@@ -278,6 +311,7 @@ pub(crate) mod tests {
             min_rtt: Time::us(300),
             pipe_before: 2,
             pipe: 1,
+            limited: true,
             phase: Phase::Open,
             rate: None,
             siblings: &[],
