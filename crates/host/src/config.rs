@@ -139,6 +139,10 @@ pub struct Config {
     pub turns: bool,
     /// Who may talk to this endpoint.
     pub admission: Admission,
+    /// Another key that peers may share instead of the one in [`Config::admission`], while keys change: first all hosts get the
+    /// new one as this, then as theirs with the old one as this, then the old one goes.
+    /// [`ConfigError::OtherKeyAlone`](crate::ConfigError::OtherKeyAlone) with any other admission.
+    pub other_key: Option<PreSharedKey>,
     /// Bounds of its memory.
     pub limits: Limits,
     /// Silence of a peer, with something under way, after which it counts as unreachable.
@@ -194,6 +198,7 @@ impl Default for Config {
             round_trip: RoundTrip::Measured,
             turns: true,
             admission: Admission::Loopback,
+            other_key: None,
             limits: Limits::default(),
             peer_timeout: Time::s(30),
             progress_timeout: Time::s(60),

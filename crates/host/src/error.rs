@@ -50,6 +50,11 @@ pub enum ConfigError {
         /// What is wrong with its parameters.
         source: ParamError,
     },
+    /// Another key is said where none is shared.
+    #[error(
+        "another key is said, and none that hosts share: `Admission::PreSharedKey` (the setting `key_file`) has it"
+    )]
+    OtherKeyAlone,
     /// A number out of its range.
     #[error("{what} is {value}, and must be {range}")]
     Range {
@@ -96,9 +101,14 @@ pub enum SettingError {
         /// The one that was said before.
         other: String,
     },
-    /// The file with the key cannot be used.
-    #[error("setting `key_file`: {0}")]
-    Key(#[from] crate::key::KeyFileError),
+    /// The file with a key cannot be used.
+    #[error("setting `{name}`: {error}")]
+    Key {
+        /// Name of the setting.
+        name: String,
+        /// What is wrong with the file.
+        error: crate::key::KeyFileError,
+    },
     /// No such transport or discipline.
     #[error(transparent)]
     Config(#[from] ConfigError),

@@ -7,6 +7,7 @@
 //! meetings have the same keys; the nonce is the datagram's number, which is never used twice.
 
 use crate::check::HeaderChecks;
+use crate::config::{Admission, Config};
 use crate::key::PreSharedKey;
 use headway_packet::SEAL_TAG;
 use headway_packet::session::{HANDSHAKE_BYTES, Handshake};
@@ -88,6 +89,39 @@ pub(crate) struct Meeting {
     pub(crate) expected: u64,
     /// The cipher that the peer would rather use, as it is on the wire.
     pub(crate) cipher: u8,
+    /// Which of this endpoint's keys the two share, in [`Authorities`].
+    pub(crate) key: usize,
+}
+
+/// What is made from each key that peers may share with this endpoint: the one that it uses first and, while keys
+/// change, another. None where no key is shared.
+pub(crate) struct Authorities(Vec<Authority>);
+
+impl Authorities {
+    pub(crate) fn new(config: &Config) -> Authorities {
+        let Admission::PreSharedKey(key) = &config.admission else { return Authorities(Vec::new()) };
+        let keys = [Some(key), config.other_key.as_ref()];
+        Authorities(keys.into_iter().flatten().map(|key| Authority::new(key, config.cipher)).collect())
+    }
+
+    /// How many keys there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What is made from a key; `None` only where no key is shared.
+    pub(crate) fn get(&self, key: usize) -> Option<&Authority> {
+        self.0.get(key).or(self.0.first())
+    }
+
+    /// The key whose holder made a handshake; the first one where no key is shared.
+    pub(crate) fn of(&self, datagram: &[u8]) -> Option<usize> {
+        if self.0.is_empty() {
+            return Some(0);
+        }
+        let bytes = <&[u8; HANDSHAKE_BYTES]>::try_from(datagram).ok()?;
+        self.0.iter().position(|authority| authority.is_genuine(bytes))
+    }
 }
 
 /// What is made from a shared key. The states of both hash functions are overwritten when they are dropped.
@@ -226,7 +260,7 @@ mod tests {
         let key = PreSharedKey([9; 32]);
         let seals = |mine, theirs: Cipher, numbers: [u64; 4]| {
             let [local_epoch, peer_epoch, shown, expected] = numbers;
-            let meeting = Meeting { local_epoch, peer_epoch, shown, expected, cipher: theirs as u8 };
+            let meeting = Meeting { local_epoch, peer_epoch, shown, expected, cipher: theirs as u8, key: 0 };
             Authority::new(&key, mine).seals(&meeting).expect("keys of the right length")
         };
         (seals(a, b, [1, 2, 3, 4]), seals(b, a, [2, 1, 4, 3]))

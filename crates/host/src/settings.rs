@@ -26,6 +26,7 @@ enum Takes {
     Discipline,
     Allow,
     KeyFile,
+    OtherKeyFile,
     Clock,
     RoundTrip,
     /// A value in a range; what it does to a configuration.
@@ -103,6 +104,12 @@ pub const SETTINGS: &[Setting] = &[
         example: "key",
         meaning: "File with the key that all hosts share: 32 bytes, or 64 hexadecimal digits.",
         takes: Takes::KeyFile,
+    },
+    Setting {
+        name: "other_key_file",
+        example: "key",
+        meaning: "File with another key that a host may have instead, while keys change. Needs `key_file`.",
+        takes: Takes::OtherKeyFile,
     },
     Setting {
         name: "rate",
@@ -269,6 +276,11 @@ impl Config {
 }
 
 impl Setting {
+    fn key(&self, file: &str) -> Result<PreSharedKey, SettingError> {
+        PreSharedKey::read(Path::new(file))
+            .map_err(|error| SettingError::Key { name: self.name.into(), error })
+    }
+
     fn apply(&self, config: &mut Config, value: &str) -> Result<(), SettingError> {
         let wrong = |expected: &str| SettingError::Value {
             name: self.name.into(),
@@ -297,8 +309,9 @@ impl Setting {
                 config.admission = Admission::Prefixes(networks);
             }
             Takes::KeyFile => {
-                config.admission = Admission::PreSharedKey(PreSharedKey::read(Path::new(value))?)
+                config.admission = Admission::PreSharedKey(self.key(value)?);
             }
+            Takes::OtherKeyFile => config.other_key = Some(self.key(value)?),
             Takes::Clock => {
                 config.origin_ns = match value {
                     "machine" => Some(0),
@@ -353,7 +366,7 @@ mod tests {
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).expect("its mode");
         for setting in SETTINGS {
             let file = key.to_string_lossy();
-            let example = if setting.name == "key_file" { &*file } else { setting.example };
+            let example = if setting.name.ends_with("key_file") { &*file } else { setting.example };
             Config::from_settings([(setting.name, example)]).expect(setting.name);
             assert!(Config::from_settings([(setting.name, "\u{1}")]).is_err(), "{}", setting.name);
         }
@@ -379,7 +392,13 @@ mod tests {
         assert!(
             wrong(&[("allow", "10.0.0.0/8"), ("key_file", "key")]).contains("`allow`, which excludes it")
         );
-        assert!(wrong(&[("key_file", "/there/is/none")]).contains("/there/is/none"));
+        for name in ["key_file", "other_key_file"] {
+            let said = wrong(&[(name, "/there/is/none")]);
+            assert!(
+                said.starts_with(&format!("setting `{name}`: ")) && said.contains("/there/is/none"),
+                "{said}"
+            );
+        }
     }
 
     #[test]

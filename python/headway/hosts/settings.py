@@ -31,6 +31,8 @@ class Settings(TypedDict, total=False):
     """Networks, such as "10.0.0.0/8", whose hosts may exchange messages with this endpoint. Nothing is encrypted."""
     key_file: str | os.PathLike[str]
     """File with the key that all hosts share. With neither this nor `allow`, only this machine reaches the endpoint."""
+    other_key_file: str | os.PathLike[str]
+    """File with another key that a host may have instead, while keys change. Needs `key_file`."""
     rate: str
     """Rate of this host's link, instead of the one that the kernel reports."""
     mtu: int

@@ -29,6 +29,7 @@ use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind};
 use headway_units::Time;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::ops::Deref;
 
 /// Shortest wait for an answer, and longest.
 const FIRST_WAIT: Time = Time::ms(10);
@@ -45,6 +46,21 @@ pub(super) struct Answers {
     queue: VecDeque<(SocketAddr, [u8; HANDSHAKE_BYTES])>,
     /// When the allowance for stale answers will be whole again.
     stale_until: Time,
+    /// Stale answers to hosts that are not known, of whose key nothing is known either.
+    to_strangers: usize,
+}
+
+/// A genuine handshake, and which of this endpoint's keys its sender has.
+pub(super) struct Heard {
+    said: Handshake,
+    key: usize,
+}
+
+impl Deref for Heard {
+    type Target = Handshake;
+    fn deref(&self) -> &Handshake {
+        &self.said
+    }
 }
 
 impl Answers {
@@ -70,12 +86,13 @@ impl Answers {
 impl Core {
     /// A datagram that should be a handshake.
     pub(super) fn handshake(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) {
-        let Some(received) = Handshake::parse(datagram) else {
+        let Some(said) = Handshake::parse(datagram) else {
             return self.counters.one(Count::dropped_malformed);
         };
-        if !self.is_genuine(datagram) {
+        let Some(key) = self.authorities.of(datagram) else {
             return self.counters.one(Count::dropped_handshake);
-        }
+        };
+        let received = Heard { said, key };
         let known = self.peers.find(from);
         let used = match received.kind {
             HandshakeKind::Hello | HandshakeKind::Confirm if received.terms != self.terms => {
@@ -93,14 +110,6 @@ impl Core {
         }
     }
 
-    fn is_genuine(&self, datagram: &[u8]) -> bool {
-        match (&self.authority, <&[u8; HANDSHAKE_BYTES]>::try_from(datagram)) {
-            (Some(authority), Ok(bytes)) => authority.is_genuine(bytes),
-            (Some(_), Err(_)) => false,
-            (None, _) => true,
-        }
-    }
-
     /// Sends the handshake that a peer has to answer next, and waits for the answer.
     pub(super) fn greet(&mut self, now: Time, key: PeerKey) {
         let round_trip = self.paths.get(key.host()).max_rtt;
@@ -109,6 +118,10 @@ impl Core {
         let first = round_trip.saturating_mul(2).max(FIRST_WAIT);
         let wait = first.saturating_mul(1 << peer.attempts.min(10)).min(LONGEST_WAIT.max(first));
         peer.attempts += 1;
+        if kind == HandshakeKind::Hello {
+            // A peer that does not have the one key may have the other.
+            peer.meeting.key = (peer.attempts as usize - 1) % self.authorities.len().max(1);
+        }
         // Which of several the answer is to would not be known.
         let alone = peer.attempts == 1;
         peer.probing.greeted(now, alone);
@@ -119,7 +132,8 @@ impl Core {
 
     /// Says `kind` in a meeting.
     pub(super) fn say(&mut self, kind: HandshakeKind, to: SocketAddr, m: &Meeting) {
-        let cipher = self.authority.as_ref().map_or(0, |authority| authority.cipher() as u8);
+        let authority = self.authorities.get(m.key);
+        let cipher = authority.map_or(0, |authority| authority.cipher() as u8);
         let handshake = Handshake {
             kind,
             terms: self.terms,
@@ -134,7 +148,7 @@ impl Core {
             return self.counters.one(Count::answers_withheld);
         }
         let mut bytes = handshake.bytes();
-        if let Some(authority) = &self.authority {
+        if let Some(authority) = authority {
             authority.sign(&mut bytes);
         }
         self.answers.queue.push_back((to, bytes));
@@ -159,20 +173,20 @@ impl Core {
         to: SocketAddr,
         known: Option<PeerKey>,
         shown: u64,
-        to_what: &Handshake,
+        to_what: &Heard,
     ) {
         let (local_epoch, expected) = self.own(to, known, to_what);
-        let peer_epoch = to_what.epoch;
-        self.say(kind, to, &Meeting { local_epoch, peer_epoch, shown, expected, cipher: 0 });
+        let (peer_epoch, key) = (to_what.epoch, to_what.key);
+        self.say(kind, to, &Meeting { local_epoch, peer_epoch, shown, expected, cipher: 0, key });
     }
 
-    fn hello(&mut self, from: SocketAddr, known: Option<PeerKey>, hello: &Handshake) -> bool {
+    fn hello(&mut self, from: SocketAddr, known: Option<PeerKey>, hello: &Heard) -> bool {
         self.reply(HandshakeKind::Welcome, from, known, hello.offered, hello);
         true
     }
 
     /// Answers a host that runs something else.
-    fn refuse(&mut self, from: SocketAddr, known: Option<PeerKey>, said: &Handshake) -> bool {
+    fn refuse(&mut self, from: SocketAddr, known: Option<PeerKey>, said: &Heard) -> bool {
         self.counters.one(Count::handshakes_refused);
         self.reply(HandshakeKind::Refuse, from, known, said.offered, said);
         true
@@ -189,7 +203,7 @@ impl Core {
         known
     }
 
-    fn welcome(&mut self, now: Time, key: PeerKey, welcome: &Handshake) -> bool {
+    fn welcome(&mut self, now: Time, key: PeerKey, welcome: &Heard) -> bool {
         if self.probe_answered(now, key, welcome) {
             return true;
         }
@@ -213,7 +227,7 @@ impl Core {
         true
     }
 
-    fn confirm(&mut self, now: Time, from: SocketAddr, known: Option<PeerKey>, confirm: &Handshake) -> bool {
+    fn confirm(&mut self, now: Time, from: SocketAddr, known: Option<PeerKey>, confirm: &Heard) -> bool {
         let (epoch, cookie) = self.own(from, known, confirm);
         if confirm.shown != cookie || confirm.peer_epoch != epoch {
             self.answer_stale(now, from, confirm.epoch, confirm.shown);
@@ -236,7 +250,7 @@ impl Core {
     }
 
     /// The peer has shown that it hears: it is met, and told so.
-    fn established(&mut self, now: Time, key: PeerKey, confirm: &Handshake, own: (u64, u64)) {
+    fn established(&mut self, now: Time, key: PeerKey, confirm: &Heard, own: (u64, u64)) {
         let Some(peer) = self.peers.get_mut(key) else { return };
         if peer.phase != Phase::Met {
             // A place that was made by forgetting another has a newer epoch than the peer was told.
@@ -253,12 +267,13 @@ impl Core {
     }
 
     /// Notes the other side of a meeting, and makes its keys.
-    fn meet(&mut self, key: PeerKey, handshake: &Handshake) {
+    fn meet(&mut self, key: PeerKey, handshake: &Heard) {
         let Some(peer) = self.peers.get_mut(key) else { return };
         peer.replay = ReplayWindow::default();
         (peer.meeting.peer_epoch, peer.meeting.shown) = (handshake.epoch, handshake.offered);
-        peer.meeting.cipher = handshake.cipher;
-        peer.seals = self.authority.as_ref().and_then(|authority| authority.seals(&peer.meeting));
+        (peer.meeting.cipher, peer.meeting.key) = (handshake.cipher, handshake.key);
+        let authority = self.authorities.get(handshake.key);
+        peer.seals = authority.and_then(|authority| authority.seals(&peer.meeting));
     }
 
     fn accepted(&mut self, now: Time, key: PeerKey, accept: &Handshake) -> bool {
@@ -281,11 +296,15 @@ impl Core {
             return self.counters.one(Count::answers_withheld);
         }
         let known = self.peers.find(from);
-        let (local_epoch, expected) = match known.and_then(|key| self.peers.get(key)) {
-            Some(peer) => (peer.meeting.local_epoch, peer.meeting.expected),
-            None => (self.epoch, self.secret.cookie(from, self.epoch, 0)),
+        let meeting = match known.and_then(|key| self.peers.get(key)) {
+            Some(peer) => Meeting { peer_epoch, shown, ..peer.meeting },
+            None => {
+                let key = self.answers.to_strangers % self.authorities.len().max(1);
+                self.answers.to_strangers = self.answers.to_strangers.wrapping_add(1);
+                let expected = self.secret.cookie(from, self.epoch, 0);
+                Meeting { local_epoch: self.epoch, peer_epoch, shown, expected, cipher: 0, key }
+            }
         };
-        let meeting = Meeting { local_epoch, peer_epoch, shown, expected, cipher: 0 };
         self.say(HandshakeKind::Stale, from, &meeting);
     }
 

@@ -30,7 +30,7 @@ use crate::error::{ConfigError, SendError};
 use crate::machine::{Machine, PathTable};
 use crate::message_event::{MessageEvent, MessageEventKind};
 use crate::nic::Nic;
-use crate::seal::{Authority, Secret};
+use crate::seal::{Authorities, Secret};
 use crate::stream::Body;
 use crate::trace;
 use bytes::Bytes;
@@ -235,7 +235,7 @@ pub struct Core {
     local: SocketAddr,
     config: Config,
     secret: Secret,
-    authority: Option<Authority>,
+    authorities: Authorities,
     /// What peers must have in common with this endpoint.
     terms: Terms,
     /// This endpoint's incarnation towards peers that it does not know; another one when one is forgotten.
@@ -268,6 +268,9 @@ impl Core {
         counters: Arc<Counters>,
     ) -> Result<Core, ConfigError> {
         check(config)?;
+        if config.other_key.is_some() && !config.admission.seals() {
+            return Err(ConfigError::OtherKeyAlone);
+        }
         let mut config = config.clone();
         let found = headway_transport::registry::find(&config.transport);
         if found.is_some_and(|found| found.capabilities.shared_clock) {
@@ -279,10 +282,6 @@ impl Core {
         let paths = PathTable::new(config.path_over(config.path));
         let (machine, declared) = Machine::new(config, SELF, sizes, &paths)?;
         let nic = Nic::new(config, config.discipline.as_deref().unwrap_or(declared), sizes)?;
-        let authority = match &config.admission {
-            crate::Admission::PreSharedKey(key) => Some(Authority::new(key, config.cipher)),
-            _ => None,
-        };
         let terms = Terms::new(&config.transport, config.mtu);
         let terms = terms.ok_or_else(|| ConfigError::UnknownTransport(config.transport.clone()))?;
         Ok(Core {
@@ -294,7 +293,7 @@ impl Core {
             envelope: config.envelope(),
             local,
             secret: identity.secret,
-            authority,
+            authorities: Authorities::new(config),
             terms,
             epoch: identity.epoch,
             peers: Peers::default(),

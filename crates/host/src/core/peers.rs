@@ -161,7 +161,7 @@ impl Core {
             key,
             address,
             phase: Phase::Hello,
-            meeting: Meeting { local_epoch, peer_epoch: 0, shown: 0, expected, cipher: 0 },
+            meeting: Meeting { local_epoch, peer_epoch: 0, shown: 0, expected, cipher: 0, key: 0 },
             before: 0,
             seals: None,
             counter: 0,

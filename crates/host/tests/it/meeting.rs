@@ -2,7 +2,7 @@
 
 use crate::wire;
 
-use headway_host::{Admission, Cipher, Config, Count, Limits, STALL_FACTOR, SendError};
+use headway_host::{Admission, Cipher, Config, Count, Limits, PreSharedKey, STALL_FACTOR, SendError};
 use headway_packet::PacketView;
 use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind, Terms};
 use headway_transport::registry;
@@ -35,6 +35,88 @@ fn refusal(world: &World) -> String {
         Some(Err(error @ SendError::Refused(_))) => error.to_string(),
         other => panic!("not refused: {other:?}"),
     }
+}
+
+/// What hosts have while a key is changed, step by step: the key that they use, and another one.
+const STEPS: [([u8; 32], Option<[u8; 32]>); 4] =
+    [([1; 32], None), ([1; 32], Some([2; 32])), ([2; 32], Some([1; 32])), ([2; 32], None)];
+
+fn at_step(step: usize) -> Config {
+    let (key, other) = STEPS[step];
+    Config {
+        other_key: other.map(PreSharedKey),
+        ..config("amrt", Admission::PreSharedKey(PreSharedKey(key)))
+    }
+}
+
+#[test]
+fn hosts_meet_when_they_have_one_key_in_common_and_only_then() {
+    for (one, other) in (0..STEPS.len()).flat_map(|one| (0..STEPS.len()).map(move |other| (one, other))) {
+        let mut world = World::of(&[at_step(one), at_step(other)], Faults::default(), 1);
+        world.send(Time::ZERO, 0, 1, 0, content(0, 3000));
+        world.send(Time::ms(200), 1, 0, 1, content(1, 30_000));
+        world.run(Time::ms(500));
+        let keys = |step: usize| [Some(STEPS[step].0), STEPS[step].1].into_iter().flatten();
+        let common = keys(one).any(|key| keys(other).any(|other| other == key));
+        let expected: &[u64] = if common { &[0, 1] } else { &[] };
+        assert_eq!(arrived(&world), expected, "steps {one} and {other}");
+        let forged = world.hosts.iter().map(|host| host.counters.get(Count::dropped_forged)).sum::<u64>();
+        assert_eq!(forged, 0, "what one seals the other opens");
+        if common {
+            // The peer has forgotten the caller, and does not know which of its keys that one has.
+            world.restart(Time::s(1), 1);
+            world.send(Time::s(2), 0, 1, 2, content(2, 3000));
+            world.send(Time::s(4), 0, 1, 3, content(3, 3000));
+            world.run(Time::s(6));
+            assert!(arrived(&world).contains(&3), "steps {one} and {other}: {:?}", world.outcomes);
+        }
+    }
+}
+
+/// Three hosts that talk, each of which restarts in turn with what `step` says, once a step: what arrived, and how it ended.
+fn rounds(step: impl Fn(usize) -> Config) -> (Vec<u64>, Vec<String>) {
+    let mut world = World::new(&step(0), 3, Faults::default(), 1);
+    let (mut ticket, mut at) = (0, Time::ZERO);
+    let mut talk = |world: &mut World, at: Time| {
+        for (from, to) in [(0, 1), (1, 2), (2, 0), (1, 0), (2, 1), (0, 2)] {
+            world.send(at, from, to, ticket, content(ticket, 5000));
+            ticket += 1;
+        }
+    };
+    for (round, host) in (1..STEPS.len()).flat_map(|round| (0..3).map(move |host| (round, host))) {
+        talk(&mut world, at);
+        world.run(at + Time::s(2));
+        world.hosts[host].config = step(round);
+        world.restart(at + Time::s(3), host);
+        // Its peers hear of it by the first of two messages.
+        talk(&mut world, at + Time::s(4));
+        world.run(at + Time::s(6));
+        at += Time::s(8);
+    }
+    let outcomes = world.outcomes.iter().map(|outcome| format!("{outcome:?}"));
+    (arrived(&world), outcomes.collect())
+}
+
+#[test]
+fn a_key_is_changed_host_by_host_and_nothing_is_lost_by_it() {
+    let (arrivals, outcomes) = rounds(at_step);
+    let (usual, expected) = rounds(|_| at_step(0));
+    assert_eq!(
+        (&arrivals, outcomes.len()),
+        (&usual, expected.len()),
+        "as when hosts restart and keep their key"
+    );
+    assert!(arrivals.len() > outcomes.len() / 2);
+    let failed = outcomes.iter().filter(|outcome| outcome.contains("Err")).collect::<Vec<_>>();
+    assert!(failed.iter().all(|outcome| outcome.contains("PeerRestarted")), "{failed:?}");
+    assert_eq!(arrivals.len() + failed.len(), outcomes.len(), "what did not arrive is known to have failed");
+}
+
+#[test]
+fn another_key_without_one_is_refused() {
+    let config = Config { other_key: Some(PreSharedKey([1; 32])), ..Config::default() };
+    let error = headway_host::Endpoint::bind("127.0.0.1:0", config).expect_err("refused").to_string();
+    assert!(error.contains("another key is said, and none that hosts share"), "{error}");
 }
 
 #[test]

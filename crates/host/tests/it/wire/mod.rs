@@ -52,7 +52,7 @@ pub struct Host {
     pub memory: Memory,
     pub counters: Arc<Counters>,
     pub address: SocketAddr,
-    config: Config,
+    pub config: Config,
     /// Processes that have been at its address.
     lives: u64,
     armed: Time,
