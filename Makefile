@@ -11,7 +11,7 @@
 #   make gate     instructions an event on the engine's three flow lists: more than 2 % up fails (needs valgrind)
 #   make c-library  target/c: the headers and libraries of the C interfaces, static and shared
 #   make compared  every comparison with other simulators anew but the long ones, and docs/compared.md from them
-#   make field    all transports on the same questions, and docs/field.md from them: what out/field holds is not run again
+#   make field    all transports on the same questions, and docs/field.md from them: what scenarios/field/measured.json holds is not run again
 #   make kernel-objects  compiles the programs for the kernel, after an edit of their C (needs clang, llvm)
 #   make docs     the documentation site, in site/, with every command in it executed, and the Rust API pages beside it
 #   make lint     formatting, clippy, ruff, mypy

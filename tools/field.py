@@ -1,6 +1,7 @@
 """Run all transports on all questions of `scenarios/field`, and write docs/field.md: what `make field` does.
 
-Points that `out/field` holds already are not run again. Named questions alone are run and not written.
+Runs that `scenarios/field/measured.json` holds, of this version and epoch, are not made again. Named questions alone
+are run, and the page is not written.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from headway.comparison.field import QUESTIONS, cases, page, run
+from headway.comparison.field import QUESTIONS, cases, page, points, run
+from headway.comparison.field_record import RECORD_FILE, Record
 from headway.data.machine import cores
 from headway.data.units import wait
 from headway.errors import HeadwayError
@@ -29,16 +31,18 @@ def main() -> int:
     folder = REPOSITORY / "scenarios/field"
     began = time.monotonic()
     found = []
+    record = Record(None if asked.scale else folder / RECORD_FILE)
     try:
         for question in asked.questions or QUESTIONS:
-            done = run(folder, question, asked.out, scale=asked.scale, jobs=asked.jobs)
-            found += cases(folder, question, done)
+            runs = run(folder, question, asked.out, record, scale=asked.scale, jobs=asked.jobs)
+            found += cases(folder, question, runs)
     except HeadwayError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    points = sum(len(case.rows) for case in found)
-    print(f"{points} rows of {len(found)} cases in {wait(time.monotonic() - began)} on {cores()} cores")
+    rows = sum(len(case.rows) for case in found)
+    print(f"{rows} rows of {len(found)} cases in {wait(time.monotonic() - began)} on {cores()} cores")
     if not asked.questions:
+        record.keep(digest for question in QUESTIONS for digest in points(folder, question, scale=asked.scale))
         where = asked.out / "field.md" if asked.scale else REPOSITORY / "docs/field.md"
         where.write_text(page(found), encoding="utf-8")
         print(where)

@@ -13,6 +13,8 @@ import pytest
 import headway
 from headway import _headway
 from headway.comparison import field
+from headway.comparison.field_record import RECORD_FILE, Measured, Record
+from headway.data.reader import read_object
 from headway.data.sweep import Sweep
 from headway.data.toml import parsed
 from headway.errors import HeadwayError
@@ -43,14 +45,15 @@ def test_every_question_is_a_file_and_takes_every_variant() -> None:
         assert {point.variant for point in scenario.points()} == set(variants())
 
 
+def measured(swept: Sweep) -> list[Measured]:
+    return [Measured.of("permutation", point) for point in swept]
+
+
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     """The permutation at the page's scale, over some transports."""
     folder = tmp_path_factory.mktemp("field")
-    text = (FOLDER / "permutation.toml").read_text(encoding="utf-8")
-    _, *blocks = (FOLDER / "variants.toml").read_text(encoding="utf-8").split("[variants.")
-    kept = [f"[variants.{block}" for block in blocks if block.partition("]")[0].partition(".")[0] in SOME]
-    write_text(folder / "permutation.toml", "\n".join([text, *kept]))
+    write_text(folder / "permutation.toml", field.text_of(FOLDER, "permutation", only=SOME))
     return headway.sweep(folder / "permutation.toml", folder / "out", jobs=1, progress=False)
 
 
@@ -70,7 +73,7 @@ def test_the_page_says_what_each_transport_is_given() -> None:
 
 
 def test_the_page_has_the_numbers_of_this_version(done: Sweep) -> None:
-    (case,) = field.cases(FOLDER, "permutation", done)
+    (case,) = field.cases(FOLDER, "permutation", measured(done))
     assert set(case.rows) == set(SOME)
     lines = [line for line in field.section(case) if line.startswith(("| **amrt", "| ndp", "| dctcp"))]
     assert len(lines) == len(SOME)
@@ -84,7 +87,7 @@ def worst(run: headway.Run) -> float:
 
 
 def test_numbers_are_those_of_the_flows(done: Sweep) -> None:
-    (case,) = field.cases(FOLDER, "permutation", done)
+    (case,) = field.cases(FOLDER, "permutation", measured(done))
     p99, goodput, ratios = [], [], []
     base = {point.seed: worst(point.run) for point in done if point.variant == "dctcp"}
     for point in done:
@@ -110,7 +113,7 @@ def test_messages_that_never_arrive_come_last(tmp_path: Path) -> None:
     write_text(tmp_path / "short.toml", f'{text}\n[variants.ndp.transport]\nname = "ndp"\n')
     sets = {"traffic.0.bytes": 1_000_000}
     swept = headway.sweep(tmp_path / "short.toml", tmp_path / "out", sets=sets, progress=False)
-    (case,) = field.cases(FOLDER, "permutation", swept)
+    (case,) = field.cases(FOLDER, "permutation", measured(swept))
     row = case.rows["ndp"]
     done = sum(run.run.flows.to_polars().filter(polars.col("state") == "done").height for run in swept)
     assert 0 < row.unfinished == 3 * 64 - done
@@ -123,7 +126,54 @@ def test_messages_that_never_arrive_come_last(tmp_path: Path) -> None:
 
 def test_an_unknown_question_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HeadwayError, match="there is no question `incats`"):
-        field.run(FOLDER, "incats", tmp_path)
+        field.run(FOLDER, "incats", tmp_path, Record())
+
+
+def test_the_page_is_made_of_the_record() -> None:
+    record = read_object(FOLDER / RECORD_FILE)
+    runs = [Measured.read(entry) for entry in record.values()]
+    found = [
+        case
+        for question in field.QUESTIONS
+        for case in field.cases(FOLDER, question, [run for run in runs if run.question == question])
+    ]
+    assert field.page(found) == PAGE, "docs/field.md is not of this version: make field"
+    for case in found:
+        assert set(case.rows) == set(variants()), case.called
+
+
+def test_the_record_has_the_runs_of_this_version(done: Sweep) -> None:
+    """Which runs are known is said by their digests: those of other settings are made anew."""
+    record = read_object(FOLDER / RECORD_FILE)
+    scenario = Scenario.from_text(field.text_of(FOLDER, "permutation"), folder=FOLDER)
+    digests = {scenario.at(point).digest for point in scenario.points()}
+    assert digests <= set(record), "docs/field.md is not of this version: make field"
+    for one in measured(done):
+        assert one in [Measured.read(entry) for entry in record.values()]
+
+
+def test_a_transport_that_is_new_costs_its_own_runs(tmp_path: Path) -> None:
+    """The others are taken from the record, and what it lacks is put there."""
+    folder = tmp_path / "questions"
+    folder.mkdir()
+    write_text(folder / "permutation.toml", (FOLDER / "permutation.toml").read_text(encoding="utf-8"))
+    file = folder / RECORD_FILE
+
+    def ask(*names: str) -> list[tuple[str, int]]:
+        blocks = [f'[variants.{name}.transport]\nname = "{name}"\n' for name in names]
+        write_text(folder / "variants.toml", "\n".join(blocks))
+        runs = field.run(folder, "permutation", tmp_path / "-".join(names), Record(file))
+        return [(run.variant, run.seed) for run in runs]
+
+    assert ask("ndp") == [("ndp", seed) for seed in (1, 2, 3)]
+    before = read_object(file)
+    assert ask("ndp", "dctcp") == [(name, seed) for name in ("ndp", "dctcp") for seed in (1, 2, 3)]
+    after = read_object(file)
+    assert {digest: after[digest] for digest in before} == before
+    swept = headway.read_sweep(tmp_path / "ndp-dctcp/permutation")
+    assert {point.variant for point in swept} == {"dctcp"}, "only what is new was run"
+    assert ask("ndp") == [("ndp", seed) for seed in (1, 2, 3)], "and nothing is run where all is known"
+    assert Record(file).get(next(iter(before))) is not None
 
 
 def test_the_page_says_what_each_transport_needs() -> None:

@@ -1,7 +1,7 @@
 """All transports on the same questions: `scenarios/field`, swept, measured, and told on one page.
 
 A question is a scenario of that folder; `variants.toml` beside them sets each transport as its authors run it.
-`docs/field.md` is made of what comes out.
+`measured.json` there keeps what came out, and `docs/field.md` is made of it.
 """
 
 from __future__ import annotations
@@ -9,17 +9,15 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from headway import _headway
-from headway.data.later import np
+from headway.comparison.field_record import LOAD, Measured, Record
 from headway.data.point import Point
 from headway.data.statistics import Estimate, over_seeds
 from headway.data.steadiness import LITTLE
-from headway.data.sweep import Sweep
 from headway.data.toml import parsed
 from headway.data.units import duration, plain, size
 from headway.errors import HeadwayError
@@ -43,9 +41,6 @@ QUESTIONS = (
 OWN = ("amrt", "rpo", "l2dct", "proactmp")
 # Whose completion times the others' are divided by, message by message.
 BASELINE = "dctcp"
-# Sizes of messages: up to a bandwidth-delay product of this network, beyond ten of them, and between.
-SHORT, LONG = 100_000, 1_000_000
-BANDS = (("short", 0, SHORT), ("middle", SHORT, LONG), ("long", LONG, math.inf))
 WIDTH = 120
 
 
@@ -84,43 +79,59 @@ class Row:
     ratio: Estimate | None
 
 
-def run(folder: Path, question: str, out: Path, *, scale: str | None = None, jobs: int | None = None) -> Sweep:
-    """Sweep one question over all transports; what `out` holds already is not run again."""
+def points(folder: Path, question: str, *, scale: str | None = None) -> dict[str, Point]:
+    """The runs of one question over all transports, by their digests."""
     if question not in QUESTIONS:
         raise HeadwayError(f"there is no question `{question}`\n  help: {', '.join(QUESTIONS)}")
-    out.mkdir(parents=True, exist_ok=True)
-    whole = out / f"{question}.toml"
-    write_text(whole, text_of(folder, question))
-    done = sweep(whole, out / question, scale=scale, jobs=jobs, progress=True)
-    if done.failed:
-        raise HeadwayError(f"{question}: {len(done.failed)} points failed; see {done.directory}")
-    return done
+    scenario = Scenario.from_text(text_of(folder, question), folder=folder, scale=scale)
+    return {scenario.at(point).digest: point for point in scenario.points()}
 
 
-def text_of(folder: Path, question: str) -> str:
-    """The scenario of a question with its variants."""
+def run(
+    folder: Path, question: str, out: Path, record: Record, *, scale: str | None = None, jobs: int | None = None
+) -> list[Measured]:
+    """Ask one question of all transports; transports whose runs `record` holds already are not run again."""
+    asked = points(folder, question, scale=scale)
+    missing = dict.fromkeys(point.variant for digest, point in asked.items() if record.get(digest) is None)
+    if missing:
+        out.mkdir(parents=True, exist_ok=True)
+        whole = out / f"{question}.toml"
+        write_text(whole, text_of(folder, question, only=missing))
+        done = sweep(whole, out / question, scale=scale, jobs=jobs, progress=True)
+        if done.failed:
+            raise HeadwayError(f"{question}: {len(done.failed)} points failed; see {done.directory}")
+        digests = {(point.variant, point.axes.get(LOAD), point.seed): digest for digest, point in asked.items()}
+        made = {digests[point.variant, point.axes.get(LOAD), point.seed]: point for point in done}
+        record.add({digest: Measured.of(question, point) for digest, point in made.items()})
+    return [one for digest in asked if (one := record.get(digest)) is not None]
+
+
+def text_of(folder: Path, question: str, *, only: Collection[str] | None = None) -> str:
+    """The scenario of a question with its variants, or with some of them."""
     asked = (folder / f"{question}.toml").read_text(encoding="utf-8")
-    return f"{asked}\n{(folder / VARIANTS_FILE).read_text(encoding='utf-8')}"
+    head, *blocks = (folder / VARIANTS_FILE).read_text(encoding="utf-8").split("[variants.")
+    # `[variants.tcp]`, or `[variants.tcp.transport]`.
+    kept = [block for block in blocks if only is None or block.partition("]")[0].partition(".")[0] in only]
+    return "".join([f"{asked}\n{head}", *(f"[variants.{block}" for block in kept)])
 
 
-def cases(folder: Path, question: str, done: Sweep) -> list[Case]:
+def cases(folder: Path, question: str, runs: Sequence[Measured]) -> list[Case]:
     """The numbers of a question, at each of its loads."""
     text = (folder / f"{question}.toml").read_text(encoding="utf-8")
     about = text.partition("\n")[0].removeprefix("# ")
     title = str(parsed(text)["title"]).partition(": ")[2]
-    by_load: dict[float | None, list[Point]] = {}
-    for point in done:
-        load = point.axes.get("traffic.0.load")
-        by_load.setdefault(None if load is None else float(load), []).append(point)
+    by_load: dict[float | None, list[Measured]] = {}
+    for one in runs:
+        by_load.setdefault(one.load, []).append(one)
     return [
-        Case(question, title, about, load, _rows(points), arrivals(folder, question, load))
-        for load, points in by_load.items()
+        Case(question, title, about, load, _rows(found), arrivals(folder, question, load))
+        for load, found in by_load.items()
     ]
 
 
 def arrivals(folder: Path, question: str, load: float | None) -> str:
     """How long its messages arrive at random, beside the time in which queues forget that they were empty."""
-    sets = {} if load is None else {"traffic.0.load": load}
+    sets = {} if load is None else {LOAD: load}
     scenario = Scenario.from_text((folder / f"{question}.toml").read_text(encoding="utf-8"), folder=folder, sets=sets)
     found = scenario.run_length
     if found is None or found["relaxation_s"] is None:
@@ -134,51 +145,17 @@ def arrivals(folder: Path, question: str, load: float | None) -> str:
     )
 
 
-def _rows(points: Sequence[Point]) -> dict[str, Row]:
-    measured = [(point, _Measured(point)) for point in points]
-    baseline = {point.seed: one for point, one in measured if point.variant == BASELINE}
-    variants = dict.fromkeys(point.variant for point, _ in measured)
-    return {
-        variant: _row([(point.seed, one) for point, one in measured if point.variant == variant], baseline)
-        for variant in variants
-    }
+def _rows(runs: Sequence[Measured]) -> dict[str, Row]:
+    baseline = {one.seed: one for one in runs if one.variant == BASELINE}
+    variants = dict.fromkeys(one.variant for one in runs)
+    return {variant: _row([one for one in runs if one.variant == variant], baseline) for variant in variants}
 
 
-class _Measured:
-    """One run."""
+def _row(runs: Sequence[Measured], baseline: Mapping[int, Measured]) -> Row:
+    bands = runs[0].slowdowns
 
-    def __init__(self, point: Point) -> None:
-        flows = point.run.flows.to_polars()
-        flows = flows.filter(flows["start_s"].is_null() | (flows["start_s"] >= point.run.warmup_s))
-        summary = point.run.summary
-        done = flows.filter(flows["fct_s"].is_not_null())
-        size_of = done["bytes"].to_numpy()
-        slowdown = done["slowdown"].to_numpy()
-        fct = done["fct_s"].to_numpy()
-        inside = {name: (size_of > low) & (size_of <= high) for name, low, high in BANDS}
-        self.slowdowns = {
-            name: (_quantile(slowdown[mask], 0.5), _quantile(slowdown[mask], 0.99))
-            for name, mask in inside.items()
-            if mask.any()
-        }
-        self.unfinished = len(flows) - len(done)
-        # A message that never arrives is later than any that does.
-        self.p99 = _quantile(np.append(slowdown, np.full(self.unfinished, np.inf)), 0.99)
-        longest = inside[list(self.slowdowns)[-1]]
-        self.goodput = float(np.mean(8 * size_of[longest] / fct[longest]))
-        self.queue = float(summary["queue_max_bytes"])
-        self.drops = float(summary["drops"])
-
-
-def _quantile(values: np.ndarray[Any, Any], at: float) -> float:
-    return float(np.quantile(values, at, method="inverted_cdf"))
-
-
-def _row(runs: Sequence[tuple[int, _Measured]], baseline: Mapping[int, _Measured]) -> Row:
-    bands = runs[0][1].slowdowns
-
-    def mean(of: Callable[[_Measured], float]) -> float:
-        return math.fsum(of(one) for _, one in runs) / len(runs)
+    def mean(of: Callable[[Measured], float]) -> float:
+        return math.fsum(of(one) for one in runs) / len(runs)
 
     def of_band(band: str) -> tuple[float, float]:
         return mean(lambda one: one.slowdowns[band][0]), mean(lambda one: one.slowdowns[band][1])
@@ -189,16 +166,16 @@ def _row(runs: Sequence[tuple[int, _Measured]], baseline: Mapping[int, _Measured
         mean(lambda one: one.goodput),
         mean(lambda one: one.queue),
         mean(lambda one: one.drops),
-        sum(one.unfinished for _, one in runs),
-        over_seeds([math.log(one.p99 / baseline[seed].p99) for seed, one in runs if seed in baseline]),
+        sum(one.unfinished for one in runs),
+        over_seeds([math.log(one.p99 / baseline[one.seed].p99) for one in runs if one.seed in baseline]),
     )
 
 
 HEAD = """# The whole field
 
 Which transport is best for what? This page asks all of Headway's transports the same questions, on one network, with
-the same messages. It is written by `make field`, which runs every point that its folder does not hold yet; do not edit
-it.
+the same messages. It is written by `make field`, which runs what `scenarios/field/measured.json` does not hold yet; do
+not edit it.
 
 The network has 64 hosts in eight racks. Every link has 100 Gb/s and 1 us, and eight spines make it a fabric that is
 not over-subscribed. A bandwidth-delay product is about 100 kB. Each question is a scenario of `scenarios/field`, and
