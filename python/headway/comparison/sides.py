@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway import _headway
-from headway.data.point import Point
+from headway.data.point import Point, by_place
 from headway.data.run import Run, read
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.table import ArrowStream
@@ -158,9 +158,7 @@ def _of_points(name: str, points: Iterable[Point], at: str | None) -> Side:
 
 def _chosen(name: str, points: Sequence[Point], at: str | None) -> list[Point]:
     """The points of one variant at one place of every axis: those that differ in their seed only."""
-    groups: dict[str, list[Point]] = {}
-    for point in points:
-        groups.setdefault(place_of(point), []).append(point)
+    groups = {place_of(own[0]): own for own in by_place(points)}
     if at is not None:
         wanted = ",".join(part for part in at.split(",") if not part.startswith("seed="))
         chosen = groups.get(wanted, [])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headway.data.point import Point
+from headway.data.point import Point, by_place
 from headway.data.statistics import Estimate, estimate, over_seeds
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import display
@@ -134,9 +134,7 @@ def compare_variants(
         raise NameNotFound("variant", baseline, names, f"{found.directory} has {', '.join(names)}")
     first = baseline or _said(points, names) or names[0]
     numbers = tuple(OF_TIMES.get(name, name) for name in of)
-    groups: dict[tuple[str, str], dict[int, Point]] = {}
-    for point in points:
-        groups.setdefault((_axes(point), point.variant), {})[point.seed] = point
+    groups = {(_axes(own[0]), own[0].variant): {point.seed: point for point in own} for own in by_place(points)}
     rows = [
         _row(variant, place, name, group, groups.get((place, first), {}))
         for name in numbers

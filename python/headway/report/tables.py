@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headway.data.later import pl
-from headway.data.point import Point
+from headway.data.point import Point, by_place
 from headway.data.schema import schema
 from headway.data.sentences import by_sentence, surprising
 from headway.data.statistics import Estimate, over_seeds
@@ -92,10 +92,7 @@ def _few(points: Sequence[Point]) -> str:
 
 def _rows_of(study: Study) -> list[Point]:
     """What has a row: each run, and under it each of several transports; the seeds of a combination together."""
-    places: dict[tuple[object, ...], list[Point]] = {}
-    for point in study.points:
-        places.setdefault((point.variant, *point.axes.items()), []).append(point)
-    return [p for own in places.values() for p in (*own, *[part for point in own for part in point.parts])]
+    return [p for own in by_place(study.points) for p in (*own, *[part for point in own for part in point.parts])]
 
 
 def _discipline(point: Point) -> str:
@@ -165,11 +162,12 @@ def notes(study: Study) -> list[str]:
 
 def _summaries(study: Study) -> dict[str, list[Mapping[str, Any]]]:
     """Those of runs that differ in their seeds alone, by what they are called."""
-    groups: dict[str, list[Mapping[str, Any]]] = {}
-    for point in study.points:
-        name = " ".join([point.variant, *(f"{short_axis(key)} {value_text(v)}" for key, v in point.axes.items())])
-        groups.setdefault(name, []).append(point.summary)
-    return groups
+    return {_called(own[0]): [point.summary for point in own] for own in by_place(study.points)}
+
+
+def _called(point: Point) -> str:
+    """Its variant, and its value on every axis."""
+    return " ".join([point.variant, *(f"{short_axis(key)} {value_text(v)}" for key, v in point.axes.items())])
 
 
 def _said(point: Point) -> list[str]:
