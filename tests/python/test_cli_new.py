@@ -142,9 +142,24 @@ def test_pages_are_searched_by_words_and_printed_by_section(headway: Headway) ->
     missed = headway("docs", "--search", "slowdwon")
     assert missed.status == 2
     assert "did you mean slowdown" in missed.err
-    assert "fewer words find more" in headway("docs", "--search", "perfetto swift cutoff_1").err
+    assert "fewer words find more" in headway("docs", "--search", "perfetto cutoff_1").err
     assert "did you mean sample?" in headway("docs", "scenario-format#sampl").err
     assert headway("docs", "--search", " ").status == 2
+
+
+def test_without_a_section_that_has_all_words_those_with_most_are_shown(headway: Headway) -> None:
+    words = ["homa", "buffer", "perfetto", "cutoff_1"]
+    answer = headway("docs", "--search", " ".join(words))
+    assert answer.status == 0
+    said = "no section holds all of 'homa' and 'buffer' and 'perfetto' and 'cutoff_1'; these hold 3 of the 4 words"
+    assert answer.err.strip() == said
+    names = [line.split()[0] for line in answer.out.splitlines()[1:] if line and line[0] not in " 0123456789"]
+    for name in names[:-1]:
+        text = f"{name} {headway('docs', name).out}".lower()
+        assert sum(word in text for word in words) == 3, name
+    misspelt = headway("docs", "--search", "homa buffer slowdwon")
+    assert misspelt.status == 0
+    assert "these hold 2 of the 3 words; no page has 'slowdwon': did you mean slowdown" in misspelt.err
 
 
 def test_every_section_of_every_page_is_printed_by_its_name(subtests: pytest.Subtests) -> None:
