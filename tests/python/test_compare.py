@@ -300,6 +300,25 @@ def test_what_is_asked_for_wrongly_is_said(headway: Headway, scenario: Path, tmp
     assert [bound("3%"), bound(" 2.5 % "), bound("0.01")] == [0.03, 0.025, 0.01]
 
 
+def test_a_place_without_results_is_told_with_what_makes_them(
+    headway: Headway, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = headway("compare", "out/nothing", "--of", "slowdown_p99")
+    assert answer.status == 2
+    assert "out/nothing: is neither a directory of results nor the name of a scenario" in answer.err
+    assert "`headway run SCENARIO --out out/nothing` makes one run, `headway sweep` all variants" in answer.err
+    assert headway("run", scenario, "--out", "out/mine").status == 0
+    assert "did you mean out/mine?" in headway("compare", "out/mien").err
+    (tmp_path / "out" / "empty").mkdir()
+    for command in ("compare", "report"):
+        neither = headway(command, "out/empty").err
+        assert "out/empty: holds neither a run (manifest.json) nor a sweep (sweep.json)" in neither
+        assert "--out out/empty` makes one run" in neither
+        assert "it is in out/mine" in headway(command, "out").err
+    assert "holds neither" in headway("compare", "out/mine", "out/empty").err
+
+
 LOADS = """
 [topology]
 kind = "single-switch"
