@@ -382,9 +382,13 @@ def test_variants_are_paired_by_seed_at_each_place(headway: Headway, swept: Path
     assert answer.status == 0
     lines = answer.out.splitlines()
     assert "each variant over homa" in lines[0], "the scenario says which is the baseline"
-    places = [tuple(line.split()[:2]) for line in lines[2:]]
+    *rows, footing = lines[2:]
+    said = "±: half of the 95 % confidence interval of the mean over 3 seeds (Student's t)"
+    assert footing.startswith(said)
+    assert said in str(found)
+    places = [tuple(line.split()[:2]) for line in rows]
     assert sorted(places) == sorted((v, f"load={load}") for v in ("dctcp", "homa") for load in (0.3, 0.7))
-    assert [line.endswith("baseline") for line in lines[2:]] == [variant == "homa" for variant, _ in places]
+    assert [line.endswith("baseline") for line in rows] == [variant == "homa" for variant, _ in places]
     document = json.loads(headway("compare", swept, "--reference-at", "dctcp", "--of", "slowdown_p99", "--json").out)
     assert document["baseline"] == "dctcp"
     assert {row["verdict"] for row in document["rows"]} <= {"lower", "higher", "not apart"}

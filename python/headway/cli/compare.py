@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from headway.cli.progress import is_quiet
 from headway.cli.terminal import print_table
 from headway.comparison import NUMBERS, WAYS, check_number, compare_variants, is_of_variants, lines
 from headway.comparison import compare as find
@@ -92,6 +94,9 @@ def compare(
             return 0
         click.echo(table.headline())
         print_table(*table.table())
+        for line in table.footing():
+            click.echo(line)
+        _print_notes(table.notes)
         return 0
     if reference is None and reference_at is not None:
         reference = run
@@ -104,10 +109,17 @@ def compare(
     else:
         for line in lines(found):
             click.echo(line)
+        _print_notes(found.notes)
     if page is not None:
         written = found.page(page)
         click.echo(str(written), err=as_json)
     return 0 if found.ok else APART
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    """What is to be known of the runs, on standard error."""
+    for note in () if is_quiet() else notes:
+        click.echo(f"note: {note}", err=True)
 
 
 def _has_variants(run: Path) -> bool:

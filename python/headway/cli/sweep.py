@@ -24,6 +24,7 @@ from headway.cli.options import (
 from headway.cli.progress import is_quiet, is_verbose, progress_options
 from headway.cli.sizes import ask, yes_option
 from headway.cli.terminal import Progress, Stop, print_table, print_warnings
+from headway.data.earlier import earlier
 from headway.data.point import Point, by_place
 from headway.data.sentences import one_line, surprising
 from headway.data.steadiness import unsteady
@@ -88,7 +89,8 @@ def _print_numbers(results: Sweep) -> None:
     heads = ("variant", *keys, "runs", "flows done", "mean FCT", "p99 FCT", "drops")
     print_table(heads, rows)
     judged = {" ".join(place): summaries for place, summaries in shown.items()}
-    for sentence in () if is_quiet() else unsteady(judged):
+    of_shown = (point for own in groups[:MOST_ROWS] for point in own)
+    for sentence in () if is_quiet() else (*unsteady(judged), *earlier(of_shown)):
         click.echo(f"note: {sentence}", err=True)
     if len(groups) > MOST_ROWS:
         click.echo(f"{len(groups) - MOST_ROWS} more rows are in the report: headway report {results.directory}")

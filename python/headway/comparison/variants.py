@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headway.data.earlier import earlier
 from headway.data.point import Point, by_place
 from headway.data.statistics import Estimate, estimate, over_seeds
+from headway.data.steadiness import unsteady
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import display
-from headway.errors import HeadwayError, NameNotFound
+from headway.errors import HeadwayError, NameNotFound, with_help
 from headway.report.summaries import summary_label, summary_value
 
 from .sides import place_of
@@ -65,6 +67,7 @@ class Variants:
     baseline: str
     numbers: tuple[str, ...]
     rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
 
     def row(self, variant: str, number: str | None = None, place: str = "") -> Row:
         """What was found of a variant; of the first number and place where none is named."""
@@ -79,7 +82,13 @@ class Variants:
         rows = [
             {**vars(one), "interval": one.interval and list(one.interval), "verdict": one.verdict} for one in self.rows
         ]
-        return {"sweep": self.name, "baseline": self.baseline, "numbers": list(self.numbers), "rows": rows}
+        return {
+            "sweep": self.name,
+            "baseline": self.baseline,
+            "numbers": list(self.numbers),
+            "rows": rows,
+            "notes": list(self.notes),
+        }
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Heads and rows, as text."""
@@ -101,17 +110,31 @@ class Variants:
             value += f" ± {display(quantity, one.half_width, 2)}"
         return [one.variant, *place, label, value, ratio, interval, said]
 
+    @property
+    def _most_seeds(self) -> int:
+        return max((one.seeds for one in self.rows), default=0)
+
     def headline(self) -> str:
         """What the table is of, in a sentence."""
-        most = max((one.seeds for one in self.rows), default=0)
+        most = self._most_seeds
         seeds = f"geometric mean of {most} seeds" if most > 1 else "one seed, so that no interval is known"
         return f"{self.name}: each variant over {self.baseline} of the same seed; {seeds}"
+
+    def footing(self) -> list[str]:
+        """What the signs of the table mean, where they are in it."""
+        if all(one.half_width is None for one in self.rows):
+            return []
+        return [
+            f"±: half of the 95 % confidence interval of the mean over {self._most_seeds} seeds (Student's t);"
+            " that of a ratio is of its logarithms, seed by seed"
+        ]
 
     def __str__(self) -> str:
         heads, rows = self.table()
         widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
         lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in [heads, *rows])
-        return "\n".join([self.headline(), *lines])
+        notes = (f"note: {text}" for text in self.notes)
+        return "\n".join([self.headline(), *lines, *self.footing(), *notes])
 
 
 def compare_variants(
@@ -142,8 +165,9 @@ def compare_variants(
     ]
     for name in numbers:
         if all(row.value is None for row in rows if row.number == name):
-            raise HeadwayError(f"{found.directory}: no run of it has the number `{name}`")
-    return Variants(str(found.directory), first, numbers, tuple(rows))
+            raise HeadwayError(f"{found.directory}: no run of it has the number `{name}`" + with_help(*earlier(points)))
+    judged = {place_of(own[0]): [point.summary for point in own] for own in by_place(points)}
+    return Variants(str(found.directory), first, numbers, tuple(rows), (*unsteady(judged), *earlier(points)))
 
 
 def is_of_variants(path: Path) -> bool:

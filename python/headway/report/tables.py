@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from headway.data.earlier import earlier
 from headway.data.later import pl
 from headway.data.point import Point, by_place
 from headway.data.schema import schema
@@ -157,7 +158,7 @@ def notes(study: Study) -> list[str]:
         where = labels[0] if len(labels) == 1 else f"{len(labels)} runs, first {labels[0]}"
         lines.append(f"{text} [{where}]" if len(study.points) > 1 else text)
     lines += [f"No results for the point {text}." for text in study.results.missing]
-    return [*lines, *unsteady(_summaries(study))]
+    return [*lines, *unsteady(_summaries(study)), *earlier(study.points)]
 
 
 def _summaries(study: Study) -> dict[str, list[Mapping[str, Any]]]:
