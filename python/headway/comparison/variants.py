@@ -124,10 +124,7 @@ class Variants:
         """What the signs of the table mean, where they are in it."""
         if all(one.half_width is None for one in self.rows):
             return []
-        return [
-            f"±: half of the 95 % confidence interval of the mean over {self._most_seeds} seeds (Student's t);"
-            " that of a ratio is of its logarithms, seed by seed"
-        ]
+        return [f"±: half of the 95 % confidence interval of the mean over {self._most_seeds} seeds (Student's t)"]
 
     def __str__(self) -> str:
         heads, rows = self.table()
