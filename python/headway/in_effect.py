@@ -107,7 +107,7 @@ class InEffect:
         marks = self._said(self.marks, *keys)
         headers = self._said(size(self.headers_bytes), HEADERS) if self.headers_bytes else NOTHING
         routing = self._said(self.routing, ROUTING)
-        return [self.variant, self.transport, preset, ports, buffer, routing, marks, self.product, headers]
+        return [self.variant, self.transport, preset, ports, buffer, self.product, routing, marks, headers]
 
     def _said(self, text: str, *keys: str) -> str:
         """With a mark where the sweep varies one of its keys, or all have their defaults."""
@@ -126,11 +126,13 @@ HEADS = (
     "preset",
     "ports",
     "buffer",
+    "bandwidth-delay product",
     "routing",
     "marks data",
-    "bandwidth-delay product of the longest path",
     "room for trimmed headers",
 )
+# What one of them is below the table, where there is room.
+IN_FULL = {"bandwidth-delay product": "bandwidth-delay product of the longest path"}
 # How many of them have columns in any case, and how many may have one.
 ALWAYS, COLUMNS = 5, 8
 
@@ -149,7 +151,7 @@ def table_of(found: Sequence[InEffect]) -> tuple[list[str], list[list[str]], lis
         if one_column and _width(rows, [*kept, index]) <= WIDEST:
             kept.append(index)
         elif set(cells) != {NOTHING} and cells:
-            text = f"{HEADS[index]}: {_by_variant(found, cells)}"
+            text = f"{IN_FULL.get(HEADS[index], HEADS[index])}: {_by_variant(found, cells)}"
             notes += textwrap.wrap(text, WIDEST, subsequent_indent="    ", break_on_hyphens=False)
     marks = [
         text
