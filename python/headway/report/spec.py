@@ -6,7 +6,8 @@ units (seconds, bytes, bits per second, fractions); `Axis.quantity` says how lab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from .palette import Style
 
@@ -222,3 +223,10 @@ class Table:
     caption: str = ""
     keys: tuple[str, ...] = ()  # legend key of each row, where rows belong to variants
     runs: tuple[int, ...] = ()  # number of the run of each row, where rows are runs
+
+    def of(self, columns: Sequence[int], table_id: str, title: str) -> Table:
+        """The same rows with these columns."""
+        rows = tuple(tuple(row[i] for i in columns) for row in self.rows)
+        sort = tuple(tuple(row[i] for i in columns) for row in self.sort)
+        head = tuple(self.head[i] for i in columns)
+        return replace(self, id=table_id, title=title, head=head, rows=rows, sort=sort)

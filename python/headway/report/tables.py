@@ -21,6 +21,7 @@ from .study import Study, natural, short_axis, value_text, variant_key
 from .summaries import number, summary_label, summary_number
 
 FLOWS_LISTED = 64
+DISCIPLINE = "discipline"
 
 
 def dictionary() -> tuple[tuple[str, str, str], ...]:
@@ -56,7 +57,7 @@ def summary(study: Study) -> Table:
     keys = [k for k in keys if k not in ("trims", "deadline_missed_fraction") or _ever(study, k)]
     axes = [*[k for k in study.axis_keys if k != study.x_key], *([study.x_key] if study.x_key else [])]
     mixed = ("transport",) if study.is_mixed else ()
-    ruled = ("discipline",) if len({_discipline(p) for p in study.points}) > 1 else ()
+    ruled = (DISCIPLINE,) if len({_discipline(p) for p in study.points}) > 1 else ()
     names = [short_axis(k) for k in axes]
     head = ("variant", *names, *ruled, *mixed, *[summary_label(k)[0] for k in keys])
     groups: dict[tuple[object, ...], list[Point]] = {}
@@ -81,6 +82,29 @@ def summary(study: Study) -> Table:
         caption = f"{caption} A run of several transports has a row for all of them, and one for each.".strip()
     owners = tuple(variant_key(own[0].variant) for own in groups.values())
     return Table("summary", "Summary by variant", head, tuple(rows), tuple(sort), caption, owners)
+
+
+# Of the numbers that the summary shows: tables by what the names of their numbers begin with; the rest is of links.
+OF_FLOWS = ("flows_", "fct_", "slowdown_", "deadline_", "jain", "goodput_")
+OF_PACKETS = ("drops", "data_drops", "trims", "marks", "retransmitted_")
+
+
+def by_subject(table: Table) -> tuple[Table, ...]:
+    """The summary in parts that a page has room for: the numbers of flows, of links, and of packets."""
+    labels = {summary_label(key)[0]: key for key in shown()}
+    names = [i for i, name in enumerate(table.head) if name not in labels]
+    numbers = [i for i, name in enumerate(table.head) if name in labels]
+    flows = [i for i in numbers if labels[table.head[i]].startswith(OF_FLOWS)]
+    packets = [i for i in numbers if labels[table.head[i]].startswith(OF_PACKETS)]
+    links = [i for i in numbers if i not in (*flows, *packets)]
+    # Where disciplines differ, they are named beside what they do.
+    plain = [i for i in names if table.head[i] != DISCIPLINE]
+    parts = (
+        table.of([*plain, *flows], table.id, table.title),
+        table.of([*names, *links], "links", "Links and queues by variant"),
+        table.of([*names, *packets], "packets", "Packets by variant"),
+    )
+    return tuple(part for part, of in zip(parts, (flows, links, packets), strict=True) if of)
 
 
 def _few(points: Sequence[Point]) -> str:
