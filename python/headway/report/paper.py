@@ -22,7 +22,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from .assemble import Report, styles
 from .palette import Style
-from .placement import at_left
+from .placement import beside
 from .spec import Axis, BarPanel, Curve, DotPanel, Figure, Node, Panel, Sketch
 from .ticks import axis_title, ticks
 
@@ -176,11 +176,11 @@ def _panel(axes: Axes, panel: Panel, named: Mapping[str, Style], *, last: bool, 
         _line(axes, line, named[line.key], panel.y)
     for reference in panel.references:
         axes.axhline(reference.y, color="#777e8a", linewidth=0.7, linestyle=(0, (2, 2)))
-        left = at_left(panel, reference)
+        left, below = beside(panel, reference)
         axes.annotate(
             reference.text, (0 if left else 1, reference.y), xycoords=("axes fraction", "data"),
-            xytext=(2 if left else 0, 2), textcoords="offset points", ha="left" if left else "right", va="bottom",
-            fontsize=6.5, color="#5b6472",
+            xytext=(2 if left else 0, -2 if below else 2), textcoords="offset points",
+            ha="left" if left else "right", va="top" if below else "bottom", fontsize=6.5, color="#5b6472",
         )  # fmt: skip
     _events(axes, panel, named)
 
