@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from headway.data.earlier import earlier
 from headway.data.point import Point, by_place
-from headway.data.statistics import Estimate, estimate, over_seeds
+from headway.data.statistics import over_seeds, ratio_over_seeds
 from headway.data.steadiness import unsteady
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import display
@@ -188,11 +187,8 @@ def _axes(point: Point) -> str:
 def _row(variant: str, place: str, name: str, group: dict[int, Point], theirs: dict[int, Point]) -> Row:
     values = {seed: summary_value(point.run.summary, name) for seed, point in group.items()}
     before = {seed: summary_value(point.run.summary, name) for seed, point in theirs.items()}
-    both = [(one, other) for seed, one in values.items() if one is not None and (other := before.get(seed)) is not None]
-    # A ratio with nothing above or below it says nothing.
-    known = bool(both) and all(one > 0.0 and other > 0.0 for one, other in both)
-    logs: Estimate | None = estimate([math.log(one / other) for one, other in both]) if known else None
-    ends = logs.interval if logs is not None else None
+    pairs = [(one, before.get(seed)) for seed, one in values.items()]
+    ratio = ratio_over_seeds(pairs)
     unfinished = sum(int(point.run.summary.get(key) or 0) for point in group.values() for key in NOT_DONE)
     mean, base = over_seeds(list(values.values())), over_seeds(list(before.values()))
     return Row(
@@ -202,8 +198,8 @@ def _row(variant: str, place: str, name: str, group: dict[int, Point], theirs: d
         mean.mean if mean else None,
         mean.half_width if mean else None,
         base.mean if base else None,
-        math.exp(logs.mean) if logs is not None else None,
-        (math.exp(ends[0]), math.exp(ends[1])) if ends is not None else None,
-        len(both),
+        ratio.mean if ratio is not None else None,
+        ratio.interval if ratio is not None else None,
+        sum(None not in pair for pair in pairs),
         unfinished,
     )

@@ -132,9 +132,17 @@ def _legend_columns(legend: Sequence[Line2D], width: float) -> int:
 
 
 def _legend(figure: Figure, named: Mapping[str, Style]) -> list[Line2D]:
+    """The lines that are in the figure: what a page's selectors would bring is not."""
     if all(isinstance(panel, Sketch) for panel in figure.panels):
         return []
-    return [Line2D([], [], label=entry.text, **_pen(named[entry.key])) for entry in figure.legend]
+    hidden = _keys(figure.more) - _keys(figure.panels)
+    shown = [entry for entry in figure.legend if entry.key not in hidden]
+    return [Line2D([], [], label=entry.text, **_pen(named[entry.key])) for entry in shown]
+
+
+def _keys(panels: Sequence[object]) -> set[str]:
+    """Whose lines panels have."""
+    return {curve.key for panel in panels if isinstance(panel, Panel) for curve in panel.series}
 
 
 def _height(figure: Figure, first: int, columns: int) -> float:
@@ -247,6 +255,8 @@ def _bars(axes: Axes, panel: BarPanel, named: Mapping[str, Style]) -> None:
 
 def _dots(axes: Axes, panel: DotPanel, named: Mapping[str, Style]) -> None:
     _rows(axes, panel)
+    if panel.reference is not None:
+        axes.axvline(panel.reference, color="#777e8a", linewidth=0.7, linestyle=(0, (2, 2)))
     for index, row in enumerate(panel.rows):
         for lane, dot in enumerate(row.dots):
             y = index + (lane - (len(row.dots) - 1) / 2) * min(0.24, LANES_SHARE / len(row.dots))

@@ -109,12 +109,13 @@ class DotRow:
 
 @dataclass(frozen=True)
 class DotPanel:
-    """Rows of dots on one common x axis."""
+    """Rows of dots on one common x axis; `reference` is a value that a line marks."""
 
     title: str
     x: Axis
     rows: tuple[DotRow, ...]
     about: About = ()
+    reference: float | None = None
 
 
 @dataclass(frozen=True)
