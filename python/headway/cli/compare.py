@@ -96,9 +96,9 @@ def compare(
         a point is a variant and its values, as homa,load=0.7
     """
     if causes:
-        given = {"REFERENCE": reference, "--reference": column, "--match": match, "--page": page, "--at": at}
-        given |= {"--reference-at": reference_at, "--set": sets or None}
-        if idle := [option for option, value in given.items() if value is not None]:
+        alone: dict[str, object] = {"REFERENCE": reference, "--reference": column, "--match": match, "--page": page}
+        alone |= {"--at": at, "--reference-at": reference_at, "--set": sets or None}
+        if idle := [option for option, value in alone.items() if value is not None]:
             raise click.UsageError(f"--causes is of all variants of a sweep, and `{idle[0]}` is not")
         _tell_causes(Path(run), as_json=as_json)
         return 0
