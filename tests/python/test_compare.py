@@ -14,7 +14,7 @@ import polars
 import pytest
 
 from headway import HeadwayError, Scenario, compare, compare_variants, read_sweep, sweep
-from headway.comparison import Row, bound
+from headway.comparison import Row, Variants, bound
 from headway.comparison.numbers import BEYOND, NOISE, WITHIN, ratios
 from headway.errors import TableError
 from support import Answer
@@ -400,6 +400,25 @@ def test_an_interval_without_one_is_lower_or_higher() -> None:
     assert replace(row, interval=(1.1, 1.2)).verdict == "higher"
     assert replace(row, interval=(0.9, 1.2)).verdict == "not apart"
     assert replace(row, interval=None).verdict == ""
+
+
+def test_the_variant_with_the_lowest_number_is_named_with_what_sets_the_others_beside_it() -> None:
+    def row(variant: str, ratio: float, place: str = "", unfinished: int = 0) -> Row:
+        return Row(variant, place, "slowdown_p99", ratio, None, 1.0, ratio, None, 1, unfinished)
+
+    rows = (row("dctcp", 1.0), row("homa", 0.7), row("ndp", 0.9))
+    found = Variants("out", "dctcp", ("slowdown_p99",), rows)
+    (said,) = found.footing()
+    assert said == "lowest p99 slowdown: homa; the others over it, with their intervals: --reference-at homa"
+    assert said in str(found)
+    (said,) = replace(found, rows=(row("dctcp", 1.0), row("homa", 1.7), row("ndp", 1.9))).footing()
+    assert said == "lowest p99 slowdown: dctcp"
+    # Of two the table says it; flows that did not end are in no percentile; and places have a lowest each.
+    assert not replace(found, rows=rows[:2]).footing()
+    assert not replace(found, rows=(rows[0], row("homa", 0.7, unfinished=3), rows[2])).footing()
+    assert not replace(found, rows=(*rows, row("ndp", 0.5, "load=0.7"))).footing()
+    drops = tuple(replace(one, number="drops") for one in rows)
+    assert not replace(found, numbers=("drops",), rows=drops).footing()
 
 
 def test_two_variants_of_one_sweep_are_named_by_two_points(headway: Headway, swept: Path) -> None:

@@ -21,6 +21,8 @@ from .sides import place_of
 # What a summary calls the numbers of completion times.
 OF_TIMES = {"mean": "fct_mean_s", "median": "fct_p50_s", "p99": "fct_p99_s", "max": "fct_max_s"}
 LOWER, HIGHER, NOT_APART = "lower", "higher", "not apart"
+# Numbers of which the lowest is the best.
+OF_FLOWS = ("fct_", "slowdown_")
 NOT_DONE = ("flows_unfinished", "flows_failed")
 
 
@@ -120,10 +122,29 @@ class Variants:
         return f"{self.name}: each variant over {self.baseline} of the same seed; {seeds}"
 
     def footing(self) -> list[str]:
-        """What the signs of the table mean, where they are in it."""
+        """Which variant has the lowest numbers, and what the signs of the table mean, where they are in it."""
+        said = [self._lowest(name) for name in self.numbers if name.startswith(OF_FLOWS)]
+        lowest = [text for text in said if text]
         if all(one.half_width is None for one in self.rows):
-            return []
-        return [f"±: half of the 95 % confidence interval of the mean over {self._most_seeds} seeds (Student's t)"]
+            return lowest
+        return [
+            *lowest,
+            f"±: half of the 95 % confidence interval of the mean over {self._most_seeds} seeds (Student's t)",
+        ]
+
+    def _lowest(self, number: str) -> str:
+        """Which variant has the lowest, and how the others stand beside it; empty where there are several places."""
+        rows = [row for row in self.rows if row.number == number]
+        known = [row for row in rows if row.ratio is not None]
+        if len({row.place for row in rows}) > 1 or len(known) < 3:
+            return ""
+        least = min(known, key=lambda row: row.ratio or 0.0)
+        if least.unfinished:
+            return ""
+        text = f"lowest {summary_label(number)[0]}: {least.variant}"
+        if least.variant == self.baseline:
+            return text
+        return f"{text}; the others over it, with their intervals: --reference-at {least.variant}"
 
     def __str__(self) -> str:
         heads, rows = self.table()
