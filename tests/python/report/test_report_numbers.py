@@ -101,6 +101,16 @@ def test_slowdown_starts_at_one() -> None:
     assert slowdown_axis([1.2, 300.0]).log
 
 
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.524207, 1.75), (0.778944, 1.8), (0.93, 1.06), (0.38, 0.46), (1.01, 1.9), (0.61, 2.4)]
+)
+def test_a_short_logarithmic_axis_has_round_numbers(low: float, high: float) -> None:
+    found = ticks(Axis("ratio", "ratio", low, high, log=True))
+    named = [tick.text for tick in found if tick.text]
+    assert len(named) >= 2
+    assert all(len(text) <= 4 for text in named), named
+
+
 def test_wanted_marks_are_the_ticks() -> None:
     assert [t.text for t in ticks(Axis("load", "ratio", 0.0, 1.0, marks=(0.1, 0.7)))] == ["0.1", "0.7"]
 
