@@ -157,7 +157,7 @@ def test_what_an_earlier_build_did_not_compute_is_told(headway: Headway, scenari
         path.write_text(json.dumps(kept))
         replace(path.parent, path.name)
     told = (
-        "4 of 6 runs, first dctcp,seed=1, are of an earlier build, which did not compute `relaxation_s`,"
+        "4 of 6 runs (the first is dctcp,seed=1) are of an earlier build, which did not compute `relaxation_s`,"
         " `start_up_share`, `slowdown_mean_early` and 2 more"
     )
     anew = "`HEADWAY_STORE=off headway sweep SCENARIO --out NEW` computes all anew"

@@ -34,7 +34,8 @@ def earlier(points: Iterable[Point]) -> list[str]:
     names = list(dict.fromkeys(name for lost in found.values() for name in lost))
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     labels = list(found)
-    which = f"{len(found)} of {len(every)} runs, first {labels[0]}, are" if len(labels) > 1 else f"{labels[0]} is"
+    several = f"{len(found)} of {len(every)} runs (the first is {labels[0]}) are"
+    which = several if len(labels) > 1 else f"{labels[0]} is"
     return [
         f"{which} of an earlier build, which did not compute {', '.join(f'`{name}`' for name in names[:NAMED])}{more}:"
         f" these numbers, and notes that follow from them, are missing; {anew('sweep')}"
