@@ -146,6 +146,19 @@ def test_a_comparison_says_it_too(headway: Headway, scenario: Path, tmp_path: Pa
     assert note in alone.err and "±" not in alone.out
 
 
+def test_a_comparison_says_what_runs_of_some_variants_warn_of(headway: Headway, scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert headway("sweep", scenario, "--out", out).status == 0
+    for path in out.glob("points/*/manifest.json"):
+        manifest = json.loads(path.read_text())
+        manifest["warnings"] = ["of all", *(["full ports dropped data"] if "ndp" in path.parent.name else [])]
+        path.write_text(json.dumps(manifest))
+        replace(path.parent, path.name)
+    said = headway("compare", out, "--of", "slowdown_p99").err
+    assert "note: ndp,seed=1 and 2 more: full ports dropped data\n" in said
+    assert "of all" not in said, "what every run warns of sets no variant apart"
+
+
 def test_what_an_earlier_build_did_not_compute_is_told(headway: Headway, scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert headway("sweep", scenario, "--out", out).status == 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headway.data.earlier import earlier
 from headway.data.point import Point, by_place
+from headway.data.sentences import by_sentence, surprising
 from headway.data.statistics import over_seeds, ratio_over_seeds
 from headway.data.steadiness import unsteady
 from headway.data.sweep import Sweep, read_sweep
@@ -184,7 +185,16 @@ def compare_variants(
         if all(row.value is None for row in rows if row.number == name):
             raise HeadwayError(f"{found.directory}: no run of it has the number `{name}`" + with_help(*earlier(points)))
     judged = {place_of(own[0]): [point.summary for point in own] for own in by_place(points)}
-    return Variants(str(found.directory), first, numbers, tuple(rows), (*unsteady(judged), *earlier(points)))
+    notes = (*unsteady(judged), *_warned(points), *earlier(points))
+    return Variants(str(found.directory), first, numbers, tuple(rows), notes)
+
+
+def _warned(points: Sequence[Point]) -> Iterator[str]:
+    """What some runs warn of and others do not: what all warn of sets no variant apart."""
+    said = ((point.label, text) for point in points for text in surprising(point.run.manifest.get("warnings") or ()))
+    for text, (label, *others) in by_sentence(said).items():
+        if len(others) + 1 < len(points):
+            yield f"{label}{f' and {len(others)} more' if others else ''}: {text}"
 
 
 def is_of_variants(path: Path) -> bool:
