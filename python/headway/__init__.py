@@ -21,7 +21,7 @@ from headway.building.tables import *  # noqa: F403
 from headway.building.topologies import *  # noqa: F403
 from headway.building.traffic import *  # noqa: F403
 from headway.commands import Reproduction, explain, list, report, reproduce
-from headway.comparison import Comparison, Variants, compare, compare_variants
+from headway.comparison import Causes, Comparison, Variants, compare, compare_causes, compare_variants
 from headway.data.point import Point, SweepRun
 from headway.data.run import Run, RunPart, read
 from headway.data.sweep import Sweep, read_sweep
@@ -35,6 +35,7 @@ from headway.transport import Event, Host, Message, Packet, Transport, check
 __version__: str = _version()
 
 __all__ = [
+    "Causes",
     "Comparison",
     "Event",
     "HeadwayError",
@@ -58,6 +59,7 @@ __all__ = [
     "__version__",
     "check",
     "compare",
+    "compare_causes",
     "compare_variants",
     "disciplines",
     "explain",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from headway._headway import HeadwayError, ScenarioError
+from headway.layout import MANIFEST_FILE, SWEEP_FILE
 
 __all__ = [
     "ClaimsError",
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 LIKE_ENOUGH = 0.6
+RESULTS = (MANIFEST_FILE, SWEEP_FILE)
 
 
 class NameNotFound(HeadwayError):
@@ -113,6 +115,11 @@ def nearest_paths(path: Path, suffix: str = "", *, folders: bool = False) -> str
     return with_help(did_you_mean(close)) if close else ""
 
 
+def holds_results(directory: Path) -> bool:
+    """Whether a directory has a run or a sweep in it."""
+    return any((directory / name).exists() for name in RESULTS)
+
+
 def no_results(directory: Path) -> ResultsError:
     """What is to be said of a path that was given as a directory of results and is none, and how to come by one."""
     if directory.is_file():
@@ -120,11 +127,21 @@ def no_results(directory: Path) -> ResultsError:
         if directory.suffix == ".toml":
             return ResultsError(directory, made, f"of a scenario, `headway run {directory} --out DIR` makes one")
         return ResultsError(directory, made, f"it is in {directory.parent}")
+    if directory.is_dir():
+        inside = sorted({one.parent.name for name in RESULTS for one in directory.glob(f"*/{name}")})
+        hint = f"it is in {', '.join(str(directory / one) for one in inside[:3])}" if inside else made_by(directory)
+        return ResultsError(directory, "holds neither a run (manifest.json) nor a sweep (sweep.json)", hint)
     scenario = directory.with_name(f"{directory.name}.toml")
     if close := nearest_paths(directory, folders=True):
         return ResultsError(directory, "no such directory" + close)
-    hint = f"{scenario} is a scenario: `headway run {scenario} --out {directory}`" if scenario.is_file() else None
-    return ResultsError(directory, "no such directory", hint)
+    if scenario.is_file():
+        return ResultsError(directory, "no such directory", f"{scenario} is a scenario: {made_by(directory, scenario)}")
+    return ResultsError(directory, "no such directory", made_by(directory))
+
+
+def made_by(directory: Path, scenario: Path | str = "SCENARIO") -> str:
+    """What writes results into a directory."""
+    return f"`headway run {scenario} --out {directory}` makes one run, `headway sweep` all variants and seeds"
 
 
 def _likeness(name: str, candidate: str) -> tuple[float, float]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,15 +18,59 @@ LEFT_OUT = ("name", "title", "description", "paper", "report")
 MOST_ITEMS = 6
 # Keys that what is in effect is told by.
 BUFFER, DISCIPLINE, PRESET = "fabric.buffer", "fabric.discipline", "transport.preset"
+ROUTING, HEADERS = "fabric.routing", "fabric.control_buffer"
 DEFAULT = "default"
+# Characters of a row of the table, at most; a column that does not fit is told below it.
+WIDEST = 100
+
+
+@dataclass(frozen=True)
+class Marking:
+    """Where a discipline marks data: the keys that say so, and how it is told of the fabric that has them."""
+
+    keys: tuple[str, ...]
+    told: Callable[[Mapping[str, Any]], str]
+
+
+def _bytes(value: object, otherwise: str) -> str:
+    """Bytes, or what 0 stands for."""
+    return size(parse_bytes(value) or 0.0) if value else otherwise
+
+
+def _between(fabric: Mapping[str, Any], otherwise: tuple[str, str]) -> str:
+    """Two thresholds, with what 0 stands for."""
+    pairs = zip(("kmin", "kmax"), otherwise, strict=True)
+    low, high = (_bytes(fabric[key], other) for key, other in pairs)
+    return f"from {low} to {high}"
+
+
+OF_PORT = ("100 kB", "400 kB a 25 Gb/s")
+OF_QUEUE = ("20 %", "80 % of the buffer")
+# Every discipline that marks.
+MARKINGS = {
+    "anti-ecn": Marking(("rule", "gap_bytes"), lambda fabric: f"by gaps ({fabric['rule']})"),
+    "ecn-threshold": Marking(("threshold",), lambda fabric: f"from {fabric['threshold']} packets"),
+    "cross-queue-ecn": Marking(("mark_when",), lambda _: "by the opportunistic queue"),
+    "fair-queue": Marking(
+        ("threshold",),
+        lambda fabric: f"from {fabric['threshold']} packets of a flow" if fabric["threshold"] else NOTHING,
+    ),
+    "core-ecn": Marking(("threshold",), lambda fabric: f"from {_bytes(fabric['threshold'], '1.25 round trips')}"),
+    "red-ecn": Marking(("kmin", "kmax"), lambda fabric: _between(fabric, OF_PORT)),
+    "trimming-ecn": Marking(("kmin", "kmax"), lambda fabric: _between(fabric, OF_QUEUE)),
+    "trimming-core-ecn": Marking(("kmin", "kmax"), lambda fabric: _between(fabric, OF_QUEUE)),
+}
+# Those that cut packets down to headers, which wait in a queue of their own.
+TRIMMING = ("trimming", "trimming-ecn", "trimming-core-ecn")
 
 
 @dataclass(frozen=True)
 class InEffect:
-    """One variant's transport, preset and port.
+    """One variant's transport, preset, port and routing.
 
-    `defaults` are those of its keys that nobody gave a value, and `swept` those that the sweep varies: what stands here
-    of them is what they are without it.
+    `marks` says from how much in a queue on data is marked, `-` where nothing is; `headers_bytes` is the room for
+    trimmed headers, 0 where nothing is trimmed. `defaults` are those of its keys that nobody gave a value, and `swept`
+    those that the sweep varies: what stands here of them is what they are without it.
     """
 
     variant: str
@@ -35,6 +80,9 @@ class InEffect:
     buffer: str
     buffer_packets: float
     buffer_bytes: float
+    headers_bytes: float
+    marks: str
+    routing: str
     bdp_packets: float
     bdp_bytes: float
     defaults: tuple[str, ...]
@@ -50,21 +98,43 @@ class InEffect:
         return f"{plain(self.bdp_packets)} packets, {size(self.bdp_bytes)}" if self.bdp_packets else NOTHING
 
     def cells(self) -> list[str]:
-        """Variant, transport, preset, ports, buffer and bandwidth-delay product, as text."""
+        """What stands below each of `HEADS`."""
         preset = self._said(self.preset, PRESET)
         ports = self._said(self.ports, DISCIPLINE)
         buffer = self._said(f"{plain(self.buffer_packets)} packets, {size(self.buffer_bytes)}", BUFFER)
-        return [self.variant, self.transport, preset, ports, buffer, self.product]
+        discipline = self.ports.partition(",")[0]
+        keys = [f"fabric.{key}" for key in MARKINGS[discipline].keys] if discipline in MARKINGS else []
+        marks = self._said(self.marks, *keys)
+        headers = self._said(size(self.headers_bytes), HEADERS) if self.headers_bytes else NOTHING
+        routing = self._said(self.routing, ROUTING)
+        return [self.variant, self.transport, preset, ports, buffer, self.product, routing, marks, headers]
 
-    def _said(self, text: str, key: str) -> str:
+    def _said(self, text: str, *keys: str) -> str:
+        """With a mark where the sweep varies one of its keys, or all have their defaults."""
         if text == NOTHING:
             return text
-        return text + (OF_DEFAULT if key in self.defaults else OF_SWEEP if key in self.swept else "")
+        if any(key in self.swept for key in keys):
+            return text + OF_SWEEP
+        return text + (OF_DEFAULT if all(key in self.defaults for key in keys) else "")
 
 
 NOTHING = "-"
 OF_DEFAULT, OF_SWEEP = "*", "**"
-PRODUCT = "bandwidth-delay product of the longest path"
+HEADS = (
+    "variant",
+    "transport",
+    "preset",
+    "ports",
+    "buffer",
+    "bandwidth-delay product",
+    "routing",
+    "marks data",
+    "room for trimmed headers",
+)
+# What one of them is below the table, where there is room.
+IN_FULL = {"bandwidth-delay product": "bandwidth-delay product of the longest path"}
+# How many of them have columns in any case, and how many may have one.
+ALWAYS, COLUMNS = 5, 8
 
 
 def table_of(found: Sequence[InEffect]) -> tuple[list[str], list[list[str]], list[str]]:
@@ -72,15 +142,17 @@ def table_of(found: Sequence[InEffect]) -> tuple[list[str], list[list[str]], lis
 
     Columns that say the same for all, or that the first one says, are left out: a line is to fit a terminal.
     """
-    heads = ["variant", "transport", "preset", "ports", "buffer", PRODUCT]
     rows = [one.cells() for one in found]
-    products = {one.product for one in found}
     kept = [0, 2, 3, 4] if all(one.variant == one.transport for one in found) else [0, 1, 2, 3, 4]
     notes = []
-    if len(products) > 1:
-        kept.append(5)
-    elif found:
-        notes.append(f"{PRODUCT}: {found[0].product}")
+    for index in range(ALWAYS, len(HEADS)):
+        cells = [row[index] for row in rows]
+        one_column = len(set(cells)) > 1 and index < COLUMNS
+        if one_column and _width(rows, [*kept, index]) <= WIDEST:
+            kept.append(index)
+        elif set(cells) != {NOTHING} and cells:
+            text = f"{IN_FULL.get(HEADS[index], HEADS[index])}: {_by_variant(found, cells)}"
+            notes += textwrap.wrap(text, WIDEST, subsequent_indent="    ", break_on_hyphens=False)
     marks = [
         text
         for text, is_there in (
@@ -91,7 +163,20 @@ def table_of(found: Sequence[InEffect]) -> tuple[list[str], list[list[str]], lis
     ]
     if marks:
         notes.append(", ".join(marks))
-    return [heads[i] for i in kept], [[row[i] for i in kept] for row in rows], notes
+    return [HEADS[i] for i in kept], [[row[i] for i in kept] for row in rows], notes
+
+
+def _width(rows: Sequence[Sequence[str]], kept: Sequence[int]) -> int:
+    """Characters of a row of these columns."""
+    return sum(max(len(text) for text in (HEADS[i], *(row[i] for row in rows))) + 2 for i in kept) - 2
+
+
+def _by_variant(found: Sequence[InEffect], cells: Sequence[str]) -> str:
+    """What all have, or each text with the variants that have it."""
+    if len(set(cells)) == 1:
+        return cells[0]
+    of = {cell: [one.variant for one, its in zip(found, cells, strict=True) if its == cell] for cell in cells}
+    return "; ".join(f"{cell} ({', '.join(names)})" for cell, names in of.items() if cell != NOTHING)
 
 
 def in_effect(scenario: Scenario, variant: str | None = None) -> list[InEffect]:
@@ -139,7 +224,7 @@ def _of(variant: str, scenario: Scenario, set_keys: set[str], paths: _Longest) -
     room = parse_bytes(fabric["buffer"], frame) or 0.0
     path = paths.of(scenario, resolved)
     bdp = float(path["bdp_bytes"]) if path else 0.0
-    ports = str(fabric["discipline"])
+    discipline = ports = str(fabric["discipline"])
     if fabric.get("pfc"):
         ports += ", lossless"
     if fabric.get("at"):
@@ -147,7 +232,10 @@ def _of(variant: str, scenario: Scenario, set_keys: set[str], paths: _Longest) -
     swept = scenario.native.swept()
     names = "+".join(dict.fromkeys(str(one["name"]) for one in transports))
     preset = "+".join(dict.fromkeys(str(one.get("preset", NOTHING)) for one in transports))
-    told = (PRESET, DISCIPLINE, BUFFER)
+    marking = MARKINGS.get(discipline)
+    of_marks = [f"fabric.{key}" for key in marking.keys] if marking is not None else []
+    trims = discipline in TRIMMING
+    told = (PRESET, DISCIPLINE, BUFFER, ROUTING, *([HEADERS] if trims else []), *of_marks)
     defaults = tuple(key for key in told if not is_given(key, {*set_keys, *swept}))
     return InEffect(
         variant or names,
@@ -157,6 +245,9 @@ def _of(variant: str, scenario: Scenario, set_keys: set[str], paths: _Longest) -
         str(fabric["buffer"]),
         room / frame,
         room,
+        (parse_bytes(fabric["control_buffer"], frame) or 0.0) if trims else 0.0,
+        marking.told(fabric) if marking is not None else NOTHING,
+        str(fabric["routing"]),
         bdp / path["packet_bytes"] if path and path["packet_bytes"] else 0.0,
         bdp,
         defaults,

@@ -100,7 +100,7 @@ def resolve(text: str) -> ScenarioFile:
         raise HeadwayError(f"{text}: no such file{_nearest_files(path, known)}")
     if (file := path.with_name(f"{path.name}.toml")).is_file():
         raise HeadwayError(f"no scenario is called '{text}'" + with_help(did_you_mean([str(file)])))
-    if kind := _other_kind(text):
+    if kind := other_kind(text):
         raise HeadwayError(f"no scenario is called '{text}'\n  help: {kind}")
     if not known:
         raise HeadwayError(f"no scenario is called '{text}', and there is none at all\n  help: {looked_in()}")
@@ -117,7 +117,7 @@ _KINDS = (
 )
 
 
-def _other_kind(text: str) -> str:
+def other_kind(text: str) -> str:
     """What a name is that no scenario has but something in a scenario; empty for any other."""
     for thing, kind, place in _KINDS:
         if any(entry["name"] == text for entry in json.loads(_headway.catalogue(thing))):

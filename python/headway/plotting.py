@@ -85,6 +85,15 @@ class Plots:
         """
         return self.figure("numbers", **({} if y is None else {"y": y}))
 
+    def ratios(self, *, y: str | Sequence[str] | None = None, baseline: str | None = None) -> Canvas:
+        """Numbers of the summary of each variant over those of a baseline, paired by seed, with 95 % intervals.
+
+        y: numbers of `summary.json` (default: those of the scenario's report, else median and p99 of slowdowns)
+        baseline: a variant (default: that of the scenario's report, else the first)
+        """
+        wanted = {key: value for key, value in (("y", y), ("baseline", baseline)) if value is not None}
+        return self.figure("ratios", **wanted)
+
     def fct_load(self, *, x: str | None = None, y: str | Sequence[str] | None = None) -> Canvas:
         """Numbers of the summary against what was swept, with 95 % confidence intervals over seeds.
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+import polars as pl
 import pytest
 from matplotlib.figure import Figure as Canvas
 
 import headway
+import headway as package
 from headway.building.parts import Sample
+from headway.comparison.causes import HEADS
 from headway.report.assemble import Report, assemble
 from headway.report.causes import CAUSES, cause_key
 from headway.report.load import load
 from headway.report.spec import BarPanel, Figure
+from support import Answer
+
+Headway = Callable[..., Answer]
 
 
 def scenario(*, causes: bool) -> headway.Scenario:
@@ -140,3 +148,77 @@ def test_without_the_question_there_is_no_cause_and_the_path_is_plain(tmp_path: 
     assert {bar.key for row in panel.rows for bar in row.bars} <= {"p:flow", "p:step"}
     with pytest.raises(headway.HeadwayError, match="causes = true"):
         run.plot.causes()
+
+
+RACKS = """
+warmup = "10 ms"
+[topology]
+kind = "single-switch"
+hosts = 6
+rate = "10 Gbps"
+delay = "1 us"
+[transport]
+name = "dctcp"
+[[traffic]]
+kind = "poisson"
+cdf = "dctcp_websearch"
+load = 0.6
+flows = 250
+[variants.dctcp]
+"transport.name" = "dctcp"
+[variants.homa]
+"transport.name" = "homa"
+[sweep]
+seeds = 2
+"""
+
+
+def test_a_comparison_tells_the_causes_of_all_flows_and_of_the_slowest(headway: Headway, tmp_path: Path) -> None:
+    file = tmp_path / "racks.toml"
+    file.write_text(RACKS, encoding="utf-8")
+    out = tmp_path / "out"
+    assert headway("sweep", file, "--out", out).status == 0
+    missing = headway("compare", out, "--causes")
+    assert missing.status == 2
+    assert "no run has the time of its flows by cause" in missing.err
+    assert "help: `headway sweep SCENARIO --set sample.causes=true --out NEW`" in missing.err
+    out = tmp_path / "why"
+    assert headway("sweep", file, "--out", out, "--set", "sample.causes=true").status == 0
+    found = package.compare_causes(out)
+    for variant in ("dctcp", "homa"):
+        frames = [one.measured_flows for one in package.read_sweep(out) if one.variant == variant]
+        assert all(frame.height < 250 for frame in frames), "those of the warm-up do not count"
+        slowest = [frame.sort("slowdown", descending=True).head(frame.height // 100) for frame in frames]
+        for of, parts in (("all", frames), ("slowest 1 %", slowest)):
+            row = found.row(variant, of)
+            flows = pl.concat(parts)
+            assert row.flows == flows.height
+            assert row.fct_mean_s == pytest.approx(flows["fct_s"].mean())
+            assert sum(row.shares.values()) == pytest.approx(1.0)
+            for cause in CAUSES:
+                assert row.shares[cause] == pytest.approx(float(flows[cause].sum()) / float(flows["fct_s"].sum()))
+    told = headway("compare", out, "--causes")
+    assert told.status == 0
+    lines = told.out.splitlines()
+    heads = "variant  flows mean FCT  host busy  waiting  sending  flight  queues  resending"
+    assert lines[1].split() == heads.split()
+    assert [line.split()[0] for line in lines[2:6]] == ["dctcp", "dctcp", "homa", "homa"]
+    much = {cause: found.row("dctcp").shares[cause] for cause in CAUSES if found.row("dctcp").shares[cause] >= 0.1}
+    assert much
+    for cause, share in much.items():
+        assert any(line.startswith(f"  {HEADS[cause][0]}: ") and f"dctcp {100 * share:.0f} %" in line for line in lines)
+    assert str(found).splitlines()[1:] != [] and str(found).startswith(lines[0])
+    document = json.loads(headway("compare", out, "--causes", "--json").out)
+    assert document["rows"][1]["of"] == "slowest 1 %"
+    assert set(document["rows"][1]["shares"]) == set(CAUSES)
+    refused = headway("compare", out, out, "--causes")
+    assert refused.status == 2 and "--causes is of all variants of a sweep, and `REFERENCE` is not" in refused.err
+
+
+def test_causes_name_the_variants_that_do_not_sample_them(headway: Headway, tmp_path: Path) -> None:
+    file = tmp_path / "racks.toml"
+    file.write_text(RACKS + "[variants.homa.sample]\ncauses = true\n", encoding="utf-8")
+    assert headway("sweep", file, "--out", tmp_path / "out").status == 0
+    told = headway("compare", tmp_path / "out", "--causes").out
+    assert "dctcp: its runs do not sample causes" in told
+    assert "homa     slowest 1 %" in told

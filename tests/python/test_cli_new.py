@@ -15,6 +15,7 @@ from headway import _headway
 from headway.cli.docs import FOLDER, sections
 from headway.cli.sketch import links, sketch
 from headway.data.toml import parsed
+from headway.in_effect import MARKINGS, TRIMMING
 from headway.names import known_scenarios
 from headway.scenario import Scenario
 from support import Answer
@@ -142,9 +143,24 @@ def test_pages_are_searched_by_words_and_printed_by_section(headway: Headway) ->
     missed = headway("docs", "--search", "slowdwon")
     assert missed.status == 2
     assert "did you mean slowdown" in missed.err
-    assert "fewer words find more" in headway("docs", "--search", "perfetto swift cutoff_1").err
+    assert "fewer words find more" in headway("docs", "--search", "perfetto cutoff_1").err
     assert "did you mean sample?" in headway("docs", "scenario-format#sampl").err
     assert headway("docs", "--search", " ").status == 2
+
+
+def test_without_a_section_that_has_all_words_those_with_most_are_shown(headway: Headway) -> None:
+    words = ["homa", "buffer", "perfetto", "cutoff_1"]
+    answer = headway("docs", "--search", " ".join(words))
+    assert answer.status == 0
+    said = "no section holds all of 'homa' and 'buffer' and 'perfetto' and 'cutoff_1'; these hold 3 of the 4 words"
+    assert answer.err.strip() == said
+    names = [line.split()[0] for line in answer.out.splitlines()[1:] if line and line[0] not in " 0123456789"]
+    for name in names[:-1]:
+        text = f"{name} {headway('docs', name).out}".lower()
+        assert sum(word in text for word in words) == 3, name
+    misspelt = headway("docs", "--search", "homa buffer slowdwon")
+    assert misspelt.status == 0
+    assert "these hold 2 of the 3 words; no page has 'slowdwon': did you mean slowdown" in misspelt.err
 
 
 def test_every_section_of_every_page_is_printed_by_its_name(subtests: pytest.Subtests) -> None:
@@ -204,7 +220,8 @@ def test_show_and_check_tell_preset_and_port_of_every_variant(headway: Headway, 
         assert "642 packets, 1.00 MB" in rows["homa"]
         assert not rows["homa"].endswith("*")
         assert "bandwidth-delay product of the longest path: 5.32 packets, 7.76 kB" in lines[first + 4]
-        assert lines[first + 5] == "* the default"
+        assert lines[first + 5] == "routing: ecmp*"
+        assert lines[first + 6] == "* the default"
         assert all(len(line) <= 80 for line in rows.values())
     swept = headway("check", file, "--set", 'sweep={"fabric.buffer" = ["1 MB", "2 MB"]}', "--set", "variants={}")
     assert "128 packets, 199 kB**" in swept.out
@@ -212,7 +229,8 @@ def test_show_and_check_tell_preset_and_port_of_every_variant(headway: Headway, 
     several = headway(
         "check", file, "--set", 'variants.homa={"transport.name" = "homa", "topology.rate" = "40 Gbps"}'
     ).out
-    assert "bandwidth-delay product of the longest path\n" in several, "not the same for all: a column"
+    assert "  bandwidth-delay product" in several.splitlines()[1], "not the same for all: a column"
+    assert max(map(len, several.splitlines()[1:])) <= 100
     lossless = headway("check", file, "--set", "fabric.pfc={}", "--set", "variants={}").out
     assert "ecn-threshold, lossless" in lossless
 
@@ -297,3 +315,78 @@ def test_the_template_has_what_a_sweep_and_a_report_need() -> None:
     template = Path(__file__).resolve().parents[2] / "python/headway/templates/scenario.toml"
     document = parsed(template.read_text(encoding="utf-8"))
     assert {"topology", "transport", "traffic", "sample", "variants", "sweep", "report"} <= document.keys()
+
+
+TABLE_OF_VARIANTS = """
+[topology]
+kind = "leaf-spine"
+racks = 2
+hosts_per_rack = 4
+spines = 2
+host_rate = "10 Gbps"
+spine_rate = "40 Gbps"
+host_delay = "1 us"
+
+[transport]
+name = "dctcp"
+
+[[traffic]]
+kind = "incast"
+receiver = 0
+senders = [1, 2, 3, 4]
+bytes = "20 kB"
+
+[variants.dctcp]
+"transport.name" = "dctcp"
+"fabric.threshold" = 65
+
+[variants.ndp]
+"transport.name" = "ndp"
+"fabric.routing" = "spray"
+
+[variants.homa]
+"transport.name" = "homa"
+
+[variants.dcqcn]
+"transport.name" = "dcqcn"
+"fabric.kmin" = "50 kB"
+"""
+
+
+def test_marking_routing_and_room_for_headers_are_told_of_each_variant(headway: Headway, tmp_path: Path) -> None:
+    file = tmp_path / "variants.toml"
+    file.write_text(TABLE_OF_VARIANTS, encoding="utf-8")
+    lines = headway("check", file).out.splitlines()
+    assert lines[1].split() == ["variant", "preset", "ports", "buffer", "routing"]
+    rows = {line.split()[0]: line.split()[-1] for line in lines[2:6]}
+    assert rows == {"dctcp": "ecmp*", "ndp": "spray", "homa": "ecmp*", "dcqcn": "ecmp*"}
+    assert "marks data: from 65 packets (dctcp); from 50.0 kB to 400 kB a 25 Gb/s (dcqcn)" in lines
+    assert "room for trimmed headers: 12.3 kB* (ndp)" in lines
+    assert max(map(len, lines[1:])) <= 100
+    file.write_text(TABLE_OF_VARIANTS.partition("[variants.dcqcn]")[0], encoding="utf-8")
+    lines = headway("check", file).out.splitlines()
+    assert lines[1].endswith("  routing  marks data")
+    assert [line.split("  ")[-1].strip() for line in lines[2:5]] == ["from 65 packets", "-", "-"]
+    file.write_text(TABLE_OF_VARIANTS, encoding="utf-8")
+    found = {one["variant"]: one for one in json.loads(headway("show", file, "--json").out)["in_effect"]}
+    assert found["ndp"]["headers_bytes"] == 12304 and found["dctcp"]["headers_bytes"] == 0
+    assert found["dctcp"]["marks"] == "from 65 packets" and found["homa"]["marks"] == "-"
+    assert "fabric.routing" in found["dctcp"]["defaults"] and "fabric.routing" not in found["ndp"]["defaults"]
+    # What is the same for all, and what has no room, is told below.
+    same = headway("check", file, "--set", "topology.racks=3").out
+    assert "room for trimmed headers" in same
+    long = TABLE_OF_VARIANTS.replace("variants.", "variants.a-name-that-leaves-hardly-any-room-in-a-row-")
+    file.write_text(long.replace('"fabric.routing" = "spray"', ""), encoding="utf-8")
+    lines = headway("check", file).out.splitlines()
+    assert "routing: ecmp*" in lines
+    assert any(line.startswith("marks data: from 65 packets (a-name-") for line in lines)
+    assert max(map(len, lines[6:])) <= 100
+
+
+def test_every_discipline_that_marks_or_trims_says_so_in_the_table_of_variants() -> None:
+    disciplines = json.loads(_headway.catalogue("disciplines"))
+    assert {one["name"] for one in disciplines if "marks" in one["rewrites"]} == set(MARKINGS)
+    assert {one["name"] for one in disciplines if "payload" in one["rewrites"]} == set(TRIMMING)
+    for one in disciplines:
+        if one["name"] in MARKINGS:
+            assert set(MARKINGS[one["name"]].keys) <= {parameter["name"] for parameter in one["params"]}

@@ -229,6 +229,25 @@ def test_a_name_of_another_kind_is_said_to_be_one(headway: Headway, name: str, s
     assert f"help: {said}" in answer.err
 
 
+@pytest.mark.parametrize(
+    ("thing", "said"),
+    [
+        ("ports", "Did you mean disciplines?"),
+        ("protocols", "Did you mean transports?"),
+        ("cdfs", "Did you mean workloads?"),
+        ("scenarios", "Did you mean examples?"),
+        ("swiches", "Did you mean topologies?"),
+        ("trasports", "Did you mean transports?"),
+        ("homa", 'homa is a transport: [transport] name = "homa" (headway list transports homa)'),
+        ("anti-ecn", "(headway list disciplines anti-ecn)"),
+        ("xyzzy", "there is no list of 'xyzzy'. There are: transports, "),
+    ],
+)
+def test_a_list_under_another_name_is_found_by_what_it_holds(headway: Headway, thing: str, said: str) -> None:
+    answer = headway("list", thing)
+    assert answer.status == 2 and said in answer.err
+
+
 def test_a_part_of_a_name_narrows_a_list(headway: Headway) -> None:
     listed = headway("list", "workloads", "websearch").out
     assert all(name in listed for name in ("xpass_websearch", "dctcp_websearch", "yaps_websearch"))

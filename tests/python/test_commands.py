@@ -67,8 +67,9 @@ def test_a_function_has_the_options_of_its_command(function: Any, command: click
     options = {str(parameter.name) for parameter in command.params}
     arguments = set(inspect.signature(function).parameters)
     missing = {RENAMED.get(option, option) for option in options - OF_THE_TERMINAL} - arguments
-    # The figure is `figure` of reproduce; a table of `compare` becomes a page by `Comparison.page`.
-    assert missing <= {"scenario"} if function is headway.reproduce else missing <= {"page", "judged"}
+    # The figure is `figure` of reproduce; a table of `compare` becomes a page by `Comparison.page`, and causes are
+    # told by `compare_causes`.
+    assert missing <= {"scenario"} if function is headway.reproduce else missing <= {"page", "judged", "causes"}
 
 
 def test_functions_stay_when_packages_of_the_same_name_are_imported() -> None:

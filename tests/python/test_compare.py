@@ -14,7 +14,7 @@ import polars
 import pytest
 
 from headway import HeadwayError, Scenario, compare, compare_variants, read_sweep, sweep
-from headway.comparison import Row, bound
+from headway.comparison import Row, Variants, bound
 from headway.comparison.numbers import BEYOND, NOISE, WITHIN, ratios
 from headway.errors import TableError
 from support import Answer
@@ -300,6 +300,25 @@ def test_what_is_asked_for_wrongly_is_said(headway: Headway, scenario: Path, tmp
     assert [bound("3%"), bound(" 2.5 % "), bound("0.01")] == [0.03, 0.025, 0.01]
 
 
+def test_a_place_without_results_is_told_with_what_makes_them(
+    headway: Headway, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = headway("compare", "out/nothing", "--of", "slowdown_p99")
+    assert answer.status == 2
+    assert "out/nothing: is neither a directory of results nor the name of a scenario" in answer.err
+    assert "`headway run SCENARIO --out out/nothing` makes one run, `headway sweep` all variants" in answer.err
+    assert headway("run", scenario, "--out", "out/mine").status == 0
+    assert "did you mean out/mine?" in headway("compare", "out/mien").err
+    (tmp_path / "out" / "empty").mkdir()
+    for command in ("compare", "report"):
+        neither = headway(command, "out/empty").err
+        assert "out/empty: holds neither a run (manifest.json) nor a sweep (sweep.json)" in neither
+        assert "--out out/empty` makes one run" in neither
+        assert "it is in out/mine" in headway(command, "out").err
+    assert "holds neither" in headway("compare", "out/mine", "out/empty").err
+
+
 LOADS = """
 [topology]
 kind = "single-switch"
@@ -363,9 +382,13 @@ def test_variants_are_paired_by_seed_at_each_place(headway: Headway, swept: Path
     assert answer.status == 0
     lines = answer.out.splitlines()
     assert "each variant over homa" in lines[0], "the scenario says which is the baseline"
-    places = [tuple(line.split()[:2]) for line in lines[2:]]
+    *rows, footing = lines[2:]
+    said = "±: half of the 95 % confidence interval of the mean over 3 seeds (Student's t)"
+    assert footing.startswith(said)
+    assert said in str(found)
+    places = [tuple(line.split()[:2]) for line in rows]
     assert sorted(places) == sorted((v, f"load={load}") for v in ("dctcp", "homa") for load in (0.3, 0.7))
-    assert [line.endswith("baseline") for line in lines[2:]] == [variant == "homa" for variant, _ in places]
+    assert [line.endswith("baseline") for line in rows] == [variant == "homa" for variant, _ in places]
     document = json.loads(headway("compare", swept, "--reference-at", "dctcp", "--of", "slowdown_p99", "--json").out)
     assert document["baseline"] == "dctcp"
     assert {row["verdict"] for row in document["rows"]} <= {"lower", "higher", "not apart"}
@@ -377,6 +400,25 @@ def test_an_interval_without_one_is_lower_or_higher() -> None:
     assert replace(row, interval=(1.1, 1.2)).verdict == "higher"
     assert replace(row, interval=(0.9, 1.2)).verdict == "not apart"
     assert replace(row, interval=None).verdict == ""
+
+
+def test_the_variant_with_the_lowest_number_is_named_with_what_sets_the_others_beside_it() -> None:
+    def row(variant: str, ratio: float, place: str = "", unfinished: int = 0) -> Row:
+        return Row(variant, place, "slowdown_p99", ratio, None, 1.0, ratio, None, 1, unfinished)
+
+    rows = (row("dctcp", 1.0), row("homa", 0.7), row("ndp", 0.9))
+    found = Variants("out", "dctcp", ("slowdown_p99",), rows)
+    (said,) = found.footing()
+    assert said == "lowest p99 slowdown: homa; the others over it, with their intervals: --reference-at homa"
+    assert said in str(found)
+    (said,) = replace(found, rows=(row("dctcp", 1.0), row("homa", 1.7), row("ndp", 1.9))).footing()
+    assert said == "lowest p99 slowdown: dctcp"
+    # Of two the table says it; flows that did not end are in no percentile; and places have a lowest each.
+    assert not replace(found, rows=rows[:2]).footing()
+    assert not replace(found, rows=(rows[0], row("homa", 0.7, unfinished=3), rows[2])).footing()
+    assert not replace(found, rows=(*rows, row("ndp", 0.5, "load=0.7"))).footing()
+    drops = tuple(replace(one, number="drops") for one in rows)
+    assert not replace(found, numbers=("drops",), rows=drops).footing()
 
 
 def test_two_variants_of_one_sweep_are_named_by_two_points(headway: Headway, swept: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.data.statistics import estimate, student_probability, student_quantile
+from headway.data.statistics import estimate, ratio_over_seeds, student_probability, student_quantile
 
 # Two-sided 95 % points from the printed tables.
 TABLE = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 9: 2.262, 10: 2.228, 29: 2.045, 30: 2.042, 120: 1.980}
@@ -47,3 +47,17 @@ def test_equal_values_have_an_interval_of_nothing_despite_rounding() -> None:
 
 def test_infinite_values_have_no_interval() -> None:
     assert estimate([1.0, math.inf]).half_width is None
+
+
+def test_a_ratio_over_seeds_is_a_geometric_mean_of_what_both_have() -> None:
+    found = ratio_over_seeds([(2.0, 1.0), (8.0, 1.0), (3.0, None), (None, 3.0)])
+    assert found is not None and found.interval is not None
+    assert found.mean == pytest.approx(4.0)
+    half = student_quantile(0.95, 1) * math.log(2.0)
+    assert found.interval == pytest.approx((4.0 * math.exp(-half), 4.0 * math.exp(half)))
+    one = ratio_over_seeds([(3.0, 2.0)])
+    assert one is not None and one.interval is None
+    assert one.mean == pytest.approx(1.5)
+    assert ratio_over_seeds([]) is None
+    assert ratio_over_seeds([(1.0, 0.0), (1.0, 2.0)]) is None
+    assert ratio_over_seeds([(math.inf, 1.0)]) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import headway as package
+from headway.checksums import replace
 from headway.data.steadiness import rise, start_up, unsteady
 from support import Answer
 
@@ -125,6 +127,67 @@ def test_a_sweep_and_its_report_say_it_and_a_long_one_does_not(
     said = headway("sweep", scenario, "--out", tmp_path / "long", *long)
     assert said.status == 0, said.out
     assert "steady state" not in said.err
+
+
+def test_a_comparison_says_it_too(headway: Headway, scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert headway("sweep", scenario, "--out", out).status == 0
+    note = "% of the mean queue of a steady state is missing"
+    said = headway("compare", out, "--of", "slowdown_p99")
+    assert said.status == 0 and said.err.startswith("note: ") and note in said.err
+    assert note not in said.out
+    as_json = json.loads(headway("compare", out, "--of", "slowdown_p99", "--json").out)
+    assert any(note in text for text in as_json["notes"])
+    two = headway("compare", out, "--at", "ndp", "--reference-at", "dctcp", "--page", tmp_path / "page.html")
+    assert note in two.err and note not in two.out
+    assert note in (tmp_path / "page.html").read_text("utf-8")
+    assert "±: half of the 95 % confidence interval of the mean ratio over 3 seeds" in two.out
+    alone = headway("compare", out / "points" / "ndp,seed=1", out / "points" / "dctcp,seed=1")
+    assert note in alone.err and "±" not in alone.out
+
+
+def test_a_comparison_says_what_runs_of_some_variants_warn_of(headway: Headway, scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert headway("sweep", scenario, "--out", out).status == 0
+    for path in out.glob("points/*/manifest.json"):
+        manifest = json.loads(path.read_text())
+        manifest["warnings"] = ["of all", *(["full ports dropped data"] if "ndp" in path.parent.name else [])]
+        path.write_text(json.dumps(manifest))
+        replace(path.parent, path.name)
+    said = headway("compare", out, "--of", "slowdown_p99").err
+    assert "note: ndp,seed=1 and 2 more: full ports dropped data\n" in said
+    assert "of all" not in said, "what every run warns of sets no variant apart"
+
+
+def test_what_an_earlier_build_did_not_compute_is_told(headway: Headway, scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert headway("sweep", scenario, "--out", out).status == 0
+    assert "earlier build" not in headway("compare", out).err
+    new = ("relaxation_s", "start_up_share", "slowdown_mean_early", "slowdown_mean_late", "backlog_growth")
+    for label in ("dctcp,seed=1", "dctcp,seed=2", "dctcp,seed=3", "ndp,seed=2"):
+        path = out / "points" / label / "summary.json"
+        kept = {key: value for key, value in json.loads(path.read_text()).items() if key not in new}
+        path.write_text(json.dumps(kept))
+        replace(path.parent, path.name)
+    told = (
+        "4 of 6 runs (the first is dctcp,seed=1) are of an earlier build, which did not compute `relaxation_s`,"
+        " `start_up_share`, `slowdown_mean_early` and 2 more"
+    )
+    anew = "`HEADWAY_STORE=off headway sweep SCENARIO --out NEW` computes all anew"
+    for said in (headway("sweep", scenario, "--out", out), headway("compare", out)):
+        assert said.status == 0 and f"note: {told}" in said.err and anew in said.err
+    assert headway("report", out).status == 0
+    page = (out / "report.html").read_text("utf-8")
+    assert "are of an earlier build" in page
+    of = ["--of", "backlog_growth"]
+    lost = headway("compare", out, "--at", "dctcp", "--reference-at", "ndp", *of)
+    assert lost.status == 2 and "has no `backlog_growth` in its summary\n  help: it is of an earlier build" in lost.err
+    for path in out.glob("points/*/summary.json"):
+        kept = {key: value for key, value in json.loads(path.read_text()).items() if key not in new}
+        path.write_text(json.dumps(kept))
+        replace(path.parent, path.name)
+    lost = headway("compare", out, *of)
+    assert lost.status == 2 and "no run of it has the number `backlog_growth`\n  help: 6 of 6 runs" in lost.err
 
 
 def test_more_than_links_carry_has_no_steady_state(headway: Headway, scenario: Path) -> None:

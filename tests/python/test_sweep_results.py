@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import headway
+from headway.data.point import Point, by_place
 from headway.errors import ResultsError
 from headway.names import resolve
 from headway.sweeps import plan, run_sweep
@@ -83,3 +84,20 @@ def test_what_is_no_sweep_says_what_it_is(swept: Path, tmp_path: Path) -> None:
     (swept / "sweep.json").write_text('[{"variant": 1}]', encoding="utf-8")
     with pytest.raises(ResultsError, match="is damaged"):
         headway.read_sweep(swept)
+
+
+def test_points_of_one_place_differ_in_their_seeds_alone() -> None:
+    made = [
+        Point(f"{variant},load={load},seed={seed}", variant, {"load": load}, seed)
+        for seed in (1, 2)
+        for variant in ("dctcp", "homa")
+        for load in (0.3, 0.7)
+    ]
+    found = by_place(made)
+    assert [(own[0].variant, own[0].axes["load"]) for own in found] == [
+        ("dctcp", 0.3),
+        ("dctcp", 0.7),
+        ("homa", 0.3),
+        ("homa", 0.7),
+    ]
+    assert all([point.seed for point in own] == [1, 2] for own in found)

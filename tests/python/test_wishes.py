@@ -11,10 +11,11 @@ import headway
 from headway import ScenarioError, sweep
 from headway.cli.check import facts_of
 from headway.names import known_scenarios
-from headway.report import figures
-from headway.report.assemble import assemble
+from headway.report import build, figures
+from headway.report.assemble import assemble, styles
 from headway.report.load import load
-from headway.report.spec import DotPanel
+from headway.report.paper import draw
+from headway.report.spec import DotPanel, Panel
 from headway.report.wishes import doubts
 from headway.scenario import Scenario
 from support import Answer
@@ -119,7 +120,7 @@ def test_check_tells_what_will_not_be_drawn_and_report_says_so_again(headway: He
     assert "`fct-load` will not be drawn: [sweep] varies nothing whose values are all numbers" in told.err
     assert "`queue-time` will not be drawn: no link is sampled" in told.err
     assert "no run will have `goodput_share`: it is of runs with several transports" in told.err
-    assert "`report.baseline` is of `paired`, and `report.figure` does not name it" in told.err
+    assert "`report.baseline` is of `paired` and `ratios`, and `report.figure` names none of them" in told.err
     assert headway("sweep", file, "--out", tmp_path / "out").status == 0
     made = headway("report", tmp_path / "out", "--format", "svg")
     assert made.status == 0
@@ -132,7 +133,7 @@ def test_check_tells_what_will_not_be_drawn_and_report_says_so_again(headway: He
 def test_a_y_that_no_asked_figure_uses_is_told(headway: Headway, tmp_path: Path) -> None:
     for names, is_told in (('["cdf"]', True), ('["cdf", "numbers"]', False), ('"dots"', False), ("[]", False)):
         file = write(tmp_path, RACK + VARIANTS + f'[report]\nfigure = {names}\ny = "slowdown_p99"\n')
-        assert ("`report.y` is of `numbers` and `fct-load`" in headway("check", file).err) == is_told, names
+        assert ("`report.y` is of `numbers`, `ratios` and `fct-load`" in headway("check", file).err) == is_told, names
     swept = 'seeds = 3\n"traffic.0.cdf" = ["dctcp_websearch", "xpass_datamining"]\n[report]\nx = "cdf"\n'
     file = write(tmp_path, RACK + VARIANTS.replace("seeds = 3\n", swept))
     assert "`report.x`: the values of `traffic.0.cdf` are not all numbers" in headway("check", file).err
@@ -174,3 +175,48 @@ def test_a_number_of_each_variant_is_a_dot_with_its_interval(tmp_path: Path) -> 
             assert dot.low is not None
             assert dot.low == pytest.approx(max(values.mean() - half, least), rel=1e-5)
             assert dot.low >= least
+
+
+def test_ratios_are_those_of_the_comparison_with_their_intervals(tmp_path: Path) -> None:
+    wanted = 'figure = "ratios"\ny = ["slowdown_p50", "slowdown_p99"]\nbaseline = "homa"\n'
+    file = write(tmp_path, RACK + VARIANTS + f"[report]\n{wanted}")
+    done = sweep(file, tmp_path / "out", progress=False)
+    report = assemble(load(done.directory))
+    figure = report.figures[0]
+    assert figure.id == "ratios"
+    found = headway.compare_variants(done, of=["slowdown_p50", "slowdown_p99"])
+    for panel, name in zip(figure.panels, ("slowdown_p50", "slowdown_p99"), strict=True):
+        assert isinstance(panel, DotPanel)
+        assert panel.reference == 1.0
+        assert panel.title.endswith(" ÷ homa")
+        of = {row.name: row.dots[0] for row in panel.rows}
+        assert (of["homa"].value, of["homa"].low) == (1.0, None)
+        row = found.row("dctcp", name)
+        assert row.ratio is not None and row.interval is not None
+        assert of["dctcp"].value == pytest.approx(row.ratio)
+        assert (of["dctcp"].low, of["dctcp"].high) == pytest.approx(row.interval)
+        assert panel.x.low < min(1.0, row.interval[0]) and panel.x.high > max(1.0, row.interval[1])
+    other = next(one for one in figure.more if ("baseline", "dctcp") in one.about)
+    assert isinstance(other, DotPanel)
+    turned = next(row.dots[0] for row in other.rows if row.name == "homa")
+    first = found.row("dctcp", "slowdown_p50").ratio
+    assert first is not None and turned.value == pytest.approx(1 / first)
+    drawn = draw(figure, styles(report))
+    assert any(line.get_xdata()[0] == line.get_xdata()[1] == 1.0 for line in drawn.axes[0].lines)  # type: ignore[index]
+    assert 'class="reference"' in build(done.directory)[0].read_text("utf-8").partition('id="ratios"')[2]
+
+
+def test_ratios_are_drawn_against_what_is_swept_and_one_seed_has_no_interval(tmp_path: Path) -> None:
+    text = RACK + VARIANTS.replace("seeds = 3", '"traffic.0.load" = [0.4, 0.6]') + '[report]\ny = "fct_mean_s"\n'
+    done = sweep(write(tmp_path, text), tmp_path / "out", progress=False)
+    figure = next(one for one in assemble(load(done.directory)).figures if one.id == "ratios")
+    (panel,) = figure.panels
+    assert isinstance(panel, Panel)
+    (curve,) = panel.series
+    assert curve.key == "v:homa" and curve.x == (0.4, 0.6) and curve.low is None
+    found = headway.compare_variants(done, of=["mean"])
+    assert curve.y == pytest.approx([found.row("homa", place=f"load={load_}").ratio for load_ in (0.4, 0.6)])
+    assert "One seed, so no interval" in figure.caption
+    # On paper there is no selector that would bring the baseline's line.
+    legend = draw(figure, styles(assemble(load(done.directory)))).legends[0]
+    assert [text.get_text() for text in legend.get_texts()] == ["homa"]

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from headway.cli.progress import is_quiet
 from headway.cli.terminal import print_table
-from headway.comparison import NUMBERS, WAYS, check_number, compare_variants, is_of_variants, lines
+from headway.comparison import (
+    NUMBERS,
+    WAYS,
+    check_number,
+    compare_causes,
+    compare_variants,
+    is_of_variants,
+    lines,
+)
 from headway.comparison import compare as find
 from headway.errors import HeadwayError
 from headway.layout import MANIFEST_FILE, SWEEP_FILE
@@ -49,6 +59,7 @@ class Numbers(click.ParamType[tuple[str, ...]]):
 @click.option("--at", metavar="POINT", help="Which point of a sweep RUN is, such as amrt,load=0.7.")
 @click.option("--reference-at", metavar="POINT",
               help="Which point REFERENCE is, or RUN where none is named; default: --at.")  # fmt: skip
+@click.option("--causes", is_flag=True, help="Say of a sweep where the time of flows went, in place of numbers.")
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override a key, if RUN is a scenario.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON and nothing else.")
@@ -62,6 +73,7 @@ def compare(
     until: str,
     at: str | None,
     reference_at: str | None,
+    causes: bool,
     sets: tuple[str, ...],
     page: Path | None,
     as_json: bool,
@@ -76,10 +88,20 @@ def compare(
     headway compare out/mine --of slowdown_p99
         every variant of a sweep over the first (or over that of
         --reference-at), paired by seed, with intervals
+    headway compare out/mine --causes
+        where the time of all and of the slowest flows of each variant
+        went, if its runs sample causes
     headway compare out/mine --at homa --reference-at dctcp
         two variants of one sweep, flow by flow; where it sweeps more,
         a point is a variant and its values, as homa,load=0.7
     """
+    if causes:
+        alone: dict[str, object] = {"REFERENCE": reference, "--reference": column, "--match": match, "--page": page}
+        alone |= {"--at": at, "--reference-at": reference_at, "--set": sets or None}
+        if idle := [option for option, value in alone.items() if value is not None]:
+            raise click.UsageError(f"--causes is of all variants of a sweep, and `{idle[0]}` is not")
+        _tell_causes(Path(run), as_json=as_json)
+        return 0
     if reference is None and at is None and _has_variants(Path(run)):
         given = {"--reference": column, "--match": match, "--page": page, "--set": sets or None}
         given["--until"] = until if until != "receiver" else None
@@ -92,6 +114,9 @@ def compare(
             return 0
         click.echo(table.headline())
         print_table(*table.table())
+        for line in table.footing():
+            click.echo(line)
+        _print_notes(table.notes)
         return 0
     if reference is None and reference_at is not None:
         reference = run
@@ -104,10 +129,29 @@ def compare(
     else:
         for line in lines(found):
             click.echo(line)
+        _print_notes(found.notes)
     if page is not None:
         written = found.page(page)
         click.echo(str(written), err=as_json)
     return 0 if found.ok else APART
+
+
+def _tell_causes(run: Path, *, as_json: bool) -> None:
+    """Where the time of the flows of each variant went."""
+    found = compare_causes(run)
+    if as_json:
+        click.echo(json.dumps(found.document(), indent=2, ensure_ascii=False))
+        return
+    click.echo(found.headline())
+    print_table(*found.table())
+    for sentence in found.sentences():
+        click.echo(sentence)
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    """What is to be known of the runs, on standard error."""
+    for note in () if is_quiet() else notes:
+        click.echo(f"note: {note}", err=True)
 
 
 def _has_variants(run: Path) -> bool:

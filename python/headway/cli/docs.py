@@ -26,7 +26,12 @@ FENCE = "```"
 @click.command()
 @click.argument("page", required=False, metavar="[PAGE]")
 @click.option("--path", is_flag=True, help="Print where the page is, and nothing else.")
-@click.option("--search", "words", metavar="WORDS", help='Sections that hold all of these words, as "buffer homa".')
+@click.option(
+    "--search",
+    "words",
+    metavar="WORDS",
+    help='Sections that hold all of these words, or else most of them, as "buffer homa".',
+)
 def docs(page: str | None, path: bool, words: str | None) -> None:
     """List the documentation's pages, or print PAGE, such as scenario-format or transports/amrt.
 
@@ -129,16 +134,21 @@ def _section(page: str, file: Path, wanted: str) -> str:
 
 def _search(pages: Mapping[str, Path], text: str) -> None:
     """Print the sections that hold all words, those first that have them in their headings."""
-    words = text.lower().split()
+    words = list(dict.fromkeys(text.lower().split()))
     if not words:
         raise click.UsageError("--search takes a word or more")
     every = [one for name, file in pages.items() for one in sections(name, file.read_text(encoding="utf-8"))]
+    held = {one: _scores(one, words) for one in every}
+    most = max((len(scores) for scores in held.values()), default=0)
+    if not most or (most == 1 and len(words) > 1):
+        raise HeadwayError(f"no section holds {_and(words)}" + with_help(_unknown(every, words)))
     found = sorted(
-        ((score, one) for one in every if (score := _score(one, words))),
+        ((sum(scores.values()), one) for one, scores in held.items() if len(scores) == most),
         key=lambda pair: (LATER in pair[1].page, -pair[0]),
     )
-    if not found:
-        raise HeadwayError(f"no section holds {_and(words)}" + with_help(_unknown(every, words)))
+    if most < len(words):
+        said = f"no section holds all of {_and(words)}; these hold {most} of the {len(words)} words"
+        click.echo("; ".join(filter(None, (said, _misspelt(every, words)))), err=True)
     print_table(
         ["section", "about"],
         [[one.name, one.heading] for _, one in found[:MOST_FOUND]],
@@ -149,17 +159,16 @@ def _search(pages: Mapping[str, Path], text: str) -> None:
         click.echo(f"{left} more; another word narrows them")
 
 
-def _score(one: Section, words: list[str]) -> float:
-    """How well a section answers; 0 where a word is missing. A word begins where one of the text does."""
-    total = 0.0
+def _scores(one: Section, words: list[str]) -> dict[str, float]:
+    """How well a section answers, by those of the words that it holds. A word begins where one of the text does."""
+    found = {}
     for word in words:
         pattern = re.compile(rf"(?<![a-z0-9]){re.escape(word)}")
         in_text = sum(len(pattern.findall(line.lower())) for line in one.lines)
         in_head = len(pattern.findall(one.heading.lower())) + len(pattern.findall(one.page.lower().replace("-", " ")))
-        if not in_text and not in_head:
-            return 0.0
-        total += 8.0 * min(in_head, 1) + min(in_text, 5) / (1 + len(one.lines) / 40)
-    return total
+        if in_text or in_head:
+            found[word] = 8.0 * min(in_head, 1) + min(in_text, 5) / (1 + len(one.lines) / 40)
+    return found
 
 
 def _line(one: Section, words: list[str]) -> str:
@@ -177,13 +186,18 @@ def _line(one: Section, words: list[str]) -> str:
 
 def _unknown(every: list[Section], words: list[str]) -> str:
     """What helps where nothing was found: the nearest words that there are."""
+    return _misspelt(every, words) or ("fewer words find more" if len(words) > 1 else "all pages: headway docs")
+
+
+def _misspelt(every: list[Section], words: list[str]) -> str:
+    """The nearest words that there are to one that no page has; empty where each is on some page."""
     text = " ".join(" ".join((one.heading, *one.lines)) for one in every).lower()
     known = dict.fromkeys(re.findall(r"[a-z][a-z0-9_-]{2,}", text))
     missing = [word for word in words if word not in text]
     for word in missing:
         if close := nearest(word, known):
             return f"no page has '{word}': did you mean {' or '.join(close)}?"
-    return "fewer words find more" if len(words) > 1 else "all pages: headway docs"
+    return ""
 
 
 def _and(words: list[str]) -> str:

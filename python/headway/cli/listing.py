@@ -26,12 +26,30 @@ EXPLAINED = (Verdict.PENDING, OUTDATED, CONTRADICTS, CANNOT)
 THINGS = (*CATALOGUES, "figures", "examples", "claims")
 
 
+# What people call the things of a list that has another name.
+ALSO = {
+    "disciplines": "ports port queues queue queueing queuing schedulers aqm ecn marking qdiscs buffers",
+    "transports": "protocols protocol congestion congestion-control controllers controls algorithms variants presets",
+    "topologies": "networks network fabrics fabric switches hosts links graphs",
+    "traffic": "patterns traffics flows messages jobs collectives loads arrivals incasts",
+    "workloads": "cdf cdfs sizes flow-sizes distributions flow-size-distributions size-distributions",
+    "models": "formulas closed-forms bounds",
+    "figures": "papers paper publications reproductions",
+    "examples": "scenarios scenario tutorials",
+    "claims": "verdicts ledgers ledger results expectations",
+}
+CALLED = {word: thing for thing, words in ALSO.items() for word in words.split()}
+
+
 class Thing(click.Choice[str]):
-    """One of THINGS; a miss names the nearest."""
+    """One of THINGS; a miss names the list that is meant, or the nearest name."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:  # noqa: ANN401
-        close = nearest(str(value), THINGS, limit=1)
-        hint = f" Did you mean {close[0]}?" if close else ""
+        word = str(value).lower()
+        if kind := names.other_kind(str(value)):
+            return f"there is no list of {str(value)!r}: {kind}"
+        meant = CALLED.get(word) or next((CALLED.get(one) or one for one in nearest(word, (*THINGS, *CALLED), 1)), None)
+        hint = f" Did you mean {meant}?" if meant else ""
         return f"there is no list of {str(value)!r}.{hint} There are: {', '.join(THINGS)}."
 
 

@@ -8,9 +8,8 @@ import click
 
 from headway.cli.options import DIRECTORY
 from headway.cli.progress import is_quiet
-from headway.errors import ResultsError, no_results
+from headway.errors import holds_results, no_results
 from headway.files import writable_directory
-from headway.layout import MANIFEST_FILE, SWEEP_FILE
 
 
 @click.command()
@@ -21,10 +20,8 @@ def report(directory: Path, fmt: str, replay: bool) -> None:
     """Write the report of a run, a sweep or a reproduction into its directory and print the paths."""
     if replay and fmt != "html":
         raise click.UsageError(f"--replay is for pages; a figure as {fmt} does not move")
-    if not directory.is_dir():
+    if not holds_results(directory):
         raise no_results(directory)
-    if not (directory / MANIFEST_FILE).exists() and not (directory / SWEEP_FILE).exists():
-        raise ResultsError(directory, "holds neither a run (manifest.json) nor a sweep (sweep.json)")
     writable_directory(directory)
     for path in build_report(directory, fmt, replay=replay):
         click.echo(str(path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
@@ -25,7 +24,8 @@ from headway.cli.options import (
 from headway.cli.progress import is_quiet, is_verbose, progress_options
 from headway.cli.sizes import ask, yes_option
 from headway.cli.terminal import Progress, Stop, print_table, print_warnings
-from headway.data.point import Point
+from headway.data.earlier import earlier
+from headway.data.point import Point, by_place
 from headway.data.sentences import one_line, surprising
 from headway.data.steadiness import unsteady
 from headway.data.sweep import Sweep, read_sweep
@@ -81,22 +81,24 @@ MOST_ROWS = 60
 
 def _print_numbers(results: Sweep) -> None:
     """A row for each variant and place on the axes: numbers of finished runs, each a mean over seeds."""
-    groups: dict[tuple[str, ...], list[Point]] = {}
+    groups = by_place(results)
     keys = list(dict.fromkeys(key for one in results for key in one.axes))
-    for one in results:
-        place = (one.variant, *(str(one.axes.get(key, "")) for key in keys))
-        groups.setdefault(place, []).append(one)
     # Each summary is a file: those of rows that are not shown are not read.
-    first = itertools.islice(groups.items(), MOST_ROWS)
-    shown = {place: [one.run.summary for one in points] for place, points in first}
+    shown = {_cells_of_place(own[0], keys): [one.run.summary for one in own] for own in groups[:MOST_ROWS]}
     rows = [(*place, *_cells(summaries)) for place, summaries in shown.items()]
     heads = ("variant", *keys, "runs", "flows done", "mean FCT", "p99 FCT", "drops")
     print_table(heads, rows)
     judged = {" ".join(place): summaries for place, summaries in shown.items()}
-    for sentence in () if is_quiet() else unsteady(judged):
+    of_shown = (point for own in groups[:MOST_ROWS] for point in own)
+    for sentence in () if is_quiet() else (*unsteady(judged), *earlier(of_shown)):
         click.echo(f"note: {sentence}", err=True)
     if len(groups) > MOST_ROWS:
         click.echo(f"{len(groups) - MOST_ROWS} more rows are in the report: headway report {results.directory}")
+
+
+def _cells_of_place(point: Point, keys: Sequence[str]) -> tuple[str, ...]:
+    """Its variant, and its value on every axis."""
+    return (point.variant, *(str(point.axes.get(key, "")) for key in keys))
 
 
 def _cells(summaries: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

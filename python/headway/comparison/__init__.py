@@ -13,6 +13,7 @@ from headway.errors import HeadwayError, NameNotFound
 from headway.report.summaries import is_number, summary_names
 from headway.scenario import assignments
 
+from .causes import Causes, Shares, compare_causes
 from .neighbours import Far, Neighbour
 from .numbers import NUMBERS, Band, Ratio, bound, checked
 from .pairs import WAYS, pair
@@ -25,15 +26,18 @@ __all__ = [
     "NUMBERS",
     "WAYS",
     "Band",
+    "Causes",
     "Comparison",
     "Far",
     "Neighbour",
     "Ratio",
     "Row",
+    "Shares",
     "Variants",
     "bound",
     "check_number",
     "compare",
+    "compare_causes",
     "compare_variants",
     "is_of_variants",
     "lines",

@@ -8,10 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from headway.data.earlier import anew, lacking
 from headway.data.later import np
 from headway.data.statistics import estimate
+from headway.data.steadiness import unsteady
 from headway.data.units import display, duration
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, with_help
 from headway.report.summaries import summary_label, summary_value
 
 from .neighbours import Far, furthest
@@ -103,6 +105,17 @@ class Comparison:
         first = self.pairs[0]
         return () if first.way == "none" else furthest(self.samples[0][0], first)
 
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known of the runs themselves: that they are of no steady state."""
+        names = (self.ours, self.theirs)
+        runs = [{id(both[side].run): both[side].run for both in self.samples} for side in range(len(names))]
+        groups = {
+            name: [run.summary for run in own.values() if run is not None]
+            for name, own in zip(names, runs, strict=True)
+        }
+        return tuple(unsteady({name: summaries for name, summaries in groups.items() if summaries}))
+
     @property
     def _judged(self) -> tuple[Ratio, ...]:
         return (*(one for one in self.ratios if one.name in self.judged), *self.summaries)
@@ -146,6 +159,7 @@ class Comparison:
             "same_to_1_percent": self.close,
             "bands": [self._band(band) for band in self.bands],
             "furthest": [self._far(far) for far in self.furthest],
+            "notes": list(self.notes),
         }
 
     def _number(self, one: Ratio, unit: str = "_s") -> dict[str, Any]:
@@ -189,10 +203,10 @@ class Comparison:
 
         ours, theirs = (np.concatenate([getattr(p, side) for p in self.pairs]) for side in ("ours", "theirs"))
         times = Times(ours, theirs, all(p.way != "none" for p in self.pairs))
-        return write_page(Path(path), self.document(), facts(self), times)
+        return write_page(Path(path), self.document(), [*facts(self), *self.notes], times)
 
     def __str__(self) -> str:
-        return "\n".join(lines(self))
+        return "\n".join([*lines(self), *(f"note: {text}" for text in self.notes)])
 
 
 def lines(found: Comparison) -> Iterator[str]:
@@ -258,6 +272,8 @@ def facts(found: Comparison) -> list[str]:
     told.append(f"unfinished: {here} in the run, {there} in the reference, {nowhere} in both")
     if found.at_sender:
         told.append("times of the run are until the sender knows: with the way of a control packet back")
+    if any(one.ratio.half_width is not None for one in (*found.ratios, *found.summaries)):
+        told.append(f"±: half of the 95 % confidence interval of the mean ratio over {found.seeds} seeds (Student's t)")
     if found.seeds == 1:
         told.append("one run each: whether a difference is noise is not known; compare a sweep of seeds")
     return told
@@ -308,7 +324,9 @@ def _of_summary(sample: Sample, name: str) -> float:
         raise HeadwayError(f"{sample.name} is a table, and `{name}` is of the summary of a run\n  help: {hint}")
     value = summary_value(sample.run.summary, name)
     if value is None:
-        raise HeadwayError(f"{sample.name} has no `{name}` in its summary")
+        is_new = name in lacking(sample.run.summary, sample.run.scenario)
+        hint = with_help(f"it is of an earlier build, which did not compute that; {anew('run')}") if is_new else ""
+        raise HeadwayError(f"{sample.name} has no `{name}` in its summary" + hint)
     return value
 
 

@@ -10,11 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway import _headway
-from headway.data.point import Point
+from headway.data.point import Point, by_place
 from headway.data.run import Run, read
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.table import ArrowStream
-from headway.errors import HeadwayError, NameNotFound, ResultsError, nearest_paths
+from headway.errors import (
+    HeadwayError,
+    NameNotFound,
+    ResultsError,
+    did_you_mean,
+    holds_results,
+    made_by,
+    nearest_paths,
+    no_results,
+    with_help,
+)
 from headway.layout import MANIFEST_FILE, SWEEP_FILE
 from headway.scenario import Scenario
 
@@ -77,12 +87,26 @@ def of_run(run: Any, *, at: str | None = None, sets: Sequence[str] = ()) -> Side
         return _of_scenario(run, at)
     path = Path(run)
     if not path.is_dir():
-        return _of_scenario(Scenario.load(run, sets=list(sets)), at)
+        return _of_scenario(_scenario(run, sets), at)
     if sets:
         raise HeadwayError(f"{path} holds results: --set overrides keys of a scenario that is yet to run")
     if not _is_sweep(path):
         _no_point(str(path), at)
     return _of_directory(path, at)
+
+
+def _scenario(run: str | Path, sets: Sequence[str]) -> Scenario:
+    """The scenario of a name that is no directory; raises `ResultsError` where it is none either."""
+    try:
+        return Scenario.load(run, sets=list(sets))
+    except NameNotFound as error:
+        if error.kind != "scenario":
+            raise
+        path = Path(run)
+        asked = did_you_mean(error.nearest)
+        lines = [nearest_paths(path, folders=True), with_help(*filter(None, (asked, made_by(path))))]
+        why = "is neither a directory of results nor the name of a scenario"
+        raise ResultsError(path, why + next(line for line in lines if line)) from None
 
 
 def _no_point(name: str, at: str | None) -> None:
@@ -136,6 +160,8 @@ def of_own_list(side: Side, column: str | None) -> Side:
 
 
 def _of_directory(path: Path, at: str | None) -> Side:
+    if not holds_results(path):
+        raise no_results(path)
     if _is_sweep(path):
         return _of_points(str(path), read_sweep(path), at)
     return _side(str(path), [_sample(read(path))])
@@ -158,9 +184,7 @@ def _of_points(name: str, points: Iterable[Point], at: str | None) -> Side:
 
 def _chosen(name: str, points: Sequence[Point], at: str | None) -> list[Point]:
     """The points of one variant at one place of every axis: those that differ in their seed only."""
-    groups: dict[str, list[Point]] = {}
-    for point in points:
-        groups.setdefault(place_of(point), []).append(point)
+    groups = {place_of(own[0]): own for own in by_place(points)}
     if at is not None:
         wanted = ",".join(part for part in at.split(",") if not part.startswith("seed="))
         chosen = groups.get(wanted, [])

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headway.data.point import Point
-from headway.data.statistics import Estimate, estimate, over_seeds
+from headway.data.earlier import earlier
+from headway.data.point import Point, by_place
+from headway.data.sentences import by_sentence, surprising
+from headway.data.statistics import over_seeds, ratio_over_seeds
+from headway.data.steadiness import unsteady
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import display
-from headway.errors import HeadwayError, NameNotFound
+from headway.errors import HeadwayError, NameNotFound, with_help
 from headway.report.summaries import summary_label, summary_value
 
 from .sides import place_of
@@ -20,6 +22,8 @@ from .sides import place_of
 # What a summary calls the numbers of completion times.
 OF_TIMES = {"mean": "fct_mean_s", "median": "fct_p50_s", "p99": "fct_p99_s", "max": "fct_max_s"}
 LOWER, HIGHER, NOT_APART = "lower", "higher", "not apart"
+# Numbers of which the lowest is the best.
+OF_FLOWS = ("fct_", "slowdown_")
 NOT_DONE = ("flows_unfinished", "flows_failed")
 
 
@@ -65,6 +69,7 @@ class Variants:
     baseline: str
     numbers: tuple[str, ...]
     rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
 
     def row(self, variant: str, number: str | None = None, place: str = "") -> Row:
         """What was found of a variant; of the first number and place where none is named."""
@@ -79,7 +84,13 @@ class Variants:
         rows = [
             {**vars(one), "interval": one.interval and list(one.interval), "verdict": one.verdict} for one in self.rows
         ]
-        return {"sweep": self.name, "baseline": self.baseline, "numbers": list(self.numbers), "rows": rows}
+        return {
+            "sweep": self.name,
+            "baseline": self.baseline,
+            "numbers": list(self.numbers),
+            "rows": rows,
+            "notes": list(self.notes),
+        }
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Heads and rows, as text."""
@@ -101,17 +112,47 @@ class Variants:
             value += f" ± {display(quantity, one.half_width, 2)}"
         return [one.variant, *place, label, value, ratio, interval, said]
 
+    @property
+    def _most_seeds(self) -> int:
+        return max((one.seeds for one in self.rows), default=0)
+
     def headline(self) -> str:
         """What the table is of, in a sentence."""
-        most = max((one.seeds for one in self.rows), default=0)
+        most = self._most_seeds
         seeds = f"geometric mean of {most} seeds" if most > 1 else "one seed, so that no interval is known"
         return f"{self.name}: each variant over {self.baseline} of the same seed; {seeds}"
+
+    def footing(self) -> list[str]:
+        """Which variant has the lowest numbers, and what the signs of the table mean, where they are in it."""
+        said = [self._lowest(name) for name in self.numbers if name.startswith(OF_FLOWS)]
+        lowest = [text for text in said if text]
+        if all(one.half_width is None for one in self.rows):
+            return lowest
+        return [
+            *lowest,
+            f"±: half of the 95 % confidence interval of the mean over {self._most_seeds} seeds (Student's t)",
+        ]
+
+    def _lowest(self, number: str) -> str:
+        """Which variant has the lowest, and how the others stand beside it; empty where there are several places."""
+        rows = [row for row in self.rows if row.number == number]
+        known = [row for row in rows if row.ratio is not None]
+        if len({row.place for row in rows}) > 1 or len(known) < 3:
+            return ""
+        least = min(known, key=lambda row: row.ratio or 0.0)
+        if least.unfinished:
+            return ""
+        text = f"lowest {summary_label(number)[0]}: {least.variant}"
+        if least.variant == self.baseline:
+            return text
+        return f"{text}; the others over it, with their intervals: --reference-at {least.variant}"
 
     def __str__(self) -> str:
         heads, rows = self.table()
         widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
         lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in [heads, *rows])
-        return "\n".join([self.headline(), *lines])
+        notes = (f"note: {text}" for text in self.notes)
+        return "\n".join([self.headline(), *lines, *self.footing(), *notes])
 
 
 def compare_variants(
@@ -134,9 +175,7 @@ def compare_variants(
         raise NameNotFound("variant", baseline, names, f"{found.directory} has {', '.join(names)}")
     first = baseline or _said(points, names) or names[0]
     numbers = tuple(OF_TIMES.get(name, name) for name in of)
-    groups: dict[tuple[str, str], dict[int, Point]] = {}
-    for point in points:
-        groups.setdefault((_axes(point), point.variant), {})[point.seed] = point
+    groups = {(_axes(own[0]), own[0].variant): {point.seed: point for point in own} for own in by_place(points)}
     rows = [
         _row(variant, place, name, group, groups.get((place, first), {}))
         for name in numbers
@@ -144,8 +183,18 @@ def compare_variants(
     ]
     for name in numbers:
         if all(row.value is None for row in rows if row.number == name):
-            raise HeadwayError(f"{found.directory}: no run of it has the number `{name}`")
-    return Variants(str(found.directory), first, numbers, tuple(rows))
+            raise HeadwayError(f"{found.directory}: no run of it has the number `{name}`" + with_help(*earlier(points)))
+    judged = {place_of(own[0]): [point.summary for point in own] for own in by_place(points)}
+    notes = (*unsteady(judged), *_warned(points), *earlier(points))
+    return Variants(str(found.directory), first, numbers, tuple(rows), notes)
+
+
+def _warned(points: Sequence[Point]) -> Iterator[str]:
+    """What some runs warn of and others do not: what all warn of sets no variant apart."""
+    said = ((point.label, text) for point in points for text in surprising(point.run.manifest.get("warnings") or ()))
+    for text, (label, *others) in by_sentence(said).items():
+        if len(others) + 1 < len(points):
+            yield f"{label}{f' and {len(others)} more' if others else ''}: {text}"
 
 
 def is_of_variants(path: Path) -> bool:
@@ -169,11 +218,8 @@ def _axes(point: Point) -> str:
 def _row(variant: str, place: str, name: str, group: dict[int, Point], theirs: dict[int, Point]) -> Row:
     values = {seed: summary_value(point.run.summary, name) for seed, point in group.items()}
     before = {seed: summary_value(point.run.summary, name) for seed, point in theirs.items()}
-    both = [(one, other) for seed, one in values.items() if one is not None and (other := before.get(seed)) is not None]
-    # A ratio with nothing above or below it says nothing.
-    known = bool(both) and all(one > 0.0 and other > 0.0 for one, other in both)
-    logs: Estimate | None = estimate([math.log(one / other) for one, other in both]) if known else None
-    ends = logs.interval if logs is not None else None
+    pairs = [(one, before.get(seed)) for seed, one in values.items()]
+    ratio = ratio_over_seeds(pairs)
     unfinished = sum(int(point.run.summary.get(key) or 0) for point in group.values() for key in NOT_DONE)
     mean, base = over_seeds(list(values.values())), over_seeds(list(before.values()))
     return Row(
@@ -183,8 +229,8 @@ def _row(variant: str, place: str, name: str, group: dict[int, Point], theirs: d
         mean.mean if mean else None,
         mean.half_width if mean else None,
         base.mean if base else None,
-        math.exp(logs.mean) if logs is not None else None,
-        (math.exp(ends[0]), math.exp(ends[1])) if ends is not None else None,
-        len(both),
+        ratio.mean if ratio is not None else None,
+        ratio.interval if ratio is not None else None,
+        sum(None not in pair for pair in pairs),
         unfinished,
     )

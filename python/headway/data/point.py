@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -117,6 +117,14 @@ class Point:
         """Sampled series, long form; empty if the scenario samples nothing."""
         frame = self._table("series")
         return frame.with_columns(frame["entity"].cast(str))
+
+
+def by_place(points: Iterable[Point]) -> list[list[Point]]:
+    """Points of one place together, in order of appearance: those of a list differ in their seeds alone."""
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        found.setdefault(point.place, []).append(point)
+    return list(found.values())
 
 
 # What `read_sweep` gives a list of.

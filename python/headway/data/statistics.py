@@ -49,6 +49,27 @@ def over_seeds(values: Sequence[float | None]) -> Estimate | None:
     return estimate(finite) if finite else None
 
 
+@dataclass(frozen=True)
+class Ratio:
+    """A geometric mean of ratios, each of one seed; `interval` has its ends at 95 %, None for a single one."""
+
+    mean: float
+    interval: tuple[float, float] | None
+
+
+def ratio_over_seeds(pairs: Sequence[tuple[float | None, float | None]]) -> Ratio | None:
+    """The ratio of the first to the second, over the pairs that have both; Student's interval of the logarithms.
+
+    None without such a pair, and where one holds a number that has no ratio to another.
+    """
+    both = [(one, other) for one, other in pairs if one is not None and other is not None]
+    if not both or any(not (math.isfinite(number) and number > 0.0) for pair in both for number in pair):
+        return None
+    found = estimate([math.log(one / other) for one, other in both])
+    ends = found.interval
+    return Ratio(math.exp(found.mean), None if ends is None else (math.exp(ends[0]), math.exp(ends[1])))
+
+
 @cache
 def student_quantile(confidence: float, degrees: int) -> float:
     """The t for which a Student variable lies within -t..t with probability `confidence`."""

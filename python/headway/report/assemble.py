@@ -13,6 +13,7 @@ from .setting import setting
 from .spec import Figure, Table
 from .study import Study, variant_key
 from .tables import (
+    by_subject,
     flow_table,
     ideal_formulas,
     job_tables,
@@ -44,6 +45,11 @@ class Report:
     notes: tuple[str, ...]
     formulas: tuple[str, ...]
     jobs: tuple[Table, ...] = ()
+
+    @property
+    def summaries(self) -> tuple[Table, ...]:
+        """The summary as a page shows it."""
+        return () if self.summary is None else by_subject(self.summary)
 
     @property
     def drawn(self) -> tuple[Figure, ...]:

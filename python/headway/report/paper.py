@@ -22,7 +22,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from .assemble import Report, styles
 from .palette import Style
-from .placement import at_left
+from .placement import beside
 from .spec import Axis, BarPanel, Curve, DotPanel, Figure, Node, Panel, Sketch
 from .ticks import axis_title, ticks
 
@@ -132,9 +132,17 @@ def _legend_columns(legend: Sequence[Line2D], width: float) -> int:
 
 
 def _legend(figure: Figure, named: Mapping[str, Style]) -> list[Line2D]:
+    """The lines that are in the figure: what a page's selectors would bring is not."""
     if all(isinstance(panel, Sketch) for panel in figure.panels):
         return []
-    return [Line2D([], [], label=entry.text, **_pen(named[entry.key])) for entry in figure.legend]
+    hidden = _keys(figure.more) - _keys(figure.panels)
+    shown = [entry for entry in figure.legend if entry.key not in hidden]
+    return [Line2D([], [], label=entry.text, **_pen(named[entry.key])) for entry in shown]
+
+
+def _keys(panels: Sequence[object]) -> set[str]:
+    """Whose lines panels have."""
+    return {curve.key for panel in panels if isinstance(panel, Panel) for curve in panel.series}
 
 
 def _height(figure: Figure, first: int, columns: int) -> float:
@@ -176,11 +184,11 @@ def _panel(axes: Axes, panel: Panel, named: Mapping[str, Style], *, last: bool, 
         _line(axes, line, named[line.key], panel.y)
     for reference in panel.references:
         axes.axhline(reference.y, color="#777e8a", linewidth=0.7, linestyle=(0, (2, 2)))
-        left = at_left(panel, reference)
+        left, below = beside(panel, reference)
         axes.annotate(
             reference.text, (0 if left else 1, reference.y), xycoords=("axes fraction", "data"),
-            xytext=(2 if left else 0, 2), textcoords="offset points", ha="left" if left else "right", va="bottom",
-            fontsize=6.5, color="#5b6472",
+            xytext=(2 if left else 0, -2 if below else 2), textcoords="offset points",
+            ha="left" if left else "right", va="top" if below else "bottom", fontsize=6.5, color="#5b6472",
         )  # fmt: skip
     _events(axes, panel, named)
 
@@ -247,6 +255,8 @@ def _bars(axes: Axes, panel: BarPanel, named: Mapping[str, Style]) -> None:
 
 def _dots(axes: Axes, panel: DotPanel, named: Mapping[str, Style]) -> None:
     _rows(axes, panel)
+    if panel.reference is not None:
+        axes.axvline(panel.reference, color="#777e8a", linewidth=0.7, linestyle=(0, (2, 2)))
     for index, row in enumerate(panel.rows):
         for lane, dot in enumerate(row.dots):
             y = index + (lane - (len(row.dots) - 1) / 2) * min(0.24, LANES_SHARE / len(row.dots))

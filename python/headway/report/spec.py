@@ -6,7 +6,8 @@ units (seconds, bytes, bits per second, fractions); `Axis.quantity` says how lab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from .palette import Style
 
@@ -108,12 +109,13 @@ class DotRow:
 
 @dataclass(frozen=True)
 class DotPanel:
-    """Rows of dots on one common x axis."""
+    """Rows of dots on one common x axis; `reference` is a value that a line marks."""
 
     title: str
     x: Axis
     rows: tuple[DotRow, ...]
     about: About = ()
+    reference: float | None = None
 
 
 @dataclass(frozen=True)
@@ -222,3 +224,10 @@ class Table:
     caption: str = ""
     keys: tuple[str, ...] = ()  # legend key of each row, where rows belong to variants
     runs: tuple[int, ...] = ()  # number of the run of each row, where rows are runs
+
+    def of(self, columns: Sequence[int], table_id: str, title: str) -> Table:
+        """The same rows with these columns."""
+        rows = tuple(tuple(row[i] for i in columns) for row in self.rows)
+        sort = tuple(tuple(row[i] for i in columns) for row in self.sort)
+        head = tuple(self.head[i] for i in columns)
+        return replace(self, id=table_id, title=title, head=head, rows=rows, sort=sort)

@@ -12,8 +12,8 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
-from .placement import at_left
-from .spec import Axis, BarPanel, Curve, DotPanel, Event, Figure, Panel, Reference, Shade
+from .placement import beside
+from .spec import Axis, BarPanel, Curve, DotPanel, Event, Figure, Panel, Shade
 from .svg_bars import draw_bars
 from .svg_dots import draw_dots
 from .svg_parts import CHARACTER, WIDTHS, Frame, Slots, group, line, text
@@ -80,9 +80,12 @@ def _draw_panel(
     parts = [text("title", 16 if panel.key else 0, 14, title), *shades, *_axes(panel, frame)]
     if panel.key:
         parts.append(f'<rect class="k{slots[panel.key]} fill" x="0" y="5" width="10" height="10" rx="2"/>')
-    parts += [_reference(reference, frame, left=at_left(panel, reference)) for reference in panel.references]
+    places = [(frame.py(reference.y), reference.text, beside(panel, reference)) for reference in panel.references]
+    parts += [line("reference", frame.left, y, frame.right, y) for y, _, _ in places]
     parts += _events(panel.events, frame, slots)
     parts += _clipped(panel_id, frame, [_line(series, frame, slots) for series in panel.series])
+    # In front of the lines: where there is no room beside them it stays readable.
+    parts += [_note(y, words, frame, *place) for y, words, place in places]
     parts += words
     if labels:
         parts += _direct_labels(panel.series, labels, frame, slots)
@@ -142,12 +145,10 @@ def _axes(panel: Panel, frame: Frame) -> list[str]:
     return parts
 
 
-def _reference(reference: Reference, frame: Frame, *, left: bool) -> str:
-    """The line, its text above it, or below where data are likelier above."""
-    y = frame.py(reference.y)
-    beside = y + 14 if y > frame.top + 0.75 * frame.height and y + 18 < frame.bottom else y - 5
+def _note(y: float, words: str, frame: Frame, left: bool, below: bool) -> str:
+    """The text of a reference line."""
     x, anchor = (frame.left + 4, "start") if left else (frame.right, "end")
-    return line("reference", frame.left, y, frame.right, y) + text("note", x, beside, reference.text, anchor)
+    return text("note", x, y + 14 if below else y - 5, words, anchor)
 
 
 def _events(events: Sequence[Event], frame: Frame, slots: Slots) -> list[str]:
@@ -286,7 +287,7 @@ def behind_panel(panel: Panel, columns: int, names: Mapping[str, str], digits: i
         "xs": [column(grid) for grid in grids],
         "series": lines,
         "events": [(event.x, event.text, event.key) for event in panel.events],
-        "refs": [(r.y, r.text, at_left(panel, r)) for r in panel.references],
+        "refs": [(r.y, r.text, *beside(panel, r)) for r in panel.references],
         "shades": [(s.start, min(s.end, panel.x.high), s.text) for s in panel.shades],
     }
     if panel.key:

@@ -21,7 +21,7 @@ def draw_dots(panel: DotPanel, columns: int, slots: Slots) -> str:
 
     lanes = max((len(row.dots) for row in panel.rows), default=1)
     rows = [(row.name, [dot.detail for dot in row.dots]) for row in panel.rows]
-    return draw_rows(panel.title, panel.x, rows, 11.0 + LANE * lanes, columns, dots)
+    return draw_rows(panel.title, panel.x, rows, 11.0 + LANE * lanes, columns, dots, panel.reference)
 
 
 def _dot(dot: Dot, frame: Frame, y: float, slots: Slots) -> str:

@@ -25,14 +25,24 @@ def draw_rows(
     pitch: float,
     columns: int,
     marks: Marks,
+    reference: float | None = None,
 ) -> str:
     """The panel as one element with two drawings, the second for narrow screens; pitch is the height of a row."""
-    wide = _drawn("wide", title, axis, rows, pitch, WIDTHS[min(columns, 2)], marks)
-    narrow = _drawn("narrow", title, axis, rows, pitch, NARROW, marks)
+    wide = _drawn("wide", title, axis, rows, pitch, WIDTHS[min(columns, 2)], marks, reference)
+    narrow = _drawn("narrow", title, axis, rows, pitch, NARROW, marks, reference)
     return f'<div class="rows">{wide}{narrow}</div>'
 
 
-def _drawn(form: str, title: str, axis: Axis, rows: Sequence[Row], pitch: float, width: float, marks: Marks) -> str:
+def _drawn(
+    form: str,
+    title: str,
+    axis: Axis,
+    rows: Sequence[Row],
+    pitch: float,
+    width: float,
+    marks: Marks,
+    reference: float | None,
+) -> str:
     """One SVG element; each row is focusable and tells its values."""
     above = NAME if form == "narrow" else 0.0
     beside = 0.0 if above else 14.0 + max((len(name) for name, _ in rows), default=4) * CHARACTER
@@ -45,6 +55,8 @@ def _drawn(form: str, title: str, axis: Axis, rows: Sequence[Row], pitch: float,
     for tick in ticks(axis):
         x = frame.px(tick.value)
         parts += [line("grid", x, frame.top, x, frame.bottom), text("tick", x, frame.bottom + 17, tick.text, "middle")]
+    if reference is not None:
+        parts.append(line("reference", frame.px(reference), frame.top, frame.px(reference), frame.bottom))
     parts.append(text("unit", frame.right, frame.bottom + 34, axis_title(axis), "end"))
     for index, (name, detail) in enumerate(rows):
         upper = frame.top + pitch * index

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from headway.data.earlier import earlier
 from headway.data.later import pl
-from headway.data.point import Point
+from headway.data.point import Point, by_place
 from headway.data.schema import schema
 from headway.data.sentences import by_sentence, surprising
 from headway.data.statistics import Estimate, over_seeds
@@ -20,6 +21,7 @@ from .study import Study, natural, short_axis, value_text, variant_key
 from .summaries import number, summary_label, summary_number
 
 FLOWS_LISTED = 64
+DISCIPLINE = "discipline"
 
 
 def dictionary() -> tuple[tuple[str, str, str], ...]:
@@ -55,7 +57,7 @@ def summary(study: Study) -> Table:
     keys = [k for k in keys if k not in ("trims", "deadline_missed_fraction") or _ever(study, k)]
     axes = [*[k for k in study.axis_keys if k != study.x_key], *([study.x_key] if study.x_key else [])]
     mixed = ("transport",) if study.is_mixed else ()
-    ruled = ("discipline",) if len({_discipline(p) for p in study.points}) > 1 else ()
+    ruled = (DISCIPLINE,) if len({_discipline(p) for p in study.points}) > 1 else ()
     names = [short_axis(k) for k in axes]
     head = ("variant", *names, *ruled, *mixed, *[summary_label(k)[0] for k in keys])
     groups: dict[tuple[object, ...], list[Point]] = {}
@@ -82,6 +84,29 @@ def summary(study: Study) -> Table:
     return Table("summary", "Summary by variant", head, tuple(rows), tuple(sort), caption, owners)
 
 
+# Of the numbers that the summary shows: tables by what the names of their numbers begin with; the rest is of links.
+OF_FLOWS = ("flows_", "fct_", "slowdown_", "deadline_", "jain", "goodput_")
+OF_PACKETS = ("drops", "data_drops", "trims", "marks", "retransmitted_")
+
+
+def by_subject(table: Table) -> tuple[Table, ...]:
+    """The summary in parts that a page has room for: the numbers of flows, of links, and of packets."""
+    labels = {summary_label(key)[0]: key for key in shown()}
+    names = [i for i, name in enumerate(table.head) if name not in labels]
+    numbers = [i for i, name in enumerate(table.head) if name in labels]
+    flows = [i for i in numbers if labels[table.head[i]].startswith(OF_FLOWS)]
+    packets = [i for i in numbers if labels[table.head[i]].startswith(OF_PACKETS)]
+    links = [i for i in numbers if i not in (*flows, *packets)]
+    # Where disciplines differ, they are named beside what they do.
+    plain = [i for i in names if table.head[i] != DISCIPLINE]
+    parts = (
+        table.of([*plain, *flows], table.id, table.title),
+        table.of([*names, *links], "links", "Links and queues by variant"),
+        table.of([*names, *packets], "packets", "Packets by variant"),
+    )
+    return tuple(part for part, of in zip(parts, (flows, links, packets), strict=True) if of)
+
+
 def _few(points: Sequence[Point]) -> str:
     """What a 99th percentile of few flows is: the largest of them."""
     counts = [count for p in points if (count := summary_number(p, "flows_measured"))]
@@ -92,10 +117,7 @@ def _few(points: Sequence[Point]) -> str:
 
 def _rows_of(study: Study) -> list[Point]:
     """What has a row: each run, and under it each of several transports; the seeds of a combination together."""
-    places: dict[tuple[object, ...], list[Point]] = {}
-    for point in study.points:
-        places.setdefault((point.variant, *point.axes.items()), []).append(point)
-    return [p for own in places.values() for p in (*own, *[part for point in own for part in point.parts])]
+    return [p for own in by_place(study.points) for p in (*own, *[part for point in own for part in point.parts])]
 
 
 def _discipline(point: Point) -> str:
@@ -160,16 +182,17 @@ def notes(study: Study) -> list[str]:
         where = labels[0] if len(labels) == 1 else f"{len(labels)} runs, first {labels[0]}"
         lines.append(f"{text} [{where}]" if len(study.points) > 1 else text)
     lines += [f"No results for the point {text}." for text in study.results.missing]
-    return [*lines, *unsteady(_summaries(study))]
+    return [*lines, *unsteady(_summaries(study)), *earlier(study.points)]
 
 
 def _summaries(study: Study) -> dict[str, list[Mapping[str, Any]]]:
     """Those of runs that differ in their seeds alone, by what they are called."""
-    groups: dict[str, list[Mapping[str, Any]]] = {}
-    for point in study.points:
-        name = " ".join([point.variant, *(f"{short_axis(key)} {value_text(v)}" for key, v in point.axes.items())])
-        groups.setdefault(name, []).append(point.summary)
-    return groups
+    return {_called(own[0]): [point.summary for point in own] for own in by_place(study.points)}
+
+
+def _called(point: Point) -> str:
+    """Its variant, and its value on every axis."""
+    return " ".join([point.variant, *(f"{short_axis(key)} {value_text(v)}" for key, v in point.axes.items())])
 
 
 def _said(point: Point) -> list[str]:

@@ -96,24 +96,30 @@ def _linear_ticks(axis: Axis, count: int) -> list[Tick]:
     return found
 
 
+# Which multiples of a power of ten have texts on a logarithmic axis, from the fewest to the most.
+WITH_TEXT = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 4, 5, 7))
+
+
 def _log_ticks(axis: Axis, count: int) -> list[Tick]:
     first, last = math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high))
     decades = math.log10(axis.high / axis.low)
-    with_text = (
-        (1,) if decades > 2.2 else (1, 3) if decades > 1.2 else (1, 2, 5) if decades > 0.5 else (1, 2, 3, 4, 5, 7)
-    )
+    coarse = 0 if decades > 2.2 else 1 if decades > 1.2 else 2 if decades > 0.5 else 3
     every = max(1, math.ceil(decades / (count + 2)))
-    found = []
-    for power in range(first, last + 1):
-        for factor in range(1, 10):
-            value = factor * 10.0**power
-            if axis.low <= value <= axis.high:
-                named = factor in with_text and (factor > 1 or power % every == 0)
-                found.append(Tick(value, log_text(axis.quantity, value) if named else ""))
-    if sum(1 for tick in found if tick.text) < 2:
-        even = _linear_ticks(axis, count)
-        return [Tick(tick.value, log_text(axis.quantity, tick.value)) for tick in even]
-    return found
+    for with_text in WITH_TEXT[coarse:]:
+        found = []
+        for power in range(first, last + 1):
+            for factor in range(1, 10):
+                value = factor * 10.0**power
+                if axis.low <= value <= axis.high:
+                    named = factor in with_text and (factor > 1 or power % every == 0)
+                    found.append(Tick(value, log_text(axis.quantity, value) if named else ""))
+        if sum(1 for tick in found if tick.text) >= 2:
+            return found
+    # The end of such an axis is no round number, and has no text.
+    even = [tick.value for tick in _linear_ticks(axis, count) if tick.value != axis.low]
+    if len(even) < 2:
+        even = [tick.value for tick in _linear_ticks(axis, 2 * count) if tick.value != axis.low]
+    return [Tick(value, log_text(axis.quantity, value)) for value in even]
 
 
 def log_text(quantity: str, value: float) -> str:

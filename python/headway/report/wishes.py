@@ -40,7 +40,8 @@ def doubts(report: Mapping[str, Any], facts: Facts) -> Iterator[str]:
     for key in ("y", "baseline"):
         users = [name for name in NAMES if key in kind_of(name).uses]
         if key in report and names and not set(users) & set(names):
-            shown = " and ".join(f"`{name}`" for name in users)
+            *others, last = [f"`{name}`" for name in users]
+            shown = f"{', '.join(others)} and {last}" if others else last
             none = "names none of them" if len(users) > 1 else "does not name it"
             yield f"`report.{key}` is of {shown}, and `report.figure` {none}"
     x = str(report.get("x", ""))

@@ -258,3 +258,12 @@ def test_the_busiest_four_links_are_drawn_and_a_picker_brings_others(browser: Br
         figure.locator(".picker label", has_text=names[4].replace("->", " → ")).locator("input").check()
         assert titles.count() == 5
         assert "links: 5 of 6" in figure.locator(".picker summary").inner_text()
+
+
+def test_summary_and_list_of_figures_are_not_cut_on_a_wide_screen(browser: Browser, urls: dict[str, str]) -> None:
+    with Visit(browser, urls["sweep"]) as visit:
+        visit.page.set_viewport_size({"width": 1280, "height": 900})
+        assert visit.page.locator("nav ul").evaluate("list => list.scrollWidth <= list.clientWidth")
+        for part in ("summary", "links", "packets"):
+            box = visit.page.locator(f"#{part} .scroll")
+            assert box.evaluate("box => box.scrollWidth <= box.clientWidth"), part

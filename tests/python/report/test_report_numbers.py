@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from headway.data.samples import by_size, cdf, equal_count_edges, thin
 from headway.data.statistics import over_seeds, student_quantile
 from headway.data.units import display, parse_bytes, parse_rate, parse_seconds
 from headway.names import known_scenarios
+from headway.report.assemble import assemble
 from headway.report.claims import claim_rows
+from headway.report.load import load
 from headway.report.palette import DARK_PAGE, LIGHT_PAGE, base_colours, contrast, flow_styles, variant_styles
 from headway.report.spec import Axis
 from headway.report.svg import spread
@@ -96,6 +99,16 @@ def test_a_logarithmic_axis_names_at_least_two_ticks(decades: float) -> None:
 def test_slowdown_starts_at_one() -> None:
     assert ticks(slowdown_axis([1.2, 3.0]))[0].text.startswith("1")
     assert slowdown_axis([1.2, 300.0]).log
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.524207, 1.75), (0.778944, 1.8), (0.93, 1.06), (0.38, 0.46), (1.01, 1.9), (0.61, 2.4)]
+)
+def test_a_short_logarithmic_axis_has_round_numbers(low: float, high: float) -> None:
+    found = ticks(Axis("ratio", "ratio", low, high, log=True))
+    named = [tick.text for tick in found if tick.text]
+    assert len(named) >= 2
+    assert all(len(text) <= 4 for text in named), named
 
 
 def test_wanted_marks_are_the_ticks() -> None:
@@ -246,3 +259,23 @@ def test_agreement_pairs_each_measured_number_with_its_own_published_one() -> No
     (row,) = claim_rows([{"id": "b", "published": "stays flat", "measured": 3.0, "ci95": None}])
     assert row.agreement == ()
     assert row.measured == "3"
+
+
+def test_the_summary_comes_in_parts_that_hold_every_column_once(results: Path) -> None:
+    report = assemble(load(results / "sweep"))
+    whole = report.summary
+    assert whole is not None
+    parts = report.summaries
+    assert [part.id for part in parts] == ["summary", "links", "packets"]
+    flows, links, packets = (part.head for part in parts)
+    assert {"mean FCT", "p99 slowdown"} <= set(flows) and "drops" not in flows
+    assert "bottleneck utilisation" in links and "drops" in packets
+    named = [name for name in whole.head if all(name in part.head for part in parts)]
+    assert named[0] == "variant"
+    for name in whole.head:
+        assert sum(name in part.head for part in parts) == (3 if name in named else 1 if name != "discipline" else 2)
+        for part in parts:
+            if name in part.head:
+                here, there = part.head.index(name), whole.head.index(name)
+                assert [row[here] for row in part.rows] == [row[there] for row in whole.rows]
+                assert [row[here] for row in part.sort] == [row[there] for row in whole.sort]

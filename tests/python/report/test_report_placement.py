@@ -8,7 +8,7 @@ import pytest
 
 from headway.report.palette import Style
 from headway.report.paper import draw
-from headway.report.placement import at_left
+from headway.report.placement import beside
 from headway.report.spec import Axis, Curve, Dot, DotPanel, DotRow, Figure, Panel, Reference
 from headway.report.svg import draw_figure
 from headway.report.ticks import linear_axis
@@ -24,7 +24,21 @@ LOW, HIGH = (0.0, 0.25, 0.5, 0.75, 1.0), (2.0, 2.0, 5.0, 9.5, 9.5)
 @pytest.mark.parametrize("log", [False, True])
 def test_a_reference_s_text_goes_where_data_are_not(values: tuple[float, ...], left: bool, log: bool) -> None:
     y = Axis("y", "ratio", 1.0, 10.0, log)
-    assert at_left(Panel("", X, y, (Curve("k", LOW, values),)), Reference(9.5, "full")) is left
+    assert beside(Panel("", X, y, (Curve("k", LOW, values),)), Reference(9.5, "full")) == (left, False)
+
+
+def test_a_reference_s_text_goes_below_its_line_where_data_are_above_it() -> None:
+    y = Axis("y", "ratio", 0.0, 10.0)
+    line = Reference(5.0, "half")
+    above = (Curve("k", LOW, (5.4,) * 5),)
+    assert beside(Panel("", X, y, above), line) == (False, True)
+    # A curve is where it has no point, too: between its ends, and what it is at once after a step.
+    crossing = (Curve("k", (0.0, 1.0), (5.2, 5.6)),)
+    assert beside(Panel("", X, y, crossing), line) == (False, True)
+    assert beside(Panel("", X, y, (*above, Curve("l", LOW, (4.6,) * 3 + (8.0,) * 2))), line) == (False, True)
+    # Near the bottom it is below unless data are there, and never where there is no room.
+    assert beside(Panel("", X, y, ()), Reference(2.0, "low")) == (False, True)
+    assert beside(Panel("", X, y, ()), Reference(0.5, "lowest")) == (False, False)
 
 
 @pytest.mark.parametrize("lanes", [1, 3, 5, 9])

@@ -37,6 +37,16 @@ def test_the_summary_has_them_beside_the_completion_times(scenario_file: Path, t
         assert ("round trip, p99" in table.head) is there
 
 
+def test_the_legend_names_those_that_measure_them(tmp_path: Path, scenario_file: Path) -> None:
+    text = scenario_file.read_text("utf-8")
+    mixed = tmp_path / "mixed.toml"
+    mixed.write_text(text + '\n[variants.measures]\n"transport.name" = "tcp"\n', "utf-8")
+    headway.sweep(mixed, tmp_path / "out", progress=False)
+    drawn = next(one for one in assemble(load(tmp_path / "out")).figures if one.id == "round-trips")
+    assert [entry.text for entry in drawn.legend] == ["measures"]
+    assert "Not measured under amrt, phost." in drawn.caption
+
+
 def test_it_is_absent_with_a_reason_where_nothing_is_measured(scenario_file: Path, tmp_path: Path) -> None:
     drawn = figure(scenario_file, tmp_path / "out", "amrt")
     assert not drawn.panels

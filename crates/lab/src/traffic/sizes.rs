@@ -114,7 +114,9 @@ fn named(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<M
     let source = Source::new(path.display().to_string(), text);
     let (cdf, taken) = Cdf::read(&source, rule)?;
     if let Some(taken) = taken {
-        let note = format!("`{name}` is read as {taken}; a table with the header `bytes,cdf` says so itself");
+        let note = format!(
+            "`{name}` is read as {taken}; a table with the header `bytes,cdf` and numbers alone says so itself"
+        );
         context.notes.borrow_mut().push(note);
     }
     Ok(MessageSizes { cdf, published: None, digest: Some(files::digest(&source.text)), name: name.into() })

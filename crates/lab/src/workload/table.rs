@@ -1,7 +1,8 @@
 //! The text of a flow-size distribution, as Headway writes it and as other simulators do.
 
+use crate::text::quantity::{Dimension, Quantity, QuantityError};
 use crate::text::source::BYTE_ORDER_MARK;
-use crate::text::{Origin, Problem, ScenarioError, Source, names};
+use crate::text::{Origin, Problem, ScenarioError, Source, names, quantity};
 use std::sync::Arc;
 
 /// How far the last probability may be from 1, for tables written with few digits.
@@ -32,6 +33,9 @@ const SHARES: &[&str] = &[
 /// What can be read, for messages.
 const FORMS: &str = "readable are `bytes,cdf` and two columns of sizes in bytes and probabilities to 1 or percentages to \
     100, divided by commas, semicolons or blanks; and three columns with sizes in packets, as of ns-2";
+
+/// What may stand behind a size, for messages.
+const UNITS: &str = "a size is a number of bytes, or has a unit: B, kB, MB, GB, KiB, MiB or GiB";
 
 /// A distribution's rows, and the fields that messages point at.
 pub(super) struct Table<'a> {
@@ -66,10 +70,11 @@ enum Separator {
 
 impl Separator {
     fn of(line: &str) -> Separator {
-        if line.contains(',') {
-            Separator::Comma
-        } else if line.contains(';') {
+        // Where there are both, the commas are those of decimals.
+        if line.contains(';') {
             Separator::Semicolon
+        } else if line.contains(',') {
+            Separator::Comma
         } else {
             Separator::Blank
         }
@@ -79,7 +84,16 @@ impl Separator {
         match self {
             Separator::Comma => line.split(',').map(str::trim).collect(),
             Separator::Semicolon => line.split(';').map(str::trim).collect(),
-            Separator::Blank => line.split_whitespace().collect(),
+            Separator::Blank => {
+                let fields: Vec<&str> = line.split_whitespace().collect();
+                match (&fields[..], line.trim().rsplit_once(char::is_whitespace)) {
+                    // A size and its unit are one field.
+                    ([size, unit, _], Some((both, share))) if is_number(size) && !is_number(unit) => {
+                        vec![both.trim_end(), share]
+                    }
+                    _ => fields,
+                }
+            }
         }
     }
 }
@@ -101,11 +115,12 @@ pub(super) fn read(source: &Arc<Source>) -> Result<Table<'_>, ScenarioError> {
         form.whole = 100.0;
     }
     let mut rows: Vec<(u64, f64)> = Vec::with_capacity(lines.len());
-    let (mut first_share, mut last_row) = (None, None);
+    let (mut first_share, mut last_row, mut with_units) = (None, None, false);
     for line in lines {
         let row = Row::parse(source, line, form)?;
         row.after(source, rows.last())?;
         rows.push((row.bytes, row.cdf));
+        with_units |= row.has_unit;
         first_share.get_or_insert(row.share);
         last_row = Some(row);
     }
@@ -117,7 +132,7 @@ pub(super) fn read(source: &Arc<Source>) -> Result<Table<'_>, ScenarioError> {
         return Err(error.help("it is 1 in a table of probabilities, and 100 in one of percentages"));
     }
     last.1 = 1.0;
-    Ok(Table { rows, first_share, last_size: row.size, taken: form.taken() })
+    Ok(Table { rows, first_share, last_size: row.size, taken: form.taken(with_units) })
 }
 
 fn empty(source: &Arc<Source>) -> ScenarioError {
@@ -135,7 +150,7 @@ impl<'a> Form<'a> {
             let text = format!("{columns} columns: a distribution has a size and a probability in each row");
             return Err(wrong(source, line, text).help(FORMS));
         }
-        let numbers = fields.iter().filter(|field| field.parse::<f64>().is_ok()).count();
+        let numbers = fields.iter().filter(|field| starts_with_number(field)).count();
         let usual = Form { separator, header: None, columns, unit: 1, whole: 1.0 };
         if numbers > 0 {
             // Three columns are those of ns-2: packets, a number that nothing reads, probability.
@@ -157,12 +172,14 @@ impl<'a> Form<'a> {
     }
 
     /// In words, unless the text itself says so.
-    fn taken(&self) -> Option<String> {
+    fn taken(&self, with_units: bool) -> Option<String> {
         let plain = self.header.is_some_and(|header| header.replace(' ', "") == HEADER);
-        if plain && self.whole == 1.0 {
+        if plain && self.whole == 1.0 && !with_units {
             return None;
         }
-        let sizes = if self.unit == 1 {
+        let sizes = if with_units {
+            "sizes in their own units (kB and KB are 1000 bytes, KiB 1024), or else in bytes,".to_string()
+        } else if self.unit == 1 {
             "sizes in bytes".to_string()
         } else if self.columns == 3 {
             format!(
@@ -185,6 +202,7 @@ struct Row<'a> {
     cdf: f64,
     size: &'a str,
     share: &'a str,
+    has_unit: bool,
 }
 
 impl<'a> Row<'a> {
@@ -198,13 +216,17 @@ impl<'a> Row<'a> {
             };
             return Err(wrong(source, line, text));
         };
-        let unit = if form.unit == 1 { "bytes" } else { "packets" };
-        let whole = size.parse::<u64>().ok().or_else(|| rounded(size));
-        let bytes = whole.and_then(|number| number.checked_mul(form.unit));
-        let bytes =
-            bytes.ok_or_else(|| wrong(source, size, format!("`{size}` is not a whole number of {unit}")))?;
-        let written = share.parse::<f64>().ok().filter(|c| c.is_finite());
-        let written = written.ok_or_else(|| wrong(source, share, format!("`{share}` is not a number")))?;
+        if let (3, None, &[_, middle, _]) = (form.columns, form.header, &fields[..])
+            && !is_number(middle)
+        {
+            let text = format!("`{middle}` is not a number, as the second of three columns is");
+            return Err(wrong(source, middle, text).help(FORMS));
+        }
+        let (bytes, has_unit) = size_of(source, size, form)?;
+        let written = share.parse::<f64>().ok().filter(|c| c.is_finite()).ok_or_else(|| {
+            let decimal = share.contains(',').then(|| "decimals are written with a point".to_string());
+            wrong(source, share, format!("`{share}` is not a number")).maybe_help(decimal)
+        })?;
         let percent = form.whole > 1.0;
         if !(0.0..=form.whole).contains(&written) {
             let kind = if percent { "percentage" } else { "probability" };
@@ -213,7 +235,7 @@ impl<'a> Row<'a> {
             let help = "probabilities go from 0 to 1; percentages are read as such where the last one is 100";
             return Err(error.help(help));
         }
-        Ok(Row { bytes, cdf: written / form.whole, size, share })
+        Ok(Row { bytes, cdf: written / form.whole, size, share, has_unit })
     }
 
     /// Refuses a row that goes back behind the one before it.
@@ -230,6 +252,42 @@ impl<'a> Row<'a> {
         }
         Ok(())
     }
+}
+
+/// Bytes of a size as it is written, and whether its unit stands beside it.
+fn size_of(source: &Arc<Source>, size: &str, form: Form<'_>) -> Result<(u64, bool), ScenarioError> {
+    let whole = size.parse::<u64>().ok().or_else(|| rounded(size));
+    if let Some(bytes) = whole.and_then(|number| number.checked_mul(form.unit)) {
+        return Ok((bytes, false));
+    }
+    let mut help = None;
+    let text = match quantity::parse(size) {
+        Ok(Quantity { dimension: Dimension::Bytes, amount }) if form.unit == 1 => return Ok((amount, true)),
+        Ok(Quantity { dimension: Dimension::Bytes, .. }) => {
+            format!("`{size}` has a unit, in a table of sizes in packets")
+        }
+        Ok(_) => format!("`{size}` is not a size in bytes"),
+        Err(QuantityError::NoNumber(_) | QuantityError::NoUnit(_)) => {
+            let unit = if form.unit == 1 { "bytes" } else { "packets" };
+            format!("`{size}` is not a whole number of {unit}")
+        }
+        Err(error) => {
+            if matches!(error, QuantityError::NoSuchUnit { .. }) {
+                help = Some(UNITS.to_string());
+            }
+            error.to_string()
+        }
+    };
+    Err(wrong(source, size, text).maybe_help(help))
+}
+
+fn is_number(field: &str) -> bool {
+    field.parse::<f64>().is_ok()
+}
+
+/// Whether it is a number, or one with a unit behind it.
+fn starts_with_number(field: &str) -> bool {
+    is_number(field) || field.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// A whole number that is written as `1e6` or `1500.0`.
@@ -253,6 +311,8 @@ mod tests {
         let rows = [(0, 0.0), (14_600, 0.15), (1_460_000, 0.995), (2_920_000, 1.0)];
         let bytes = "sizes in bytes and cumulative probabilities from 0 to 1";
         let percent = "sizes in bytes and cumulative percentages from 0 to 100";
+        let units = "sizes in their own units (kB and KB are 1000 bytes, KiB 1024), or else in bytes, and cumulative \
+            probabilities from 0 to 1";
         let packets = "sizes in packets of 1460 bytes, as ns-2 has them (the second column is not used) and cumulative \
             probabilities from 0 to 1";
         let cases = [
@@ -262,6 +322,11 @@ mod tests {
             ("# a comment\n0 0\n14600 0.15\n1460000\t0.995\n2920000 1.0\n\n", Some(bytes)),
             ("0 0\r\n14600 15\r\n1.46e6 99.5\r\n2920000.0 100\r\n", Some(percent)),
             ("0;0\n14600;15\n1460000;99.5\n2920000;100\n", Some(percent)),
+            ("bytes;cdf\n0;0\n14600;0.15\n1460000;0.995\n2920000;1\n", Some(bytes)),
+            ("bytes,cdf\n0,0\n14.6 KB,0.15\n1.46 MB,0.995\n2920 kB,1\n", Some(units)),
+            ("0 B;0\n14.6KB;0.15\n1.46MB;0.995\n2920000;1\n", Some(units)),
+            ("0 0\n14.6 KB 0.15\n1.46  MB\t0.995\n2920000 1\n", Some(units)),
+            ("0 B 0\n14.6 KB 0.15\n1.46 MB 0.995\n2.92 MB 1\n", Some(units)),
             ("Flow_Size Percent\n0 0\n14600 15\n1460000 99.5\n2920000 100\n", Some(percent)),
             ("0 1 0\n10 1 0.15\n1000 1 0.995\n2000 1 1\n", Some(packets)),
         ];
@@ -286,6 +351,14 @@ mod tests {
             ("0 0\n10 1 1\n", (2, 1), "a row is a size and a probability: `bytes,cdf`"),
             ("0 1 0\n10 1\n", (2, 1), "2 columns in a table of 3"),
             ("# nothing\n", (1, 1), "the distribution has no row"),
+            ("0,0\n10 Kb,1\n", (2, 1), "`Kb` are kilobits, and sizes are in bytes, with a capital B"),
+            ("0,0\n10 chunks,1\n", (2, 1), "`chunks` is not a unit"),
+            ("0,0\n10 ms,1\n", (2, 1), "`10 ms` is not a size in bytes"),
+            ("0,0\n1.2345 kB,1\n", (2, 1), "`1.2345 kB` is finer than a byte"),
+            ("packets,cdf\n0,0\n10 kB,1\n", (3, 1), "`10 kB` has a unit, in a table of sizes in packets"),
+            ("0,B,0\n10,KB,1\n", (1, 3), "`B` is not a number, as the second of three columns is"),
+            ("bytes;cdf\n1000;0\n2000;0,5\n3000;1\n", (3, 6), "`0,5` is not a number"),
+            ("1000;0,0\n2000;0,5\n3000;1\n", (1, 6), "`0,0` is not a number"),
         ];
         for (text, place, message) in cases {
             let source = Source::new("x", text);

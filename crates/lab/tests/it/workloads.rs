@@ -317,7 +317,7 @@ fn a_name_that_a_table_cannot_hold_is_refused_where_it_is_written() {
 fn a_table_in_another_form_is_read_with_a_note_that_says_how() {
     let scenario = poisson("flows = 10", &["traffic.0.cdf=hpcc.txt"]);
     let note = "`hpcc.txt` is read as sizes in bytes and cumulative percentages from 0 to 100; a table with the header \
-        `bytes,cdf` says so itself";
+        `bytes,cdf` and numbers alone says so itself";
     assert_eq!(scenario.setup().expect("a network").warnings(), [note]);
     assert!(flows(&scenario).iter().all(|flow| flow.bytes <= 30_000_000));
 }

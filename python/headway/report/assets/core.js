@@ -59,19 +59,23 @@ function logText(quantity, value) {
 function logTicks(axis, count) {
   const first = Math.floor(Math.log10(axis.low)), last = Math.ceil(Math.log10(axis.high));
   const decades = Math.log10(axis.high / axis.low);
-  const named = decades > 2.2 ? [1] : decades > 1.2 ? [1, 3] : decades > 0.5 ? [1, 2, 5] : [1, 2, 3, 4, 5, 7];
+  const coarse = decades > 2.2 ? 0 : decades > 1.2 ? 1 : decades > 0.5 ? 2 : 3;
   const every = Math.max(1, Math.ceil(decades / (count + 2)));
-  const found = [];
-  for (let power = first; power <= last; power++) {
-    for (let factor = 1; factor < 10; factor++) {
-      const value = factor * Math.pow(10, power);
-      if (value < axis.low || value > axis.high) continue;
-      const text = named.includes(factor) && (factor > 1 || power % every === 0);
-      found.push([value, text ? logText(axis.quantity, value) : ""]);
+  for (const named of [[1], [1, 3], [1, 2, 5], [1, 2, 3, 4, 5, 7]].slice(coarse)) {
+    const found = [];
+    for (let power = first; power <= last; power++) {
+      for (let factor = 1; factor < 10; factor++) {
+        const value = factor * Math.pow(10, power);
+        if (value < axis.low || value > axis.high) continue;
+        const text = named.includes(factor) && (factor > 1 || power % every === 0);
+        found.push([value, text ? logText(axis.quantity, value) : ""]);
+      }
     }
+    if (found.filter(([, text]) => text).length >= 2) return found;
   }
-  if (found.filter(([, text]) => text).length >= 2) return found;
-  return linearTicks(axis, count).map(([value]) => [value, logText(axis.quantity, value)]);
+  const round = (many) => linearTicks(axis, many).filter(([value]) => value !== axis.low);
+  const even = round(count).length < 2 ? round(2 * count) : round(count);
+  return even.map(([value]) => [value, logText(axis.quantity, value)]);
 }
 
 /** Ticks as [value, text]; on a logarithmic axis those without text are minor. */

@@ -40,11 +40,12 @@ function drawPanel(id, panel, width, zoom, second) {
   const [spans, words] = drawShades(panel.shades, frame);
   const parts = [textAt("title", panel.key ? 16 : 0, 14, title), ...spans, ...drawAxes(frame, upright)];
   if (panel.key) parts.push(`<rect class="${slots.get(panel.key)} fill" x="0" y="5" width="10" height="10" rx="2"/>`);
-  for (const [y, text, atLeft] of panel.refs) parts.push(drawReference(frame, y, text, atLeft));
+  for (const [y] of panel.refs) parts.push(lineAt("reference", frame.left, frame.py(y), frame.right, frame.py(y)));
   parts.push(...drawEvents(panel.events, frame));
   const lines = panel.series.map((line) => drawLine(panel, line, frame));
   if (second) lines.push(...drawSecond(second, frame, parts));
   parts.push(clipped(id, frame, lines.join("")));
+  for (const reference of panel.refs) parts.push(drawNote(frame, ...reference));
   parts.push(...words);
   if (labels.length) parts.push(...directLabels(panel, labels, frame));
   return { inner: parts.join(""), frame, height };
@@ -91,11 +92,9 @@ function drawShades(shades, frame) {
   return [spans, words];
 }
 
-function drawReference(frame, value, text, atLeft) {
+function drawNote(frame, value, text, left, below) {
   const y = frame.py(value);
-  const beside = y > frame.top + 0.75 * frame.height && y + 18 < frame.bottom ? y + 14 : y - 5;
-  return lineAt("reference", frame.left, y, frame.right, y) +
-    textAt("note", atLeft ? frame.left + 4 : frame.right, beside, text, atLeft ? "" : "end");
+  return textAt("note", left ? frame.left + 4 : frame.right, below ? y + 14 : y - 5, text, left ? "" : "end");
 }
 
 function drawEvents(events, frame) {

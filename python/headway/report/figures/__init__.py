@@ -21,6 +21,7 @@ KINDS = (
     "queue_time",
     "paired",
     "numbers",
+    "ratios",
     "fct_load",
     "slowdown_size",
     "cdf",

@@ -28,10 +28,12 @@ def round_trips(study: Study) -> Figure:
         return Figure(figure_id, title, absent="no machine here measures them, or nothing was answered")
     caption = "Share of the answered data packets with a round trip at or below x, in bins of a hundredth"
     caption += f", all seeds pooled{study.at_text(study.facets[0])}." if len(study.seeds) > 1 else "."
-    silent = [v for v in study.variants if not any(series.key == variant_key(v) for p in panels for series in p.series)]
+    drawn = {series.key for panel in (*panels, *more) for series in panel.series}
+    shown = [variant for variant in study.variants if variant_key(variant) in drawn]
+    silent = [variant for variant in study.variants if variant not in shown]
     if silent:
         caption += f" Not measured under {', '.join(silent)}."
-    return Figure(figure_id, title, caption, tuple(panels), 2, study.legend(), more=tuple(more))
+    return Figure(figure_id, title, caption, tuple(panels), 2, study.legend(shown), more=tuple(more))
 
 
 def _panel(title: str, groups: list[tuple[str, list[Point]]], of: About) -> list[Panel]:
