@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-import portalocker
-
+from headway.data.later import portalocker
 from headway.data.reader import glance
 from headway.errors import ResultsError
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -69,12 +69,22 @@ def looked_in() -> str:
 def known_scenarios() -> dict[str, ScenarioFile]:
     """Every scenario that can be named, by name."""
     found: dict[str, ScenarioFile] = {}
+    for file in _files():
+        if file.name not in found and _is_scenario(file.path):
+            found[file.name] = file
+    return found
+
+
+def _files() -> Iterator[ScenarioFile]:
+    """Every file that may be a scenario; of one name, the first that is one counts."""
     for root in roots():
         for path in sorted(root.rglob("*.toml")):
-            name = path.relative_to(root).with_suffix("").as_posix()
-            if name not in found and _is_scenario(path):
-                found[name] = ScenarioFile(name, path)
-    return found
+            yield ScenarioFile(path.relative_to(root).with_suffix("").as_posix(), path)
+
+
+def _called(name: str) -> ScenarioFile | None:
+    """The scenario of exactly this name, found without a look into the files of others."""
+    return next((file for file in _files() if file.name == name and _is_scenario(file.path)), None)
 
 
 def resolve(text: str) -> ScenarioFile:
@@ -88,9 +98,9 @@ def resolve(text: str) -> ScenarioFile:
         inside = [n for n, s in known_scenarios().items() if s.path.is_relative_to(path.resolve())]
         listing = f"\n  it holds: {', '.join(inside)}" if inside else ""
         raise HeadwayError(f"{text} is a directory, not a scenario{listing}")
+    if exactly := _called(text):
+        return exactly
     known = known_scenarios()
-    if text in known:
-        return known[text]
     matches = _of_figure(text, known) or [name for name in known if name.startswith(text)]
     if len(matches) == 1:
         return known[matches[0]]

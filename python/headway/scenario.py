@@ -14,7 +14,7 @@ from headway import _headway, names, store
 from headway.data.machine import cores
 from headway.data.point import Point
 from headway.data.run import Run
-from headway.data.toml import Document, apply, assignment, write, write_value
+from headway.data.toml import Document, apply, assignment, parsed, write, write_value
 from headway.directories import clear_run, prepare_run
 from headway.errors import HeadwayError, NameNotFound
 from headway.progress import of_run
@@ -166,10 +166,15 @@ class Scenario:
         """The scenario with every default."""
         return dict(json.loads(self._native.resolved_json()))
 
+    @cached_property
+    def settled(self) -> Mapping[str, Any]:
+        """The same, read once: for who asks often, and changes nothing in it."""
+        return self.resolved
+
     @property
     def shares_transport(self) -> bool:
         """Whether it has a `[transport]` table, for traffic that names none of its own."""
-        written = [*self._written.sets, *Document(self._written.name, self._written.text).value]
+        written = [*self._written.sets, *parsed(self._written.text)]
         return any(key.partition("=")[0].partition(".")[0].strip() == "transport" for key in written)
 
     @property

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway import names
 from headway.errors import HeadwayError, NameNotFound, nearest
 from headway.names import ROOTS_VARIABLE, known_scenarios, resolve
 
@@ -58,10 +60,34 @@ def test_directory_is_not_a_scenario_and_says_what_it_holds(root: Path) -> None:
 
 
 def test_claims_and_topologies_are_not_scenarios(root: Path) -> None:
-    names = known_scenarios()
-    assert "paper/fig01-first" in names
-    assert "paper/claims" not in names
-    assert "paper/ring" not in names
+    known = known_scenarios()
+    assert "paper/fig01-first" in known
+    assert "paper/claims" not in known
+    assert "paper/ring" not in known
+
+
+def test_of_one_name_the_first_scenario_counts(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "other"
+    for name in ("paper/ring", "paper/fig01-first"):
+        path = other / f"{name}.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('title = "x"\n[topology]\nkind = "single-switch"\n', encoding="utf-8")
+    monkeypatch.setenv(ROOTS_VARIABLE, os.pathsep.join(map(str, (root, other))))
+    for name, folder in (("paper/ring", other), ("paper/fig01-first", root)):
+        assert resolve(name) == known_scenarios()[name]
+        assert resolve(name).path == (folder / f"{name}.toml").resolve()
+
+
+def test_an_exact_name_is_found_without_reading_other_files(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+
+    def reads(path: Path, *_: int) -> bool:
+        read.append(path)
+        return True
+
+    monkeypatch.setattr(names, "_reads_as_scenario", reads)
+    assert resolve("zoo/zebra").name == "zoo/zebra"
+    assert [path.stem for path in read] == ["zebra"]
 
 
 def test_a_file_outside_every_root_goes_by_its_stem(tmp_path: Path) -> None:

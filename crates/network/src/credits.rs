@@ -70,6 +70,11 @@ pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
         }
         takers
     });
+    let mut packets_to: FxHashMap<u32, u64> = FxHashMap::default();
+    for flow in &spec.flows {
+        let packets = packets_to.entry(flow.dst).or_default();
+        *packets = packets.saturating_add(network.sizes().packets(flow.bytes));
+    }
     for (number, (flow, start)) in spec.flows.iter().zip(starts).enumerate() {
         if !network.reachable(flow.src, flow.dst) {
             continue;
@@ -79,10 +84,15 @@ pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
         let shaped = home.is_some_and(|entry| entry.info.discipline == spec.fabric.discipline);
         // Whether no other flow can get in its way, so that nothing of it is lost.
         let apart = || network.links_any(flow.src, flow.dst).iter().all(|link| takers[link] == 1);
-        streams.extend(stream(spec, &network, &FlowSpec { start, ..*flow }, path, shaped, &apart));
+        let others = packets_to[&flow.dst];
+        streams.extend(stream(spec, &network, &FlowSpec { start, ..*flow }, others, path, shaped, &apart));
     }
-    let times = streams.iter().map(|s| s.begin.saturating_add(s.trip).min(spec.stop));
-    let most = times.map(|at| at_once(&network, &streams, at)).fold(0.0, f64::max);
+    let mut times: Vec<Time> =
+        streams.iter().map(|s| s.begin.saturating_add(s.trip).min(spec.stop)).collect();
+    times.sort_unstable();
+    times.dedup();
+    let mut shares = Shares::new(&network);
+    let most = times.into_iter().map(|at| shares.at_once(&streams, at)).fold(0.0, f64::max);
     Some(most.ceil() as u64)
 }
 
@@ -123,10 +133,12 @@ fn any_path(network: &Network, flow: &FlowSpec) -> Vec<u32> {
     path
 }
 
+/// The credits of one flow, among so many packets to its receiver.
 fn stream(
     spec: &RunSpec,
     network: &Network,
     flow: &FlowSpec,
+    others: u64,
     path: Vec<u32>,
     shaped: bool,
     apart: &dyn Fn() -> bool,
@@ -149,7 +161,6 @@ fn stream(
         return None;
     }
     // Until as many as it needs are used, and the stop has come; flows to one receiver wait for each other.
-    let others = spec.flows.iter().filter(|f| f.dst == flow.dst).map(|f| sizes.packets(f.bytes)).sum::<u64>();
     let alone = known.bottleneck.time_of(bound.bytes).saturating_mul(packets);
     let slowest = known.bottleneck.time_of(bound.bytes).saturating_mul(others);
     let needed = Time((alone.0 as f64 / bound.share.max(1e-9)) as u64).max(slowest);
@@ -162,36 +173,54 @@ fn stream(
     Some(Stream { dst: flow.dst, bound, shaped, rate, path, trip, begin, end })
 }
 
-/// Those in flight at a time: no receiver gives out more than its link has, and no link lets more through.
-fn at_once(network: &Network, streams: &[Stream], at: Time) -> f64 {
-    let active: Vec<(&Stream, f64)> =
-        streams.iter().map(|s| (s, s.filled(at))).filter(|(_, filled)| *filled > 0.0).collect();
-    let mut asked: FxHashMap<u32, f64> = FxHashMap::default();
-    for (stream, _) in &active {
-        *asked.entry(stream.dst).or_default() += stream.bound.share;
+/// What receivers and links are asked for at a time: by host and by link. Only the places of the streams that are active
+/// then hold anything of that time.
+struct Shares<'a> {
+    network: &'a Network,
+    asked: Vec<f64>,
+    offered: Vec<f64>,
+}
+
+impl<'a> Shares<'a> {
+    fn new(network: &'a Network) -> Shares<'a> {
+        let asked = vec![0.0; network.hosts() as usize];
+        Shares { network, asked, offered: vec![0.0; network.links().len()] }
     }
-    let leaves = |stream: &Stream| stream.bound.share * stream.rate / asked[&stream.dst].max(1.0);
-    let mut offered: FxHashMap<u32, f64> = FxHashMap::default();
-    for (stream, _) in &active {
-        for link in &stream.path {
-            *offered.entry(*link).or_default() += leaves(stream);
+
+    /// Those in flight at a time: no receiver gives out more than its link has, and no link lets more through.
+    fn at_once(&mut self, streams: &[Stream], at: Time) -> f64 {
+        let Shares { network, asked, offered } = self;
+        let active: Vec<(&Stream, f64)> =
+            streams.iter().map(|s| (s, s.filled(at))).filter(|(_, filled)| *filled > 0.0).collect();
+        for (stream, _) in &active {
+            asked[stream.dst as usize] = 0.0;
+            stream.path.iter().for_each(|link| offered[*link as usize] = 0.0);
         }
-    }
-    let mut sum = 0.0;
-    for (stream, filled) in &active {
-        let mut flow = leaves(stream);
-        for number in stream.path.iter().rev() {
-            let link = &network.links()[*number as usize];
-            let most = link.spec.rate.bps() as f64 / 8e12 / stream.bound.bytes as f64;
-            if stream.shaped {
-                flow *= (most / offered[number]).min(1.0);
+        for (stream, _) in &active {
+            asked[stream.dst as usize] += stream.bound.share;
+        }
+        let leaves = |stream: &Stream, asked: f64| stream.bound.share * stream.rate / asked.max(1.0);
+        for (stream, _) in &active {
+            let leaves = leaves(stream, asked[stream.dst as usize]);
+            stream.path.iter().for_each(|link| offered[*link as usize] += leaves);
+        }
+        let mut sum = 0.0;
+        for (stream, filled) in &active {
+            let asked = asked[stream.dst as usize];
+            let mut flow = leaves(stream, asked);
+            for number in stream.path.iter().rev() {
+                let link = &network.links()[*number as usize];
+                let most = link.spec.rate.bps() as f64 / 8e12 / stream.bound.bytes as f64;
+                if stream.shaped {
+                    flow *= (most / offered[*number as usize]).min(1.0);
+                }
+                sum += flow * network.hop_delay(link).0 as f64 * filled;
             }
-            sum += flow * network.hop_delay(link).0 as f64 * filled;
+            // More than its link takes wait there.
+            let beyond = (asked - 1.0).max(0.0) * stream.rate * stream.trip.0 as f64;
+            let own = stream.bound.share / asked;
+            sum += own * beyond.min(stream.bound.waiting as f64) * filled;
         }
-        // More than its link takes wait there.
-        let beyond = (asked[&stream.dst] - 1.0).max(0.0) * stream.rate * stream.trip.0 as f64;
-        let own = stream.bound.share / asked[&stream.dst];
-        sum += own * beyond.min(stream.bound.waiting as f64) * filled;
+        sum
     }
-    sum
 }

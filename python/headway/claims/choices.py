@@ -264,7 +264,7 @@ class Choices:
         if not reading.values:
             return []
         path = LongestPath.of(point.longest_path)
-        resolved = point.resolved
+        resolved = point.settled
         found = _Overrides()
         chosen = sorted(reading.values, key=lambda one: bool(self[one[0]].refines))
         for name, value in chosen:

@@ -15,7 +15,7 @@ use headway_network::{BuildError, FabricSpec, Lossless, Network, Routing, Surplu
 use headway_units::Time;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// End of a run that nothing else ends.
 const SAFETY_STOP: Time = Time::s(100);
@@ -310,6 +310,7 @@ fn read_setup(
         faults: Vec::new(),
         hosts,
         memory_limit,
+        credits: OnceLock::new(),
     };
     // Names of links are made from the network itself: not before it is known to fit.
     setup.check_memory()?;

@@ -132,18 +132,7 @@ impl Setup {
         let edges = self.traffic.iter().map(|e| e.expected_edges(self.topology.hosts)).sum::<f64>() as u64;
         let receivers = self.traffic.iter().map(|e| e.receivers(self.topology.hosts)).sum::<u64>();
         let receivers = receivers.min(u64::from(self.topology.hosts));
-        // Few flows are looked at one by one, and only made for it where somebody gives out credits.
-        let hosts = u64::from(self.topology.hosts);
-        let counted = headway_network::counts_credits(&self.transports, total, hosts);
-        let credits = counted.then(|| {
-            let made = self.made(self.seed);
-            // Flows that wait for each other are refused later, and count here as if they did not.
-            let graph = made.graph().ok().flatten().map(Arc::new);
-            let flows = made.flows.into_iter().map(|flow| flow.spec).collect();
-            let spec = RunSpec { seed: self.seed, graph, ..self.spec(flows, FlowChoice::None) };
-            headway_network::credits_in_flight(&spec)
-        });
-        let credits = credits.flatten();
+        let credits = *self.credits.get_or_init(|| self.credits(total));
         headway_network::Flows {
             total,
             sampled,
@@ -155,6 +144,21 @@ impl Setup {
             stop: self.stop,
             credits,
         }
+    }
+
+    /// Credits in flight at the most: few flows are looked at one by one, and only made for it where somebody gives out
+    /// credits. That depends on nothing that is read after the first estimate: neither on what is sampled nor on faults.
+    fn credits(&self, flows: u64) -> Option<u64> {
+        let hosts = u64::from(self.topology.hosts);
+        if !headway_network::counts_credits(&self.transports, flows, hosts) {
+            return None;
+        }
+        let made = self.made(self.seed);
+        // Flows that wait for each other are refused later, and count here as if they did not.
+        let graph = made.graph().ok().flatten().map(Arc::new);
+        let flows = made.flows.into_iter().map(|flow| flow.spec).collect();
+        let spec = RunSpec { seed: self.seed, graph, ..self.spec(flows, FlowChoice::None) };
+        headway_network::credits_in_flight(&spec)
     }
 
     fn flows_too_big(&self, estimate: &Estimate, limit: u64) -> ScenarioError {

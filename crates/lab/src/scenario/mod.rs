@@ -32,7 +32,7 @@ use headway_units::Time;
 use rustc_hash::FxHashMap;
 use sample::{Flows, Sample};
 use serde_json::{Map, Value as Json, json};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Version of the simulator, part of every run's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -119,6 +119,8 @@ pub struct Setup {
     pub hosts: Hosts,
     /// Bytes that a run may take.
     pub memory_limit: u64,
+    /// Credits in flight at the most, once they are counted: that takes its flows, and every estimate asks for them.
+    credits: OnceLock<Option<u64>>,
 }
 
 /// A run and the names of its flows.
