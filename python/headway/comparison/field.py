@@ -6,6 +6,7 @@ A question is a scenario of that folder; `variants.toml` beside them sets each t
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import textwrap
@@ -95,9 +96,12 @@ def run(
     missing = dict.fromkeys(point.variant for digest, point in asked.items() if record.get(digest) is None)
     if missing:
         out.mkdir(parents=True, exist_ok=True)
-        whole = out / f"{question}.toml"
-        write_text(whole, text_of(folder, question, only=missing))
-        done = sweep(whole, out / question, scale=scale, jobs=jobs, progress=True)
+        text = text_of(folder, question, only=missing)
+        # A folder for each set of transports: what was begun there goes on, and nothing else is in its way.
+        where = out / f"{question}-{hashlib.sha256(f'{scale} {text}'.encode()).hexdigest()[:8]}"
+        whole = where.with_suffix(".toml")
+        write_text(whole, text)
+        done = sweep(whole, where, scale=scale, jobs=jobs, progress=True)
         if done.failed:
             raise HeadwayError(f"{question}: {len(done.failed)} points failed; see {done.directory}")
         digests = {(point.variant, point.axes.get(LOAD), point.seed): digest for digest, point in asked.items()}
