@@ -215,6 +215,15 @@ impl Default for Config {
 }
 
 impl Config {
+    /// The keys that peers may share, the one that is tried first in front.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &PreSharedKey> {
+        let key = match &self.admission {
+            Admission::PreSharedKey(key) => Some(key),
+            Admission::Loopback | Admission::Prefixes(_) => None,
+        };
+        key.into_iter().chain(&self.other_key)
+    }
+
     /// The rate of this host's link, as far as it is known without asking the kernel.
     pub fn rate(&self) -> Rate {
         self.nic.unwrap_or(Pace::UNPACED)

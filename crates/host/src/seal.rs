@@ -7,7 +7,6 @@
 //! meetings have the same keys; the nonce is the datagram's number, which is never used twice.
 
 use crate::check::HeaderChecks;
-use crate::config::{Admission, Config};
 use crate::key::PreSharedKey;
 use headway_packet::SEAL_TAG;
 use headway_packet::session::{HANDSHAKE_BYTES, Handshake};
@@ -98,10 +97,8 @@ pub(crate) struct Meeting {
 pub(crate) struct Authorities(Vec<Authority>);
 
 impl Authorities {
-    pub(crate) fn new(config: &Config) -> Authorities {
-        let Admission::PreSharedKey(key) = &config.admission else { return Authorities(Vec::new()) };
-        let keys = [Some(key), config.other_key.as_ref()];
-        Authorities(keys.into_iter().flatten().map(|key| Authority::new(key, config.cipher)).collect())
+    pub(crate) fn new<'a>(keys: impl Iterator<Item = &'a PreSharedKey>, cipher: Cipher) -> Authorities {
+        Authorities(keys.map(|key| Authority::new(key, cipher)).collect())
     }
 
     /// How many keys there are.

@@ -293,7 +293,7 @@ impl Core {
             envelope: config.envelope(),
             local,
             secret: identity.secret,
-            authorities: Authorities::new(config),
+            authorities: Authorities::new(config.keys(), config.cipher),
             terms,
             epoch: identity.epoch,
             peers: Peers::default(),
