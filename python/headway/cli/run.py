@@ -24,7 +24,7 @@ from headway.cli.progress import is_quiet, is_verbose, progress_options
 from headway.cli.sizes import ask, yes_option
 from headway.cli.terminal import Progress, Stop
 from headway.data.run import Run
-from headway.data.sentences import one_line, surprising, transport_lines
+from headway.data.sentences import in_columns, one_line, surprising, transport_lines
 from headway.data.units import quantity, size
 from headway.names import ScenarioFile
 from headway.scenario import Scenario, Threads, thread_count
@@ -161,8 +161,7 @@ def scaling_table(name: str, found: dict[str, Any]) -> str:
         ups = (f"{row[key]:.1f}" for key in ("speedup", "speedup_without_waiting"))
         parts = (str(row[key]) for key in ("threads", "parts", "windows"))
         rows.append((*parts, f"{events:.0f}", *ups, row["limit"]))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines = in_columns(rows)
     head = (
         f"{name}: {found['events'] / 1e6:.3g} M events in {found['wall_s']:.3g} s on one thread; two threads wait for"
         f" each other in {found['meeting_s'] * 1e6:.2g} us"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headway.data.later import pl
 from headway.data.point import Point, by_place
+from headway.data.sentences import in_columns
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import duration
 from headway.errors import ResultsError
@@ -114,9 +115,7 @@ class Causes:
 
     def __str__(self) -> str:
         heads, rows = self.table()
-        widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
-        lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in [heads, *rows])
-        return "\n".join([self.headline(), *lines, *self.sentences()])
+        return "\n".join([self.headline(), *in_columns([heads, *rows]), *self.sentences()])
 
 
 def compare_causes(sweep: Sweep | str | Path) -> Causes:

@@ -9,7 +9,7 @@ from typing import Any
 
 from headway.data.earlier import earlier
 from headway.data.point import Point, by_place
-from headway.data.sentences import by_sentence, surprising
+from headway.data.sentences import by_sentence, in_columns, surprising
 from headway.data.statistics import over_seeds, ratio_over_seeds
 from headway.data.steadiness import unsteady
 from headway.data.sweep import Sweep, read_sweep
@@ -149,10 +149,8 @@ class Variants:
 
     def __str__(self) -> str:
         heads, rows = self.table()
-        widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
-        lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in [heads, *rows])
         notes = (f"note: {text}" for text in self.notes)
-        return "\n".join([self.headline(), *lines, *self.footing(), *notes])
+        return "\n".join([self.headline(), *in_columns([heads, *rows]), *self.footing(), *notes])
 
 
 def compare_variants(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headway.data.units import duration, quantity
@@ -62,3 +62,9 @@ def by_sentence(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     for label, sentence in said:
         labels.setdefault(sentence, []).append(label)
     return labels
+
+
+def in_columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A line for each row, with the cells of a column below one another."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
