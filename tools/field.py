@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from headway.comparison.field import QUESTIONS, cases, page, points, run
+from headway.comparison.field import QUESTIONS, cases, page, run
 from headway.comparison.field_record import RECORD_FILE, Record
 from headway.data.machine import cores
 from headway.data.units import wait
@@ -42,7 +42,7 @@ def main() -> int:
     rows = sum(len(case.rows) for case in found)
     print(f"{rows} rows of {len(found)} cases in {wait(time.monotonic() - began)} on {cores()} cores")
     if not asked.questions:
-        record.keep(digest for question in QUESTIONS for digest in points(folder, question, scale=asked.scale))
+        record.keep_asked()
         where = asked.out / "field.md" if asked.scale else REPOSITORY / "docs/field.md"
         where.write_text(page(found), encoding="utf-8")
         print(where)

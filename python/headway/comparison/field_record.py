@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from headway import _headway
 from headway.data.later import np
 from headway.data.point import Point
 from headway.data.reader import read_object
@@ -39,7 +38,6 @@ class Measured:
     load: float | None
     variant: str
     seed: int
-    epoch: int
     slowdowns: Mapping[str, tuple[float, float]]
     p99: float
     goodput: float
@@ -70,7 +68,6 @@ class Measured:
             load_of(point),
             point.variant,
             point.seed,
-            _headway.epoch(),
             slowdowns,
             # A message that never arrives is later than any that does.
             _quantile(np.append(slowdown, np.full(unfinished, np.inf)), 0.99),
@@ -110,9 +107,11 @@ class Record:
         self._file = file
         entries = read_object(file) if file is not None and file.is_file() else {}
         self._runs = {digest: Measured.read(entry) for digest, entry in entries.items()}
+        self._asked: dict[str, None] = {}
 
     def get(self, digest: str) -> Measured | None:
         """The run of this digest, if it was made."""
+        self._asked.setdefault(digest)
         return self._runs.get(digest)
 
     def add(self, runs: Mapping[str, Measured]) -> None:
@@ -120,9 +119,9 @@ class Record:
         self._runs.update(runs)
         self._write()
 
-    def keep(self, digests: Iterable[str]) -> None:
-        """Drop what no question asks any more, and put the rest into the order of the page."""
-        self._runs = {digest: self._runs[digest] for digest in digests if digest in self._runs}
+    def keep_asked(self) -> None:
+        """Drop what nobody has asked for, and put the rest into the order in which it was."""
+        self._runs = {digest: self._runs[digest] for digest in self._asked if digest in self._runs}
         self._write()
 
     def _write(self) -> None:
