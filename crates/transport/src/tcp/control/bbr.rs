@@ -3,7 +3,7 @@
 //! Sources: N. Cardwell et al., ACM Queue 2016; Linux 4.19. Bandwidth is the largest delivery rate of ten
 //! round trips, the round trip the smallest of ten seconds. Neither losses nor marks cut anything.
 
-use super::{Ack, CongestionControl, Flow, Phase, Window};
+use super::{Ack, CongestionControl, Flow, Phase, Window, gap_at};
 use crate::endpoint::TransportInfo;
 use crate::probes;
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
@@ -407,7 +407,7 @@ impl CongestionControl for Bbr {
     }
 
     fn gap(&self) -> Option<Time> {
-        (self.pace > 0.0).then(|| Time((1e12 / self.pace) as u64).max(Time(1)))
+        gap_at(self.pace)
     }
 }
 

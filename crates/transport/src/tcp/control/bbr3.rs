@@ -4,7 +4,7 @@
 //! sections named below are its functions. Windows and rates are real numbers, rounded where Linux rounds windows; constants
 //! are its, in 1/256.
 
-use super::{Ack, CongestionControl, Flow, LostPacket, Phase, RateSample, Window};
+use super::{Ack, CongestionControl, Flow, LostPacket, Phase, RateSample, Window, gap_at};
 use crate::endpoint::TransportInfo;
 use crate::probes;
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
@@ -132,16 +132,6 @@ impl Mode {
             Mode::ProbeRtt => (1.0, 1.0),
         }
     }
-}
-
-/// What acknowledgements say of a probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Feedback {
-    None,
-    Refilling,
-    Starting,
-    Probing,
-    Stopping,
 }
 
 /// The largest bandwidth of the present and the last cycle of probes, in packets a second, and what losses leave of it.
@@ -314,7 +304,8 @@ pub struct Bbr3 {
     lower: f64,
     upper: f64,
     slope: Slope,
-    feedback: Feedback,
+    /// Whether a probe has ended, and acknowledgements of what it sent still come, for a round.
+    stopping: bool,
     /// Whether what acknowledgements say comes from a probe that nothing was concluded from.
     probe_samples: bool,
     /// Whether the last probe saw too much loss or marks, and whether it was ended for fear of that.
@@ -445,17 +436,18 @@ impl Bbr3 {
         if self.mode.pushes() {
             return;
         }
+        if self.lower.is_infinite() && (self.congestion.mark_in_round || self.congestion.loss_in_round) {
+            self.lower = window.cwnd;
+        }
         let mut marked = f64::INFINITY;
         if self.congestion.mark_in_round {
-            self.lower = if self.lower.is_finite() { self.lower } else { window.cwnd };
             marked = (self.lower * (1.0 - self.marks.share * MARK_FACTOR)).floor();
         }
         if self.congestion.loss_in_round {
             let bound = self.bandwidth.bound;
             let bound = if bound.is_finite() { bound } else { self.bandwidth.most() };
             self.bandwidth.bound = self.congestion.rate.max(bound * LOSS_CUT);
-            let lower = if self.lower.is_finite() { self.lower } else { window.cwnd };
-            self.lower = self.congestion.delivered.max((lower * LOSS_CUT).floor());
+            self.lower = self.congestion.delivered.max((self.lower * LOSS_CUT).floor());
         }
         self.lower = self.lower.min(marked);
     }
@@ -508,7 +500,7 @@ impl Bbr3 {
         self.rounds_since_probe = self.draw(PROBE_ROUNDS_DRAW) as f64;
         self.probe_wait = PROBE_WAIT + Time(self.draw(PROBE_WAIT_DRAW.0));
         self.cycle_at = now;
-        self.feedback = Feedback::Stopping;
+        self.stopping = true;
         self.next_round = delivered;
         self.mode = Mode::Down;
     }
@@ -524,13 +516,13 @@ impl Bbr3 {
         self.reset_lower_bounds();
         (self.slope.rounds, self.slope.acked) = (rounds, 0.0);
         self.risky = false;
-        self.feedback = Feedback::Refilling;
+        self.stopping = false;
         self.next_round = delivered;
         self.mode = Mode::Refill;
     }
 
     fn start_up(&mut self, window: &Window, ack: &Ack, packets: f64) {
-        self.feedback = Feedback::Starting;
+        self.stopping = false;
         self.next_round = ack.delivered_total;
         self.cycle_at = ack.now;
         self.pipe.restart(packets);
@@ -566,12 +558,8 @@ impl Bbr3 {
     /// Answers whether it has begun another phase. BBRv3 §bbr_adapt_upper_bounds
     fn adapt_upper_bound(&mut self, window: &Window, ack: &Ack) -> bool {
         let limited = ack.rate.is_none_or(|rate| self.is_limited(&rate));
-        if self.round_begins && self.feedback == Feedback::Starting {
-            self.feedback = Feedback::Probing;
-        }
-        if self.round_begins && self.feedback == Feedback::Stopping {
-            self.probe_samples = false;
-            self.feedback = Feedback::None;
+        if self.round_begins && self.stopping {
+            (self.probe_samples, self.stopping) = (false, false);
             let probing = self.mode.probes_bandwidth();
             if probing && !limited {
                 self.bandwidth.advance();
@@ -678,7 +666,7 @@ impl Bbr3 {
             self.mode = Mode::ProbeRtt;
             self.save(window);
             self.probe_ends = None;
-            self.feedback = Feedback::Stopping;
+            self.stopping = true;
             self.next_round = ack.delivered_total;
         }
         if self.mode == Mode::ProbeRtt {
@@ -830,7 +818,7 @@ impl CongestionControl for Bbr3 {
             lower: f64::INFINITY,
             upper: f64::INFINITY,
             slope: Slope { rounds: 0, every: f64::INFINITY, acked: 0.0 },
-            feedback: Feedback::None,
+            stopping: false,
             probe_samples: false,
             too_high: false,
             risky: false,
@@ -930,7 +918,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn gap(&self) -> Option<Time> {
-        (self.pace > 0.0).then(|| Time((1e12 / self.pace) as u64).max(Time(1)))
+        gap_at(self.pace)
     }
 }
 

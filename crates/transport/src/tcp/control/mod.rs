@@ -285,6 +285,11 @@ pub trait ControllerVisitor {
     fn visit<C: CongestionControl>(self) -> Self::Output;
 }
 
+/// Time between packets of which `pace` leave in a second; none where that is not known yet.
+fn gap_at(pace: f64) -> Option<Time> {
+    (pace > 0.0).then(|| Time((1e12 / pace) as u64).max(Time(1)))
+}
+
 /// Half of what was in flight, at least two packets. RFC 5681 §3.1
 pub fn half(flight: f64) -> f64 {
     (flight / 2.0).max(2.0)
