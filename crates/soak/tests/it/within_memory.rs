@@ -33,6 +33,26 @@ fn packets_in_flight_are_in_the_estimate() {
     assert!((0.25..=1.5).contains(&ratio), "{peak} B, {said} B were said");
 }
 
+/// A message whose receiver is gone for good is sent again and again.
+const NOBODY: &str = "memory_limit = \"LIMIT\"\n[topology]\nkind = \"single-switch\"\nhosts = 3\n\
+    rate = \"100 Gbps\"\ndelay = \"10 ns\"\n[transport]\nname = \"rpo\"\n[[traffic]]\nkind = \"flows\"\nflows = [\n\
+    { src = 0, dst = 1, bytes = 1000 },\n]\n[[fault]]\ndown_at = \"1 ps\"\nlinks = [\"s0->h1\"]\nconverge = \"never\"\n";
+
+/// What nobody answers is repeated for as long as a run goes on, and takes no more memory for it.
+#[test]
+fn a_message_that_nobody_answers_takes_no_more_memory_with_time() {
+    for name in headway_transport::registry::NAMES {
+        let after = |stop: &str| {
+            let sets = [format!("transport.name=\"{name}\""), format!("stop=\"{stop}\"")];
+            peak_in(NOBODY, "1 GB", &sets.each_ref().map(String::as_str))
+        };
+        let ((_, short, _), (output, long, _)) = (after("1 ms"), after("100 s"));
+        assert_eq!(output.summary["flows_done"], 0, "{name}");
+        println!("{name}: {short} B, then {long} B");
+        assert!(long < short + 500_000, "{name}: {short} B, then {long} B");
+    }
+}
+
 /// Little to send over a long path: credits flow for a round trip all the same.
 const FEW: &str = "memory_limit = \"LIMIT\"\n[topology]\nkind = \"dumbbell\"\nsenders = 8\nreceivers = 8\n\
     rate = \"100 Gbps\"\ndelay = \"300 us\"\nbottleneck_rate = \"100 Gbps\"\nbottleneck_delay = \"300 us\"\n[fabric]\n\

@@ -104,7 +104,7 @@ impl Outgoing {
             opportunistic: Opportunistic::default(),
             lost: BTreeSet::new(),
             repaired: BTreeSet::new(),
-            logs: [SentLog::default(), SentLog::default()],
+            logs: [SentLog::new(packets), SentLog::new(packets)],
             credit: 0,
             round_trip: Time::ZERO,
             meeting_timeout,

@@ -14,17 +14,31 @@ pub(super) struct Departure {
 
 /// Numbers the departures of one queue of one message. A queue keeps its order all the way, so that an
 /// acknowledged departure says of all earlier ones without acknowledgement that they are lost.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct SentLog {
     /// Number of the first entry.
     base: u32,
     /// `None` once acknowledged.
     left: VecDeque<Option<Departure>>,
+    /// Departures that are remembered at the most.
+    most: usize,
 }
 
+/// Departures that are remembered beyond two of every packet of a message.
+const REPETITIONS: usize = 1000;
+
 impl SentLog {
-    /// The number of the departure of packet `index` now.
+    /// For a message of so many packets.
+    pub(super) fn new(packets: u32) -> SentLog {
+        let most = (packets as usize).saturating_mul(2).saturating_add(REPETITIONS);
+        SentLog { base: 0, left: VecDeque::new(), most }
+    }
+
+    /// The number of the departure of packet `index` now. Of a message that nobody answers, the oldest are forgotten.
     pub(super) fn push(&mut self, index: u32, now: Time) -> u32 {
+        if self.left.len() >= self.most {
+            self.drop_first();
+        }
         self.left.push_back(Some(Departure { index, at: now, repeated: false }));
         self.base.wrapping_add(self.left.len() as u32 - 1)
     }
@@ -86,7 +100,7 @@ mod tests {
 
     #[test]
     fn what_was_overtaken_comes_out_once_and_in_order() {
-        let mut log = SentLog::default();
+        let mut log = SentLog::new(100);
         let numbers: Vec<u32> = (10..18).map(|index| log.push(index, Time(index.into()))).collect();
         assert_eq!(numbers, (0..8).collect::<Vec<_>>());
         assert_eq!((log.take(0, 10).map(|d| d.at), log.take(0, 10)), (Some(Time(10)), None), "once");
@@ -108,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_is_never_answered_is_forgotten_in_time() {
-        let mut log = SentLog::default();
+        let mut log = SentLog::new(100);
         log.push(0, Time(0));
         for index in 1..5000 {
             let number = log.push(index, Time(0));
@@ -116,5 +130,21 @@ mod tests {
             while log.overtaken(number, 100).is_some() {}
             assert!(log.left.len() <= 101, "after {index}: {}", log.left.len());
         }
+    }
+
+    #[test]
+    fn repetitions_that_nobody_answers_are_forgotten_in_time() {
+        let mut log = SentLog::new(2);
+        let numbers: Vec<u32> = (0..5000)
+            .map(|at| {
+                log.repeat(0);
+                log.push(0, Time(at))
+            })
+            .collect();
+        assert_eq!(log.left.len(), 1004);
+        assert_eq!(numbers, (0..5000).collect::<Vec<_>>());
+        assert_eq!(log.take(3995, 0), None, "too long ago");
+        assert_eq!(log.take(3996, 0).map(|d| (d.at, d.repeated)), Some((Time(3996), true)));
+        assert_eq!(log.last(0), Some(Time(4999)));
     }
 }
