@@ -178,7 +178,10 @@ pub fn scale(time: Time, factor: f64) -> Time {
     // Most products have room; those of 128 bits cost a hundred instructions.
     match time.0.checked_mul(thousandths as u64) {
         Some(product) if thousandths < 1e18 => Time(product / 1000),
-        _ => Time((u128::from(time.0) * thousandths as u128 / 1000) as u64),
+        _ => {
+            let product = u128::from(time.0).saturating_mul(thousandths as u128) / 1000;
+            u64::try_from(product).map_or(Time::MAX, Time)
+        }
     }
 }
 

@@ -81,10 +81,11 @@ impl Sub for Time {
     }
 }
 
+/// Never more than [`Time::MAX`]: what would end later does not end in any run.
 impl Mul<u64> for Time {
     type Output = Time;
     fn mul(self, factor: u64) -> Time {
-        Time(self.0 * factor)
+        self.saturating_mul(factor)
     }
 }
 

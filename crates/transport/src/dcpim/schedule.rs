@@ -14,6 +14,9 @@ pub(super) struct Schedule {
     skew: Time,
 }
 
+/// No epoch is longer, 13 days: times of the next two can be said.
+const LONGEST: Time = Time(1 << 60);
+
 /// What happens at a receiver at a boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Boundary {
@@ -25,9 +28,9 @@ pub(super) enum Boundary {
 
 impl Schedule {
     pub(super) fn new(round: Time, rounds: u64, alpha: f64, skew: Time) -> Schedule {
-        let half = Time((round.0 / 2).max(1));
+        let half = Time((round.0 / 2).clamp(1, LONGEST.0 / (2 * rounds)));
         let matching = half * (2 * rounds);
-        let period = crate::shared::scale(matching, alpha).max(matching);
+        let period = crate::shared::scale(matching, alpha).clamp(matching, LONGEST);
         Schedule { half, rounds, period, skew: Time(skew.0 % period.0) }
     }
 

@@ -433,7 +433,9 @@ impl Outgoing {
     /// When a message that has no credit, and nothing under way, has heard nothing for too long.
     pub(super) fn stalled(&self) -> Option<Time> {
         let wait = self.timeout.saturating_mul(STALLED_TIMEOUTS << self.backoff);
-        self.wants_credit().then(|| self.active.saturating_add(wait))
+        // It does not ask twice in a round trip.
+        let again = self.requested.map_or(Time::ZERO, |at| at.saturating_add(self.base_rtt));
+        self.wants_credit().then(|| self.active.saturating_add(wait).max(again))
     }
 
     /// It has asked in vain.

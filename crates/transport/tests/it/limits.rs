@@ -20,9 +20,18 @@ const SLOT: Time = Time::us(12);
 const SILENCE: Time = Time::ms(20);
 const MOST_WAITING: usize = 200;
 
+fn named(params: &[(&'static str, ParamValue)]) -> Vec<(String, ParamValue)> {
+    params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect()
+}
+
+/// Whether these values may stand together.
+fn accepted(name: &str, params: &[(&'static str, ParamValue)]) -> bool {
+    registry::resolved(name, &named(params)).expect("registered").is_ok()
+}
+
 /// A machine of a host, with these parameters set.
 fn machine(name: &str, params: &[(&'static str, ParamValue)], host: u32) -> Machine {
-    let set: Vec<_> = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    let set = named(params);
     let nic = Rate::gbps(10);
     let (base_rtt, max_rtt) = (Time::us(22), Time::us(400));
     let path = Box::new(move |_| Path { base_rtt, max_rtt, bottleneck: nic, paths: 4, hops: 1 });
@@ -164,6 +173,28 @@ fn both_ends_of_every_duration_work_under_every_rule() {
     }
     let tried = try_all(cases.into_iter());
     assert!(tried > 1000, "only {tried} pairs");
+}
+
+/// Combinations of ends for each transport: each end of one parameter meets each of another in a sixteenth of them at
+/// least.
+const COMBINATIONS: u64 = 64;
+
+/// Products and sums of parameters have room, whatever each of them is: every parameter is at one of its ends.
+#[test]
+fn all_ranges_at_some_end_together_make_machines_that_work() {
+    let of = |entry: registry::Entry| {
+        (0..COMBINATIONS).map(move |number| {
+            let choose = |(place, spec): (u64, &ParamSpec)| {
+                let ends = spec.kind.ends();
+                let lot = headway_primitives::mix(number << 32 | place) as usize;
+                (spec.name, ends[lot % ends.len()].clone())
+            };
+            (entry.info.name, (0..).zip(&entry.params).map(choose).collect())
+        })
+    };
+    let known = |(name, params): &(&'static str, Vec<(&'static str, ParamValue)>)| accepted(name, params);
+    let tried = try_all(registry::all().into_iter().flat_map(of).filter(known));
+    assert!(tried > 1000, "only {tried} combinations");
 }
 
 /// A round of dcPIM that is shorter than its wire takes for a request: those of earlier rounds have no use, and do not
