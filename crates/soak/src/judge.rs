@@ -5,11 +5,13 @@ use crate::invariants::Invariant;
 use crate::run::Run;
 use crate::simulate::simulate;
 use crate::{finish, links, memory};
+use headway_fabric::DropReason;
 use headway_lab::results::manifest::RunInfo;
 use headway_lab::{Options, Scenario, write_results};
-use headway_network::{Network, RunSpec};
+use headway_network::{LinkRecord, Network, RunSpec};
 use headway_primitives::mix;
-use headway_transport::registry;
+use headway_transport::endpoint::Room;
+use headway_transport::{Capabilities, registry};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -93,16 +95,27 @@ fn examine(scenario: &Scenario, invariants: &[Invariant], most: Option<u64>) -> 
     Verdict::Passed(Facts { events, done, flows, peak, said: run.said })
 }
 
-/// A run that was stopped for its number of events. Credits flow for as long as somebody may answer them, flows that are cut
-/// off try for ever, and such a draw is only too long; any other run should have ended. It is compared with nothing: threads see its end at other events.
+/// A run that was stopped for its number of events. Credits flow for as long as somebody may answer them, rounds of a clock
+/// may be of picoseconds, flows that are cut off try for ever, and what sends everything again that follows a lost packet
+/// does so for as long as ports drop. Such a draw is only too long; any other run should have ended. It is compared with nothing: threads see its end at other events.
 fn too_long(run: &Run<'_>) -> Verdict {
     let found = format!("{} events until {}", run.outcome.events, run.outcome.end);
-    let gives_credits = |name: &str| registry::capabilities(name).is_some_and(|declared| declared.credits);
-    if run.spec.transports.iter().any(|transport| gives_credits(&transport.name)) {
+    let any = |what: &dyn Fn(&Capabilities) -> bool| {
+        let all = run.spec.transports.iter();
+        all.filter_map(|transport| registry::capabilities(&transport.name)).any(|declared| what(&declared))
+    };
+    if any(&|declared| declared.credits) {
         return Verdict::TooLong(format!("credits go on for longer than a draw may take: {found}"));
+    }
+    if any(&|declared| declared.shared_clock) {
+        return Verdict::TooLong(format!("rounds are shorter than a draw has events for: {found}"));
     }
     if finish::may_go_on(run) {
         return Verdict::TooLong(format!("flows that cannot finish go on trying: {found}"));
+    }
+    let full = |link: &LinkRecord| link.counters.dropped[DropReason::BufferFull as usize] > 0;
+    if any(&|declared| declared.room == Room::Lossless) && run.outcome.links.iter().any(full) {
+        return Verdict::TooLong(format!("full ports drop what supposes that none does: {found}"));
     }
     Verdict::Failed(Failure { invariant: "a run ends within the events that its packets need".into(), found })
 }
