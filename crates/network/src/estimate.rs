@@ -215,7 +215,8 @@ fn credits(spec: &RunSpec, flows: Flows, tiers: &[Tier], nic: Rate, trip: Time) 
     };
     let bounds = spec.transports.iter().filter_map(|t| registry::credit_bound(&t.name, &t.params, &demand));
     let one = |bound: CreditBound| {
-        let at_each = flows.total.div_ceil(receivers) as f64;
+        // Those that wait for others ask for none yet.
+        let at_each = flows.at_once.min(flows.total).div_ceil(receivers) as f64;
         let all = (bound.share * at_each).min(1.0) * receivers as f64;
         let given = |time: Time| (all * (nic.bytes_in(time) / bound.bytes) as f64) as u64;
         let on = tiers.iter().fold(0u64, |sum, tier| {
