@@ -485,6 +485,8 @@ pub trait Transport: 'static {
     const GAUGES: &'static [GaugeInfo] = &[];
     /// What [`Endpoint::probe`] of its machines tells, at either end of a message.
     const PROBES: &'static [GaugeInfo] = &[];
+    /// Counts changes of its behaviour within an epoch of all: no run of another revision is one of its own.
+    const REVISION: u32 = 0;
     /// Sets the parameters that operators of this protocol compute from their traffic, unless they are set.
     fn tune(params: &mut Self::Params, traffic: &Traffic) {
         let _ = (params, traffic);

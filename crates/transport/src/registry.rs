@@ -41,6 +41,8 @@ pub struct Entry {
     pub gauges: &'static [GaugeInfo],
     /// What its machines can be asked of one message.
     pub probes: &'static [GaugeInfo],
+    /// Changes of its behaviour within an epoch of all: [`Transport::REVISION`].
+    pub revision: u32,
 }
 
 macro_rules! transports {
@@ -132,6 +134,7 @@ pub fn find(name: &str) -> Option<Entry> {
                 capabilities: T::CAPABILITIES,
                 gauges: T::GAUGES,
                 probes: T::PROBES,
+                revision: T::REVISION,
             }
         }
     }

@@ -223,11 +223,17 @@ impl Scenario {
         self.report.clone()
     }
 
-    /// Identifies (version, epoch, what is run, seed); titles and reports may change without it.
+    /// Identifies (version, epoch, revisions of transports, what is run, seed); titles and reports may change without it.
     pub fn digest(&self) -> String {
         use sha2::Digest;
         let mut hash = sha2::Sha256::new();
         hash.update(format!("{VERSION} {EPOCH}\n"));
+        for name in self.setup.as_ref().map(Setup::transport_names).unwrap_or_default() {
+            match headway_transport::registry::find(name) {
+                Some(entry) if entry.revision > 0 => hash.update(format!("{name} {}\n", entry.revision)),
+                _ => {}
+            }
+        }
         hash.update(Json::Object(self.identity()).to_string().as_bytes());
         files::hex(&hash.finalize()[..16])
     }

@@ -44,8 +44,40 @@ fn the_order_of_events_is_the_committed_one() {
     what_moved_since_has_an_epoch_of_its_own();
 }
 
-/// A transport whose order of events moved is in another epoch: stored runs of the former are not its own. Blessing
-/// writes new transports, and all of a new epoch; it does not write what moved within one.
+/// A line of committed digests.
+struct Committed<'a> {
+    name: &'a str,
+    digest: &'a str,
+    /// Of that time, where it is written.
+    revision: u32,
+}
+
+impl<'a> Committed<'a> {
+    fn of(line: &'a str) -> Option<Committed<'a>> {
+        let mut words = line.split(' ');
+        let (name, digest) = (words.next()?, words.next()?);
+        let revision = words.next().and_then(|word| word.strip_prefix("revision-")?.parse().ok());
+        Some(Committed { name, digest, revision: revision.unwrap_or(0) })
+    }
+
+    fn moved_to(&self, now: &Committed<'_>) -> bool {
+        let revision = headway_transport::registry::find(now.name).map_or(0, |entry| entry.revision);
+        self.name == now.name && self.digest != now.digest && self.revision == revision
+    }
+}
+
+/// A line of `order.digests` with the revision of its transport, unless that is the first.
+fn with_revision(line: &str) -> String {
+    let name = line.split(' ').next().unwrap_or_default();
+    match headway_transport::registry::find(name).map_or(0, |entry| entry.revision) {
+        0 => format!("{line}\n"),
+        revision => format!("{line} revision-{revision}\n"),
+    }
+}
+
+/// A transport whose order of events moved is in another epoch, or has another revision: stored runs of the former are
+/// not its own. Blessing writes new transports and revisions, and all of a new epoch; it does not write what moved without
+/// either.
 fn what_moved_since_has_an_epoch_of_its_own() {
     let golden = repository().join("tests/golden");
     let read = |name: &str| std::fs::read_to_string(golden.join(name)).unwrap_or_default();
@@ -54,18 +86,17 @@ fn what_moved_since_has_an_epoch_of_its_own() {
     let mut lines = then.lines();
     let written = lines.next().and_then(|line| line.strip_prefix("epoch ")).unwrap_or_default();
     let moved: Vec<&str> = lines
-        .filter_map(|line| line.split_once(' '))
-        .filter(|(name, digest)| {
-            now.lines().any(|l| l.split_once(' ').is_some_and(|(n, d)| n == *name && d != *digest))
-        })
-        .map(|(name, _)| name)
+        .filter_map(Committed::of)
+        .filter(|then| now.lines().filter_map(Committed::of).any(|now| then.moved_to(&now)))
+        .map(|then| then.name)
         .collect();
     assert!(
         written != epoch || moved.is_empty(),
-        "the order of events moved under {}: raise EPOCH in crates/lab/src/scenario/mod.rs",
+        "the order of events moved under {}: raise `REVISION` of the transport, or EPOCH in crates/lab/src/scenario/mod.rs \
+         where many moved",
         moved.join(", ")
     );
-    let fresh = format!("epoch {epoch}\n{now}");
+    let fresh = format!("epoch {epoch}\n{}", now.lines().map(with_revision).collect::<String>());
     if bless() {
         std::fs::write(golden.join("epoch.digests"), &fresh).expect("the digests can be written");
     } else {

@@ -98,7 +98,7 @@ impl Receiver {
         let data_ack = incoming.arrived.next_missing(0);
         let Some(acks) = incoming.subflow(packet) else { return };
         let to = &mut towards(shared, key, subflow, (data_ack, window));
-        let taken = acks.take(to, packet, sequence);
+        let taken = acks.take(to, now, (packet, sequence), rules);
         let full = data_ack == packets;
         acks.answer(to, now, (packet, taken), (rules, full || fills));
         if full {
@@ -137,7 +137,7 @@ impl Receiver {
         let Some(incoming) = self.messages.get_mut(&key) else { return };
         let data_ack = incoming.arrived.next_missing(0);
         let Some(Some(acks)) = incoming.subflows.get_mut(number as usize) else { return };
-        acks.overdue(&mut towards(shared, key, number, (data_ack, self.window)), at, now);
+        acks.overdue(&mut towards(shared, key, number, (data_ack, self.window)), (at, now), self.rules);
     }
 }
 

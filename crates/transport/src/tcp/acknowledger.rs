@@ -25,11 +25,23 @@ pub(crate) struct AckRules {
     every: u32,
     delay: Time,
     quick: u32,
+    /// Whether the time for which an acknowledgement is put off counts as round trip. RFC 7323 §4.3
+    counts: bool,
 }
 
 impl AckRules {
     pub(crate) fn new(params: &ConnectionParams) -> AckRules {
-        AckRules { every: params.ack_every as u32, delay: params.ack_delay, quick: params.quick_acks as u32 }
+        AckRules {
+            every: params.ack_every as u32,
+            delay: params.ack_delay,
+            quick: params.quick_acks as u32,
+            counts: true,
+        }
+    }
+
+    /// The same, but echoes are moved on by as long as an acknowledgement is put off.
+    pub(crate) fn without_the_wait(self) -> AckRules {
+        AckRules { counts: false, ..self }
     }
 }
 
@@ -45,6 +57,8 @@ pub(crate) struct Acknowledger {
     owed: u32,
     last: u32,
     echo: Time,
+    /// When the first of them arrived.
+    since: Time,
     /// When the owed acknowledgement is sent at the latest, and the earliest of these that is armed.
     due: Time,
     armed: Time,
@@ -83,6 +97,7 @@ impl Acknowledger {
             owed: 0,
             last: 0,
             echo: Time::ZERO,
+            since: Time::ZERO,
             due: Time::MAX,
             armed: Time::MAX,
             tag: packet.tag,
@@ -108,14 +123,15 @@ impl Acknowledger {
     pub(crate) fn take<K: TimerKey, F: Fn(&mut Packet)>(
         &mut self,
         to: &mut Towards<'_, K, F>,
-        packet: &Packet,
-        sequence: u32,
+        now: Time,
+        (packet, sequence): (&Packet, u32),
+        rules: AckRules,
     ) -> Taken {
         let ce = packet.ecn == Ecn::Ce;
         let changed = ce != self.ce;
         if changed {
             if self.owed > 0 {
-                self.send(to, self.echo);
+                self.send(to, self.owed_echo(now, rules));
             }
             self.ce = ce;
         }
@@ -126,7 +142,7 @@ impl Acknowledger {
         self.count += u32::from(first);
         if self.owed == 0 {
             // RFC7323 §4.3: the earliest packet's time, so that a delay here counts as round trip.
-            self.echo = left;
+            (self.echo, self.since) = (left, now);
         }
         (self.owed, self.last) = (self.owed + 1, index);
         self.state.step(ReceiverEvent::Arrived);
@@ -144,7 +160,7 @@ impl Acknowledger {
     ) {
         let quick = self.owed >= rules.every || self.count <= rules.quick;
         if urgent || !taken.in_order || taken.changed || quick {
-            let echo = if taken.in_order { self.echo } else { Data::read(packet).left };
+            let echo = if taken.in_order { self.owed_echo(now, rules) } else { Data::read(packet).left };
             self.send(to, echo);
         } else {
             self.put_off(to, now.saturating_add(rules.delay));
@@ -166,8 +182,8 @@ impl Acknowledger {
     pub(crate) fn overdue<K: TimerKey, F: Fn(&mut Packet)>(
         &mut self,
         to: &mut Towards<'_, K, F>,
-        at: Time,
-        now: Time,
+        (at, now): (Time, Time),
+        rules: AckRules,
     ) {
         if self.armed != at {
             return;
@@ -177,10 +193,19 @@ impl Acknowledger {
             return;
         }
         if self.due <= now {
-            self.send(to, self.echo);
+            self.send(to, self.owed_echo(now, rules));
         } else {
             self.put_off(to, self.due);
         }
+    }
+
+    /// What an acknowledgement of what is owed echoes.
+    #[inline]
+    fn owed_echo(&self, now: Time, rules: AckRules) -> Time {
+        if rules.counts {
+            return self.echo;
+        }
+        self.echo.saturating_add(now.saturating_sub(self.since))
     }
 
     /// Acknowledges everything that has arrived.

@@ -66,7 +66,7 @@ impl<C: CongestionControl> Connection<C> {
             state: SenderState::Connecting,
             control: C::new(control, params, flow),
             window: Window { cwnd: 1.0, ssthresh: f64::INFINITY },
-            rtt: RttEstimator::new(params, flow.rtt),
+            rtt: RttEstimator::new(params, flow.rtt, C::COUNTS_ACK_DELAY),
             board: Scoreboard::default(),
             rate: RateSampler::default(),
             usage: Usage::default(),

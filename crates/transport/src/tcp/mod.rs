@@ -22,7 +22,7 @@ use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo}
 use crate::promises::{Promised, Promises};
 use crate::states::StateTable;
 use crate::two_sided::{Machine, TwoSided};
-use acknowledger::ReceiverState;
+use acknowledger::{AckRules, ReceiverState};
 use connection::SenderState;
 use control::{CongestionControl, Controlled};
 use headway_gauges::GaugeInfo;
@@ -82,9 +82,12 @@ impl<C: CongestionControl> Transport for Tcp<C> {
         Capabilities { window_grows: true, room: C::ROOM, ..Capabilities::NONE };
     const INFO: TransportInfo = C::INFO;
     const PROBES: &'static [GaugeInfo] = C::PROBES;
+    const REVISION: u32 = C::REVISION;
 
     fn endpoint(params: &Self::Params, context: HostContext) -> TcpEndpoint<C> {
-        Machine::new(Sender::new(params.clone()), Receiver::new(&params.connection), context)
+        let usual = AckRules::new(&params.connection);
+        let rules = if C::COUNTS_ACK_DELAY { usual } else { usual.without_the_wait() };
+        Machine::new(Sender::new(params.clone()), Receiver::new(&params.connection, rules), context)
     }
 }
 

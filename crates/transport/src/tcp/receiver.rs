@@ -37,9 +37,9 @@ fn towards(
 }
 
 impl Receiver {
-    pub(super) fn new(params: &ConnectionParams) -> Receiver {
+    pub(super) fn new(params: &ConnectionParams, rules: AckRules) -> Receiver {
         Receiver {
-            rules: AckRules::new(params),
+            rules,
             window: params.edge(),
             messages: FxHashMap::default(),
             finished: FinishedMessages::default(),
@@ -76,7 +76,7 @@ impl Receiver {
             return;
         }
         let to = &mut towards(shared, key, window);
-        let taken = incoming.acks.take(to, packet, index);
+        let taken = incoming.acks.take(to, now, (packet, index), rules);
         if taken.first {
             to.shared.delivered(packet);
         }
@@ -108,7 +108,7 @@ impl Receiver {
     /// An acknowledgement has been put off for as long as it may.
     pub(super) fn overdue(&mut self, shared: &mut Shared, at: Time, now: Time, key: (HostId, u32)) {
         let Some(incoming) = self.messages.get_mut(&key) else { return };
-        incoming.acks.overdue(&mut towards(shared, key, self.window), at, now);
+        incoming.acks.overdue(&mut towards(shared, key, self.window), (at, now), self.rules);
     }
 }
 

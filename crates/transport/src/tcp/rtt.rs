@@ -19,11 +19,14 @@ pub(crate) struct RttEstimator {
     min_rto: Time,
     initial_rto: Time,
     floor: RtoFloor,
+    /// How long an acknowledgement may be put off beyond the round trips that are measured.
+    put_off: Time,
 }
 
 impl RttEstimator {
-    /// Knows nothing, unless it is primed with a round trip.
-    pub(crate) fn new(params: &ConnectionParams, primed: Option<Time>) -> RttEstimator {
+    /// Knows nothing, unless it is primed with a round trip; `counts` if the round trips that it is told hold the time
+    /// for which acknowledgements are put off.
+    pub(crate) fn new(params: &ConnectionParams, primed: Option<Time>, counts: bool) -> RttEstimator {
         let mut fresh = RttEstimator {
             smoothed: None,
             variation: Time::ZERO,
@@ -32,6 +35,7 @@ impl RttEstimator {
             min_rto: params.min_rto,
             initial_rto: params.initial_rto,
             floor: params.rto_floor,
+            put_off: if counts || params.ack_every <= 1 { Time::ZERO } else { params.ack_delay },
         };
         if let Some(rtt) = primed {
             fresh.smooth(rtt);
@@ -70,11 +74,13 @@ impl RttEstimator {
     /// The time-out in force, doublings included.
     pub(crate) fn rto(&self) -> Time {
         let variation = self.variation.saturating_mul(4);
+        // RFC9002 §6.2.1: the largest delay of an acknowledgement is added.
         let base = match (self.smoothed, self.floor) {
             (None, _) => self.initial_rto,
             (Some(srtt), RtoFloor::Total) => srtt.saturating_add(variation).max(self.min_rto),
             (Some(srtt), RtoFloor::Variance) => srtt.saturating_add(variation.max(self.min_rto)),
         };
+        let base = base.saturating_add(self.put_off);
         base.saturating_mul(1 << self.backoff).min(MAX_RTO.max(base)).max(Time(1))
     }
 
@@ -97,7 +103,7 @@ mod tests {
     #[test]
     fn follows_rfc_6298_and_each_floor() {
         let paper = ConnectionParams::of(Preset::PaperNs2);
-        let mut rtt = RttEstimator::new(&paper, Some(Time::us(300)));
+        let mut rtt = RttEstimator::new(&paper, Some(Time::us(300)), true);
         assert_eq!((rtt.rto(), rtt.min()), (Time::ms(10), Time::MAX), "priming measures nothing");
         rtt.sample(Time::ms(16));
         // variation 3/4 150 us + 1/4 15.7 ms, then smoothed 7/8 300 us + 1/8 16 ms.
@@ -109,13 +115,17 @@ mod tests {
         rtt.clear_backoff();
 
         let linux = ConnectionParams::of(Preset::Linux419);
-        let mut rtt = RttEstimator::new(&linux, None);
+        let mut rtt = RttEstimator::new(&linux, None, true);
         assert_eq!(rtt.rto(), Time::ms(1000));
         rtt.sample(Time::ms(1));
         assert_eq!(rtt.rto(), Time::ms(201), "the floor is on the variance");
         (0..200).for_each(|_| rtt.back_off());
         assert_eq!(rtt.rto(), MAX_RTO);
         let patient = ConnectionParams { min_rto: Time::s(3600), ..paper };
-        assert_eq!(RttEstimator::new(&patient, Some(Time::us(300))).rto(), Time::s(3600), "as it was said");
+        assert_eq!(
+            RttEstimator::new(&patient, Some(Time::us(300)), true).rto(),
+            Time::s(3600),
+            "as it was said"
+        );
     }
 }

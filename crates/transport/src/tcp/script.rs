@@ -3,7 +3,7 @@
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_params::{ParamValue, Params};
 use headway_transport::endpoint::{EndpointEvent, HostContext, Path};
-use headway_transport::tcp::control::CongestionControl;
+use headway_transport::tcp::control::{self, CongestionControl};
 use headway_transport::tcp::params::TcpParams;
 use headway_transport::tcp::{Dctcp, NewReno, Tcp, TcpEndpoint};
 use headway_transport::{Endpoint, InitialWindow, Message, Transport};
@@ -116,6 +116,32 @@ fn an_acknowledgement_is_put_off_for_as_long_as_it_may_and_not_above_a_hole() {
         let answer = sent(&mut machine, due);
         assert_eq!((answer[0].count, answer[0].sack().collect::<Vec<_>>()), (3, blocks));
     }
+}
+
+/// What each acknowledgement of three packets echoes, where every second one is acknowledged: as the second of two
+/// arrives, and when the third has waited for as long as it may.
+fn echoes<C: CongestionControl>() -> [Time; 2] {
+    let set = [("ack_every", 2), ("quick_acks", 0)].map(|(name, value)| (name, ParamValue::Int(value)));
+    let mut machine: TcpEndpoint<C> = machine(&set);
+    let mut heard = Vec::new();
+    for (index, at) in (0..).zip([10, 17, 20].map(Time::us)) {
+        machine.receive(at, &data(index, 100, false, at - Time::us(5)));
+        heard.extend(sent(&mut machine, at));
+    }
+    // The deadline of the first two packets stays, and means nothing any more.
+    while let Some(due) = machine.next_timeout() {
+        machine.timeout(due);
+        heard.extend(sent(&mut machine, due));
+    }
+    let heard: Vec<Time> = heard.iter().map(|ack| ack.lifetime).collect();
+    heard.try_into().expect("two acknowledgements")
+}
+
+#[test]
+fn how_long_an_acknowledgement_is_put_off_counts_as_round_trip_except_for_swift() {
+    assert_eq!(echoes::<control::newreno::NewReno>(), [5, 15].map(Time::us));
+    let moved_on = [Time::us(5 + 7), Time::us(15) + Time::ms(40)];
+    assert_eq!(echoes::<control::swift::Swift>(), moved_on);
 }
 
 #[test]

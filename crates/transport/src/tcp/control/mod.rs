@@ -187,10 +187,14 @@ pub trait CongestionControl: Send + Sized + 'static {
     const INFO: TransportInfo;
     /// What a message under its control can be asked: what every connection can, and what is its own.
     const PROBES: &'static [GaugeInfo] = &[probes::WINDOW, probes::IN_FLIGHT, probes::SMOOTHED_RTT];
+    /// [`Transport::REVISION`](crate::Transport::REVISION) of the transport that it makes.
+    const REVISION: u32 = 0;
     /// Whether packets are sent ECN-capable, and marks answered, unless its parameters say otherwise.
     const ECN: bool = false;
     /// Whether it sets the window by itself when packets are lost and when they are repaired.
     const OWNS_WINDOW: bool = false;
+    /// Whether the time for which a receiver puts an acknowledgement off is a part of the round trips it is told.
+    const COUNTS_ACK_DELAY: bool = true;
     /// What it supposes of the room at ports.
     const ROOM: Room = Room::Any;
     /// Whether it looks at the other subflows of its message: [`Ack::siblings`].

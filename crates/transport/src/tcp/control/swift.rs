@@ -137,14 +137,18 @@ impl CongestionControl for Swift {
         discipline: "drop-tail",
         states: STATES,
         deviations: deviations![
-            "Swift §3.2: there is one window. Delays at hosts are part of the round trip that it follows; the paper has a second window and target for them.",
+            "Swift §3.2: there is one window. Delays at hosts are part of the round trip that it follows, but not how long an acknowledgement is put off; the paper has a second window and target for them.",
             "Swift §3.1: the base target is 1.25 unloaded round trips of the path unless a parameter says it; the paper sets one for a cluster.",
             "Swift §3.1.1: the switches of a path are known beforehand, and not counted in packets; on real hosts that do not know them there are none.",
             "Swift §3.2: the pace of a window below one packet begins with the first packet that leaves under it.",
             "Swift §3.4: losses are found by the machine's SACK; every time-out repeats one packet, whatever the window is.",
         ],
     };
+    /// 1: how long acknowledgements are put off is no delay.
+    const REVISION: u32 = 1;
     const OWNS_WINDOW: bool = true;
+    /// The delay of the network is what remains of a round trip without the time at the peer's host.
+    const COUNTS_ACK_DELAY: bool = false;
     /// §1: near-zero packet drops.
     const ROOM: Room = Room::Deep;
 
