@@ -14,6 +14,7 @@ use headway_units::{Rate, Time};
 use ipnet::IpNet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Who may talk to an endpoint.
@@ -171,6 +172,9 @@ pub struct Config {
     pub telemetry: bool,
     /// Hears what happens to messages.
     pub observer: Option<Observer>,
+    /// File that takes what happens to messages, as qlog (JSON text sequences): one of its own for each endpoint. `headway report
+    /// FILE` draws it. It is whole when the endpoint is dropped.
+    pub trace_file: Option<PathBuf>,
     /// Takes the bytes of messages that are not to be put together in memory; those are received empty. Calls cannot be
     /// taken so.
     pub sinks: Option<SinkOf>,
@@ -209,6 +213,7 @@ impl Default for Config {
             origin_ns: None,
             telemetry: false,
             observer: None,
+            trace_file: None,
             sinks: None,
         }
     }

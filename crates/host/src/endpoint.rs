@@ -10,6 +10,7 @@ use crate::error::{BindError, CallError, RecvError, SendError};
 use crate::inbox::Inbox;
 use crate::nic::ahead;
 use crate::pace::Pace;
+use crate::qlog;
 use crate::request::{CallOutcome, Request, SendOutcome, Waiting};
 use crate::seal::Secret;
 use crate::shared::{Manner, Shared};
@@ -98,16 +99,21 @@ impl Endpoint {
             return Err(BindError::NotLoopback(address));
         }
         let pace = config.nic.map_or_else(|| Pace::at(address.ip()), Pace::given);
-        let config = Config { nic: Some(pace.rate), ..config };
+        let mut config = Config { nic: Some(pace.rate), ..config };
         let fast = ahead(pace.rate, config.sizes_at(address.ip())) > Time::ZERO;
         let socket = Socket::bind(address, fast, config.spin).map_err(io_error("binding the socket"))?;
         let local = socket.local().map_err(io_error("asking for the socket's address"))?;
+        let origin = config.origin_ns.unwrap_or_else(monotonic_ns);
+        if let Some(path) = &config.trace_file {
+            let of = qlog::Of { local, transport: &config.transport, origin_ns: origin };
+            let observer = qlog::observer(path, &of, config.observer.take());
+            config.observer = Some(observer.map_err(io_error("making the trace file"))?);
+        }
         let counters = Arc::new(Counters::default());
         let epoch = config.epoch.map_or_else(lot, Ok)?;
         let identity = Identity { epoch, secret: secret()? };
         let core = Core::new(&config, local, identity, Arc::clone(&counters))?;
         let memory = core.memory();
-        let origin = config.origin_ns.unwrap_or_else(monotonic_ns);
         let inbox = Arc::new(Inbox::default());
         let driver = (Arc::clone(&inbox), Arc::clone(&counters), config.observer.clone());
         let driver = Driver::new(core, (socket, local), driver.0, driver.1, driver.2, origin);

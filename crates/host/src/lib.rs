@@ -51,6 +51,7 @@ mod machine;
 mod message_event;
 mod nic;
 mod pace;
+mod qlog;
 mod queue;
 mod replay;
 mod request;

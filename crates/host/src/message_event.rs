@@ -26,6 +26,11 @@ pub enum MessageEventKind {
         /// Length of the message.
         bytes: u64,
     },
+    /// Bytes of a message to the peer left for the first time.
+    Sent {
+        /// Bytes that left.
+        bytes: u32,
+    },
     /// Bytes of a message to the peer left again.
     Repeated {
         /// Bytes that left again.

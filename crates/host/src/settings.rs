@@ -27,6 +27,7 @@ enum Takes {
     Allow,
     KeyFile,
     OtherKeyFile,
+    TraceFile,
     Clock,
     RoundTrip,
     /// A value in a range; what it does to a configuration.
@@ -110,6 +111,12 @@ pub const SETTINGS: &[Setting] = &[
         example: "key",
         meaning: "File with another key that a host may have instead, while keys change. Needs `key_file`.",
         takes: Takes::OtherKeyFile,
+    },
+    Setting {
+        name: "trace_file",
+        example: "messages.sqlog",
+        meaning: "File that what happens to messages is written to, as qlog; `headway report FILE` draws it.",
+        takes: Takes::TraceFile,
     },
     Setting {
         name: "rate",
@@ -311,6 +318,8 @@ impl Setting {
             Takes::KeyFile => {
                 config.admission = Admission::PreSharedKey(self.key(value)?);
             }
+            Takes::TraceFile if value.is_empty() => return Err(wrong("the path of a file")),
+            Takes::TraceFile => config.trace_file = Some(value.into()),
             Takes::OtherKeyFile => config.other_key = Some(self.key(value)?),
             Takes::Clock => {
                 config.origin_ns = match value {
@@ -368,7 +377,8 @@ mod tests {
             let file = key.to_string_lossy();
             let example = if setting.name.ends_with("key_file") { &*file } else { setting.example };
             Config::from_settings([(setting.name, example)]).expect(setting.name);
-            assert!(Config::from_settings([(setting.name, "\u{1}")]).is_err(), "{}", setting.name);
+            let nonsense = if setting.name == "trace_file" { "" } else { "\u{1}" };
+            assert!(Config::from_settings([(setting.name, nonsense)]).is_err(), "{}", setting.name);
         }
         std::fs::remove_file(&key).expect("removed");
     }

@@ -30,6 +30,9 @@ mod with {
             MessageEventKind::Opened { ticket, bytes } => {
                 debug!(target: TARGET, %endpoint, %peer, number, at_ns, ticket, bytes, "opened");
             }
+            MessageEventKind::Sent { bytes } => {
+                trace!(target: TARGET, %endpoint, %peer, number, at_ns, bytes, "sent");
+            }
             MessageEventKind::Repeated { bytes } => {
                 trace!(target: TARGET, %endpoint, %peer, number, at_ns, bytes, "repeated");
             }

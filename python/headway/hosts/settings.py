@@ -33,6 +33,8 @@ class Settings(TypedDict, total=False):
     """File with the key that all hosts share. With neither this nor `allow`, only this machine reaches the endpoint."""
     other_key_file: str | os.PathLike[str]
     """File with another key that a host may have instead, while keys change. Needs `key_file`."""
+    trace_file: str | os.PathLike[str]
+    """File that what happens to messages is written to, as qlog; `headway report FILE` draws it."""
     rate: str
     """Rate of this host's link, instead of the one that the kernel reports."""
     mtu: int

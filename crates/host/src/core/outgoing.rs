@@ -348,9 +348,11 @@ impl Core {
             length += SEAL_TAG;
         }
         let address = peer.address;
-        if packet.is_data() && packet.flags.has(PacketFlags::AGAIN) {
-            let bytes = packet.payload.into();
-            self.note(now, address, packet.message, MessageEventKind::Repeated { bytes });
+        if packet.is_data() {
+            let (bytes, again) = (packet.payload.into(), packet.flags.has(PacketFlags::AGAIN));
+            let what =
+                if again { MessageEventKind::Repeated { bytes } } else { MessageEventKind::Sent { bytes } };
+            self.note(now, address, packet.message, what);
         }
         if packet.is_data() && self.outgoing.get(packet.tag as usize).is_some_and(|out| out.unsent == 0) {
             self.end_turn(packet.tag as usize);

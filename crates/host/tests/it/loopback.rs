@@ -279,6 +279,48 @@ fn an_observer_hears_of_every_byte_and_a_window_is_honoured() {
     assert!(heard.windows(2).all(|pair| pair[0].at <= pair[1].at));
 }
 
+/// A file for each end of a call: every byte leaves and arrives once, in both directions, and the files have an end.
+#[test]
+fn a_call_is_in_the_trace_of_either_end() {
+    let folder = std::env::temp_dir().join(format!("headway-trace-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a directory");
+    let file = |name: &str| folder.join(name).to_string_lossy().into_owned();
+    let traced = |name: &str| Config::from_settings([("trace_file", file(name).as_str())]).expect("settings");
+    let (client, server) = (endpoint(&traced("client.sqlog")), endpoint(&traced("server.sqlog")));
+    let to = server.local_addr();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let request = server.recv_timeout(LONG).expect("a request");
+            request.reply(bytes(40_000, 1)).expect("room").wait().expect("acknowledged");
+        });
+        assert_eq!(client.call(to, bytes(30_000, 2)).expect("a reply").len(), 40_000);
+    });
+    drop((client, server));
+    let records = |name: &str| -> Vec<serde_json::Value> {
+        let text = std::fs::read_to_string(file(name)).expect("the trace");
+        let lines = text.split('\u{1e}').filter(|record| !record.is_empty());
+        lines.map(|record| serde_json::from_str(record).expect("a record")).collect()
+    };
+    for (name, sent, received) in [("client.sqlog", 30_000, 40_000), ("server.sqlog", 40_000, 30_000)] {
+        let all = records(name);
+        let (head, events) = all.split_first().expect("a head");
+        assert_eq!((&head["qlog_version"], &head["qlog_format"]), (&"0.3".into(), &"JSON-SEQ".into()));
+        assert_eq!(head["trace"]["common_fields"]["transport"], "amrt");
+        let named = |wanted: &'static str| events.iter().filter(move |event| event["name"] == wanted);
+        let sum = |wanted| named(wanted).filter_map(|event| event["data"]["bytes"].as_u64()).sum::<u64>();
+        assert!(sum("headway:data_sent") >= sent, "{name}: {}", sum("headway:data_sent"));
+        assert!(sum("headway:data_received") >= received, "{name}");
+        for once in ["message_opened", "message_acknowledged", "message_received"] {
+            assert_eq!(events.iter().filter(|event| event["name"] == format!("headway:{once}")).count(), 1);
+        }
+        let end = events.last().expect("an end");
+        assert_eq!(end["name"], "headway:trace_ended");
+        assert_eq!(end["data"]["events"].as_u64(), Some(events.len() as u64 - 1));
+        assert!(events.windows(2).all(|pair| pair[0]["time"].as_f64() <= pair[1]["time"].as_f64()));
+    }
+    std::fs::remove_dir_all(folder).expect("removed");
+}
+
 /// Waits until `done`, for as long as a loaded machine may need.
 fn wait_until(what: &str, done: impl Fn() -> bool) {
     let until = std::time::Instant::now() + LONG;

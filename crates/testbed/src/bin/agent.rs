@@ -313,6 +313,9 @@ impl Agent {
                     |flow: &u32| seen.lock().unwrap_or_else(PoisonError::into_inner).repeated(*flow, bytes);
                 return flow.map_or((), log);
             }
+            if matches!(progress.what, MessageEventKind::Sent { .. }) {
+                return;
+            }
             let Some(&(flow, _)) = flows.get(&name) else { return };
             if matches!(progress.what, MessageEventKind::Delivered { .. }) {
                 connections.delivered(flow);
