@@ -11,7 +11,7 @@
 )]
 mod host_receive;
 
-use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind, Terms};
+use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeBytes, HandshakeKind, Terms};
 use headway_packet::{Envelope, HostId, Packet, PacketKind, WIRE_HEADER};
 use headway_transport::registry;
 use rand_core::{Rng, SeedableRng};
@@ -86,9 +86,10 @@ fn packet(kind: PacketKind, number: u32) -> Packet {
     packet
 }
 
-fn handshake(kind: HandshakeKind, terms: Terms) -> [u8; HANDSHAKE_BYTES] {
-    let mac = [0; 16];
-    Handshake { kind, terms, cipher: 0, epoch: 2000, peer_epoch: 1001, shown: 5, offered: 6, mac }.bytes()
+fn handshake(kind: HandshakeKind, terms: Terms) -> HandshakeBytes {
+    let (mac, share) = ([0; 16], None);
+    Handshake { kind, terms, cipher: 0, epoch: 2000, peer_epoch: 1001, shown: 5, offered: 6, mac, share }
+        .bytes()
 }
 
 /// What a stranger may say.
