@@ -275,6 +275,21 @@ impl Seals {
     }
 }
 
+/// Two ends of a meeting that announce these ciphers.
+#[cfg(test)]
+pub(crate) fn chains(a: Cipher, b: Cipher) -> (Chain, Chain) {
+    let mut halves = [Exchange::of(&[3; 32]), Exchange::of(&[4; 32])];
+    let shares = halves.each_ref().map(Exchange::share);
+    let mut chain = |end: usize, mine, theirs: Cipher, numbers: [u64; 4]| {
+        let [local_epoch, peer_epoch, shown, expected] = numbers;
+        let (cipher, share) = (theirs as u8, shares[end]);
+        let meeting = Meeting { local_epoch, peer_epoch, shown, expected, cipher, key: 0, share };
+        let authority = Authority::new(&PreSharedKey([9; 32]), mine);
+        authority.agree(&meeting, &mut halves[end], &shares[1 - end]).expect("a secret")
+    };
+    (chain(0, a, b, [1, 2, 3, 4]), chain(1, b, a, [2, 1, 4, 3]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,33 +304,104 @@ mod tests {
         (0..hex.len()).step_by(2).map(digits).collect()
     }
 
-    /// Two ends of a meeting that announce these ciphers.
-    fn chains(a: Cipher, b: Cipher) -> (Chain, Chain) {
-        let key = PreSharedKey([9; 32]);
-        let (mut one, mut other) = (Exchange::of(&[3; 32]), Exchange::of(&[4; 32]));
-        let shares = (one.share(), other.share());
-        let chain = |mine, theirs: Cipher, numbers: [u64; 4], exchange: &mut Exchange, share| {
-            let [local_epoch, peer_epoch, shown, expected] = numbers;
-            let (cipher, key_number) = (theirs as u8, 0);
-            let share_of_mine = exchange.share();
-            let meeting = Meeting {
-                local_epoch,
-                peer_epoch,
-                shown,
-                expected,
-                cipher,
-                key: key_number,
-                share: share_of_mine,
-            };
-            Authority::new(&key, mine).agree(&meeting, exchange, &share).expect("a secret")
-        };
-        (chain(a, b, [1, 2, 3, 4], &mut one, shares.1), chain(b, a, [2, 1, 4, 3], &mut other, shares.0))
-    }
-
     /// Their keys of the first generation.
     fn pair(a: Cipher, b: Cipher) -> (Seals, Seals) {
         let (mut one, mut other) = chains(a, b);
         (one.step().expect("keys"), other.step().expect("keys"))
+    }
+
+    /// Made by X25519 and HKDF in thirty lines of Python: key of payload and of headers for one way, by generation.
+    const OTHERS: [(Cipher, [[&str; 2]; 3]); 2] = [
+        (
+            Cipher::Aes128Gcm,
+            [
+                ["8261b8c5c23600bb1958ae7b12e69f82", "36cbb6291ba4a4c827a5651103583a28"],
+                ["8e3cbd4bd7f258d23792c2f3007cb0a9", "9a5e1de38e6d7d848d3feb8d4f6bba74"],
+                ["aba40dd2af64ebc43853022f75c118f1", "299431afa5a37d1d3ab120eabf8d2652"],
+            ],
+        ),
+        (
+            Cipher::ChaCha20Poly1305,
+            [
+                [
+                    "9b9780cd646943343f53b04fe2da60ca2329938585a0685db2702e01f037d548",
+                    "750e4da22f8385448a25c1d90020a923",
+                ],
+                [
+                    "a5fa2580d1f1869a2549f68a8407c3809c8c5210713ae946fcc20554b53e97f3",
+                    "9e88ae2d753731263fe99d88e28d3c30",
+                ],
+                [
+                    "5e27d4646e171c34f4e2e80d26ddaedc81ff69466c8e13987c2f834c905382da",
+                    "bef893199887771add6dd3e578ed0a30",
+                ],
+            ],
+        ),
+    ];
+
+    #[test]
+    fn another_implementation_makes_the_same_keys() {
+        let whole = |hex: &str| -> [u8; 32] {
+            let mut key = [0; 32];
+            key[..hex.len() / 2].copy_from_slice(&bytes(hex));
+            key
+        };
+        for (cipher, generations) in OTHERS {
+            let (mut one, mut other) = chains(cipher, cipher);
+            for [data, header] in generations {
+                let (ours, theirs) = (one.step().expect("keys"), other.step().expect("keys"));
+                let expected = DataKey::new(cipher, &whole(data)).expect("a key");
+                let expected = Seals {
+                    seal: DataKey::new(cipher, &whole(data)).expect("a key"),
+                    open: expected,
+                    headers: HeaderChecks::new(&whole(header), &whole(header)),
+                };
+                let mut sealed = b"payload".to_vec();
+                let tag = ours.seal(7, b"header", &mut sealed).expect("sealed");
+                sealed.extend(tag);
+                let front = [5; headway_packet::WIRE_FRONT];
+                for opening in [&expected, &theirs] {
+                    let opened = opening.open(7, b"header", &mut sealed.clone()).map(<[u8]>::to_vec);
+                    assert_eq!(opened.as_deref(), Some(&b"payload"[..]), "{cipher:?}");
+                    assert!(opening.headers.is_genuine(false, &front, &ours.headers.make(&front)));
+                }
+            }
+        }
+    }
+
+    /// Both ends of a meeting whose keys are not those of another that differs in one thing.
+    #[test]
+    fn all_that_two_hosts_say_goes_into_their_keys() {
+        let base = Meeting {
+            local_epoch: 1,
+            peer_epoch: 2,
+            shown: 3,
+            expected: 4,
+            cipher: 1,
+            key: 0,
+            share: [0; 32],
+        };
+        let theirs = Exchange::of(&[4; 32]).share();
+        let sealed = |key: u8, mine: u8, theirs: [u8; 32], cipher: Cipher, meeting: &Meeting| {
+            let authority = Authority::new(&PreSharedKey([key; 32]), cipher);
+            let mut chain =
+                authority.agree(meeting, &mut Exchange::of(&[mine; 32]), &theirs).expect("a secret");
+            chain.step().expect("keys").seal(0, b"header", &mut []).expect("sealed")
+        };
+        let (chacha, aes) = (Cipher::ChaCha20Poly1305, Cipher::Aes128Gcm);
+        let usual = sealed(9, 3, theirs, chacha, &base);
+        assert_eq!(sealed(9, 3, theirs, chacha, &base), usual);
+        let others = [
+            sealed(8, 3, theirs, chacha, &base),
+            sealed(9, 5, theirs, chacha, &base),
+            sealed(9, 3, Exchange::of(&[6; 32]).share(), chacha, &base),
+            sealed(9, 3, theirs, aes, &Meeting { cipher: 2, ..base }),
+            sealed(9, 3, theirs, chacha, &Meeting { local_epoch: 7, ..base }),
+            sealed(9, 3, theirs, chacha, &Meeting { peer_epoch: 7, ..base }),
+            sealed(9, 3, theirs, chacha, &Meeting { shown: 7, ..base }),
+            sealed(9, 3, theirs, chacha, &Meeting { expected: 7, ..base }),
+        ];
+        assert!(others.iter().all(|other| *other != usual));
     }
 
     /// Test case 2 of the GCM specification: a key, a nonce and a block of zeros.
