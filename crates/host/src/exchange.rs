@@ -3,6 +3,7 @@
 //! Nobody can compute it again from what two hosts said and the key that they share: both private halves are overwritten
 //! as soon as they have been used.
 
+use crate::scrub::scrubbed;
 use headway_packet::session::SHARE_BYTES;
 use x25519_dalek::{PublicKey, SharedSecret, StaticSecret};
 use zeroize::Zeroizing;
@@ -17,9 +18,11 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// With a private half of random bytes; `None` when the operating system gives none.
     pub(crate) fn new() -> Option<Exchange> {
-        let mut bytes = Zeroizing::new([0; 32]);
-        getrandom::fill(&mut *bytes).ok()?;
-        Some(Exchange::of(&bytes))
+        scrubbed(|| {
+            let mut bytes = Zeroizing::new([0; 32]);
+            getrandom::fill(&mut *bytes).ok()?;
+            Some(Exchange::of(&bytes))
+        })
     }
 
     /// With this private half.

@@ -24,6 +24,7 @@
 use crate::config::Renewal;
 use crate::counters::Count;
 use crate::replay::ReplayWindow;
+use crate::scrub::scrubbed;
 use crate::seal::{Chain, Seals};
 use headway_units::Time;
 use std::collections::VecDeque;
@@ -80,8 +81,11 @@ impl Generations {
     /// Makes keys up to what the peer may come with.
     fn hold(&mut self) -> Option<()> {
         while self.first as usize + self.held.len() <= self.sending as usize + 1 {
-            let (replay, returned) = (ReplayWindow::default(), ReplayWindow::default());
-            self.held.push_back(Box::new(Generation { seals: self.chain.step()?, replay, returned }));
+            let made = scrubbed(|| {
+                let (replay, returned) = (ReplayWindow::default(), ReplayWindow::default());
+                Some(Box::new(Generation { seals: self.chain.step()?, replay, returned }))
+            });
+            self.held.push_back(made?);
         }
         Some(())
     }

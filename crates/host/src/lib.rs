@@ -56,6 +56,7 @@ mod pace;
 mod queue;
 mod replay;
 mod request;
+mod scrub;
 mod seal;
 mod settings;
 mod shared;

@@ -30,6 +30,7 @@ use crate::error::Disagreement;
 use crate::exchange::Exchange;
 use crate::generations::Generations;
 use crate::replay::ReplayWindow;
+use crate::scrub::scrubbed;
 use crate::seal::Meeting;
 use headway_packet::session::{Handshake, HandshakeBytes, HandshakeKind, SHARE_BYTES};
 use headway_units::Time;
@@ -315,11 +316,12 @@ impl Core {
             return !self.envelope.is_sealed();
         };
         let Some(peer) = self.peers.get_mut(key) else { return false };
-        let exchange = peer.exchange.as_mut();
-        let chain = exchange.and_then(|exchange| authority.agree(&peer.meeting, exchange, share));
-        peer.generations = chain.and_then(|chain| Generations::new(now, chain)).map(Box::new);
-        // Used, whatever came of it.
-        peer.exchange = None;
+        // Used, whatever comes of it.
+        let exchange = peer.exchange.take();
+        peer.generations = scrubbed(|| {
+            let chain = authority.agree(&peer.meeting, &mut exchange?, share)?;
+            Generations::new(now, chain).map(Box::new)
+        });
         peer.generations.is_some()
     }
 
