@@ -187,7 +187,7 @@ fn nothing_is_left(cipher: Cipher) {
         assert!(!reads(&stolen, recorded), "the session is over");
     }
 
-    // One message more is under way after the renewal to the second generation, and the keys of before are gone.
+    // The keys have been renewed once, and it is too late for datagrams of before.
     let mut world = talked(Time::ms(150));
     let renewed = |world: &World| [0, 1].map(|host| world.hosts[host].counters.get(Count::keys_renewed));
     assert_eq!(renewed(&world), [1, 1]);
