@@ -453,6 +453,40 @@ fn peers_with_either_of_two_keys_renew_and_restart() {
     assert!([0, 2].iter().all(|&host| count(&world, host, Count::keys_renewed) >= 2));
 }
 
+/// The peer's answers do not come through, from before a renewal on: for so long that nothing is lost, or for longer than
+/// peers wait.
+#[test]
+fn a_path_may_die_in_the_middle_of_a_renewal() {
+    for (heals, lives) in [(Time::s(62), true), (Time::s(120), false)] {
+        for both_ways in [false, true] {
+            let config = Config { peer_timeout: Time::s(10), ..config("amrt", shared_key()) };
+            let mut world = World::new(&config, 2, Faults::default(), 1);
+            let caller = address(0);
+            world.swallows = Some(Box::new(move |d, now| {
+                (Time::ms(59_500)..heals).contains(&now) && (both_ways || d.to == caller)
+            }));
+            world.send(Time::ZERO, 0, 1, 0, content(0, 30_000));
+            world.send(Time::s(59), 0, 1, 1, content(1, 30_000));
+            // Its first datagram renews the keys.
+            world.send(Time::s(60) + Time::ms(500), 0, 1, 2, content(2, 30_000));
+            world.send(Time::s(61), 1, 0, 3, content(3, 30_000));
+            world.send(Time::s(130), 1, 0, 4, content(4, 30_000));
+            world.send(Time::s(132), 0, 1, 5, content(5, 30_000));
+            world.run(Time::s(200));
+            assert_eq!(world.outcomes.len(), 6, "{heals} {both_ways}");
+            assert!(world.outcomes[&5].is_ok(), "{heals} {both_ways}: {:?}", world.outcomes);
+            assert_eq!(counts(&world, Count::dropped_forged), 0, "{heals} {both_ways}");
+            if lives {
+                assert_eq!(arrived(&world), (0..6).collect::<Vec<u64>>());
+                assert_eq!(counts(&world, Count::key_exchanges), 2);
+                assert!(counts(&world, Count::keys_renewed) >= 4);
+            } else {
+                assert!(counts(&world, Count::key_exchanges) > 2, "they have met anew");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_renewal_that_cannot_be_is_refused() {
     let usual = Renewal::default();
