@@ -233,8 +233,8 @@ def compare(path: Path, per_kind: int = 4) -> dict[str, int]:
 def _compare_one(packet: Captured, shown: dict[str, Field]) -> None:
     if packet.name in HANDSHAKES:
         sealed = packet.name in WITH_SHARE and packet.data[START + 2] == SEALED_SESSION
-        fields = HANDSHAKE + SHARE if sealed else HANDSHAKE
-        names = [("handshake" if name == "handshake" else f"handshake.{name}", size) for name, size in fields]
+        layout = HANDSHAKE + SHARE if sealed else HANDSHAKE
+        names = [("handshake" if name == "handshake" else f"handshake.{name}", size) for name, size in layout]
         assert _compare_fields(packet, shown, START, names) == len(packet.data)
         assert packet.name in shown["headway.handshake"].shown_name
         return
