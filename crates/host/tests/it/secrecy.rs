@@ -490,6 +490,32 @@ fn a_path_may_die_in_the_middle_of_a_renewal() {
     }
 }
 
+/// Its datagrams come from another address from some time on, as behind a router that has restarted.
+#[test]
+fn a_host_whose_address_changes_is_met_anew_with_other_keys() {
+    let (before, after) = (address(0), address(9));
+    let mut world = met(2);
+    world.meddles = Some(Box::new(move |d, now| {
+        if now >= Time::ms(60) && d.from == before {
+            d.from = after;
+        } else if d.to == after {
+            d.to = before;
+        }
+    }));
+    world.sent.clear();
+    for n in 2..6 {
+        world.send(Time::ms(100 * n), 0, 1, n, content(n, 5000));
+    }
+    world.send(Time::s(1), 1, 9, 6, content(6, 5000));
+    world.run(Time::s(20));
+    assert_eq!(world.outcomes[&2], Err(SendError::PeerRestarted), "and says so");
+    assert_eq!(arrived(&world), [0, 1, 3, 4, 5, 6]);
+    for host in [0, 1] {
+        assert_eq!(count(&world, host, Count::key_exchanges), 2, "host {host}");
+        assert_eq!(count(&world, host, Count::dropped_forged), 0, "host {host}");
+    }
+}
+
 #[test]
 fn a_renewal_that_cannot_be_is_refused() {
     let usual = Renewal::default();
