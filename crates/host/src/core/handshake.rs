@@ -13,7 +13,8 @@
 //! accept carry the public halves of a key exchange. Only who has returned its cookie and has the key costs an
 //! exchange; a confirmation that is repeated is answered by the same half. Both may call each other at once: each
 //! then has one half, whether it is said in a confirmation or in an acceptance, and whichever of the two arrives first
-//! ends the exchange. A datagram that shows a wrong cookie is
+//! ends the exchange. While keys change, the two may call with different ones: then the confirmation of the larger epoch
+//! counts, and is the answer to the other. A datagram that shows a wrong cookie is
 //! answered by *stale*, which carries the wrong cookie back: a sender that recognises it knows that its peer has
 //! restarted or has forgotten it. A hello or a confirmation with other terms (version, transport, MTU) is
 //! answered by *refuse*, which says this host's. Hosts that have met send further hellos to measure their round trip
@@ -256,6 +257,12 @@ impl Core {
         }
         let key = match known.and_then(|key| self.peers.get(key)) {
             None => self.add_peer(now, from),
+            Some(peer) if goes_before(peer, confirm) => {
+                // Once more, so that it is answered even if it was lost and nothing waits for it any more.
+                let (address, meeting) = (peer.address, peer.meeting);
+                self.say(HandshakeKind::Confirm, address, &meeting);
+                return true;
+            }
             Some(peer) if peer.phase == Phase::Met && !is_met(peer, confirm) => {
                 let key = peer.key;
                 self.replace(now, key)
@@ -388,6 +395,14 @@ impl Core {
 /// Whether a handshake comes from the incarnation of the peer that is known.
 fn is_met(peer: &Peer, handshake: &Handshake) -> bool {
     (handshake.epoch, handshake.offered) == (peer.meeting.peer_epoch, peer.meeting.shown)
+}
+
+/// Whether both confirm at once with different keys, of which both have two, and this endpoint's confirmation is the one
+/// that counts: that of the larger epoch, at both ends.
+fn goes_before(peer: &Peer, confirm: &Heard) -> bool {
+    let m = &peer.meeting;
+    let differ = peer.phase == Phase::Confirm && is_met(peer, confirm) && m.key != confirm.key;
+    differ && (m.local_epoch, m.expected) > (m.peer_epoch, m.shown)
 }
 
 /// Whether a handshake answers what this endpoint last said to the peer.

@@ -280,6 +280,24 @@ proptest! {
         }
     }
 
+    /// The same while keys change: each tries another key first.
+    #[test]
+    fn both_may_call_at_once_with_different_keys(apart in 0u64..120, faults in faults(), swap: bool, seed: u64) {
+        let with = |key: u8, other: u8| Config {
+            other_key: Some(PreSharedKey([other; 32])),
+            ..config("amrt", Admission::PreSharedKey(PreSharedKey([key; 32])))
+        };
+        let mut world = World::of(&[with(1, 2), with(2, 1)], faults, seed);
+        let (first, second) = if swap { (1, 0) } else { (0, 1) };
+        world.send(Time::ZERO, first, second, 0, content(0, 3000));
+        world.send(Time::us(apart), second, first, 1, content(1, 3000));
+        world.send(Time::ms(30), first, second, 2, content(2, 3000));
+        world.run(Time::s(100));
+        prop_assert_eq!(arrived(&world), [0, 1, 2]);
+        prop_assert_eq!(counts(&world, Count::dropped_forged), 0);
+        prop_assert_eq!(counts(&world, Count::key_exchanges), 2);
+    }
+
     /// Restarts in the middle of handshakes and after them: hosts meet again, and stay with the keys that they have then.
     #[test]
     fn restarts_in_the_middle_of_an_exchange_leave_no_wrong_keys(
