@@ -5,7 +5,7 @@
 //! is and with everything about it changed, time, and a restart. Host 0 is honest, and must not suffer.
 
 use headway_host::Config;
-use headway_packet::session::{HANDSHAKE_BYTES, Session};
+use headway_packet::session::Session;
 use headway_packet::{Envelope, PacketView, WIRE_HEADER, WIRE_VERSION};
 use headway_transport::registry;
 use headway_units::Time;
@@ -131,7 +131,7 @@ impl Attack {
         header[..given.len()].copy_from_slice(given);
         (header[0], header[6], header[7]) = (WIRE_VERSION, 0, 0);
         let payload = usize::from(u16::from_be_bytes([header[10], header[11]])).min(1600);
-        let mine = |d: &&Datagram| d.from == address(INSIDER) && d.bytes.len() > HANDSHAKE_BYTES;
+        let mine = |d: &&Datagram| d.from == address(INSIDER) && !d.is_handshake();
         let sample = self.world.sent.iter().rfind(mine).map(|d| d.bytes.clone()).unwrap_or_default();
         let Ok(view) = PacketView::parse(&sample) else { return };
         let Some(seen) = view.session() else { return };

@@ -9,7 +9,7 @@ use headway_packet::{
 /// Panics when the codec breaks its contract on `bytes`.
 pub fn check(bytes: &[u8]) {
     if let Some(handshake) = Handshake::parse(bytes) {
-        assert_eq!(handshake.bytes(), bytes, "what parses is emitted as it came");
+        assert_eq!(&*handshake.bytes(), bytes, "what parses is emitted as it came");
     }
     let view = match PacketView::parse(bytes) {
         Ok(view) => view,

@@ -304,3 +304,16 @@ def test_stamps_of_ports_are_shown_as_far_as_they_are_filled(
     # As many stamps as there is room for; the first port wrote 01 02 ... first.
     assert set(wireshark.matching(path, "headway.stamp.at == 0x0102030405060708")) == one | five | nine
     assert set(wireshark.matching(path, "headway.stamp.rate == 0x75767778")) == five | nine
+
+
+def test_the_share_of_a_handshake_is_shown_where_hosts_have_a_key(tmp_path: Path) -> None:
+    def said(kind: int, session: int) -> bytes:
+        share = bytes(range(100, 132)) if session == wireshark.SEALED_SESSION and kind in (2, 3) else b""
+        front = bytes([wireshark.FIRST_HANDSHAKE + kind, 1, session, 2]) + (1500).to_bytes(2, "big")
+        return front + b"amrt".ljust(26, b"\0") + bytes(range(48)) + share
+
+    path = tmp_path / "handshakes.pcapng"
+    _seen_on_loopback([said(kind, session) for session in (2, 3) for kind in (0, 2, 3)], path)
+    assert wireshark.compare(path, per_kind=8) == {"hello": 4, "confirm": 4, "accept": 4}
+    assert len(wireshark.matching(path, "headway.handshake.share")) == 4
+    assert len(wireshark.matching(path, "headway.handshake.session == 2 and not headway.short")) == 6

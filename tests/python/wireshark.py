@@ -59,6 +59,9 @@ HANDSHAKE = [
     ("mac", 16),
 ]
 FIRST_HANDSHAKE = 0x80
+# What follows in a confirmation or an acceptance of hosts that share a key, which have a version of their own.
+SHARE = [("share", 32)]
+WITH_SHARE, SEALED_SESSION = ("confirm", "accept"), 3
 
 SECTION, INTERFACE, ENHANCED_PACKET = 0x0A0D0D0A, 1, 6
 IF_NAME, IF_SPEED, IF_TSRESOL = 2, 8, 9
@@ -229,7 +232,9 @@ def compare(path: Path, per_kind: int = 4) -> dict[str, int]:
 
 def _compare_one(packet: Captured, shown: dict[str, Field]) -> None:
     if packet.name in HANDSHAKES:
-        names = [("handshake" if name == "handshake" else f"handshake.{name}", size) for name, size in HANDSHAKE]
+        sealed = packet.name in WITH_SHARE and packet.data[START + 2] == SEALED_SESSION
+        layout = HANDSHAKE + SHARE if sealed else HANDSHAKE
+        names = [("handshake" if name == "handshake" else f"handshake.{name}", size) for name, size in layout]
         assert _compare_fields(packet, shown, START, names) == len(packet.data)
         assert packet.name in shown["headway.handshake"].shown_name
         return

@@ -1,4 +1,4 @@
-//! How long ciphers take for the payload of a datagram, in two libraries.
+//! How long ciphers take for the payload of a datagram, and a key exchange for a meeting, in two libraries each.
 //!
 //! `cargo bench -p headway-host` prints nanoseconds and gigabytes a second: the best of several repetitions, so
 //! that other work on the machine counts as little as may be.
@@ -10,8 +10,11 @@ use chacha20poly1305::ChaCha20Poly1305;
 use ring::aead::{
     AES_128_GCM, AES_256_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey,
 };
+use ring::agreement::{EphemeralPrivateKey, UnparsedPublicKey, X25519, agree_ephemeral};
+use ring::rand::SystemRandom;
 use std::hint::black_box;
 use std::time::Instant;
+use x25519_dalek::{PublicKey, StaticSecret};
 
 /// Payload of a control packet's tag alone, of a full packet at MTU 1500, and at 9000.
 const SIZES: [usize; 3] = [0, 1372, 8872];
@@ -65,7 +68,38 @@ fn ring(name: &str, algorithm: &'static Algorithm) {
     });
 }
 
+/// What one end does for an exchange: a private half, its public one, and the secret.
+fn exchange(name: &str, mut each: impl FnMut()) {
+    const TIMES: u32 = 200;
+    let mut best = f64::INFINITY;
+    for _ in 0..REPETITIONS {
+        let start = Instant::now();
+        (0..TIMES).for_each(|_| each());
+        best = best.min(start.elapsed().as_secs_f64() / f64::from(TIMES));
+    }
+    println!("{name:42} {:7.1} us", best * 1e6);
+}
+
+fn exchanges() {
+    let theirs = PublicKey::from(&StaticSecret::from([7; 32]));
+    exchange("dalek X25519, one end", || {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).expect("random bytes");
+        let own = StaticSecret::from(bytes);
+        black_box((PublicKey::from(&own), own.diffie_hellman(&theirs)));
+    });
+    let random = SystemRandom::new();
+    exchange("ring X25519, one end", || {
+        let own = EphemeralPrivateKey::generate(&X25519, &random).expect("random bytes");
+        let public = own.compute_public_key().expect("a share");
+        let theirs = UnparsedPublicKey::new(&X25519, theirs.to_bytes());
+        let secret = agree_ephemeral(own, &theirs, <[u8]>::to_vec).expect("a secret");
+        black_box((public, secret));
+    });
+}
+
 fn main() {
+    exchanges();
     ring("AES-128-GCM", &AES_128_GCM);
     ring("AES-256-GCM", &AES_256_GCM);
     ring("ChaCha20-Poly1305", &CHACHA20_POLY1305);

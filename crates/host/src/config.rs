@@ -95,6 +95,27 @@ pub enum RoundTrip {
     Given,
 }
 
+/// When two endpoints that share a key renew the keys of their session: with the next datagram after so many, or after such a
+/// time. Who sends nothing renews nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Renewal {
+    /// Datagrams that an endpoint seals with one generation of keys, from 1 to 2^31; more only while the peer has not
+    /// answered the renewal before, or sooner than [`Renewal::late`] after it.
+    pub datagrams: u32,
+    /// How long an endpoint seals with one generation, from [`Renewal::late`] on; longer only while it sends nothing or is
+    /// not answered.
+    pub time: Time,
+    /// How long keys of before are kept for datagrams that arrive late, from 1 us to 1000 s. Nobody renews sooner than that
+    /// after the last time.
+    pub late: Time,
+}
+
+impl Default for Renewal {
+    fn default() -> Self {
+        Renewal { datagrams: 1 << 20, time: Time::s(60), late: Time::s(1) }
+    }
+}
+
 /// [`Config::progress_timeout`] counts so many times while other messages to the same peer progress.
 pub const STALL_FACTOR: u64 = 10;
 
@@ -144,6 +165,8 @@ pub struct Config {
     /// new one as this, then as theirs with the old one as this, then the old one goes.
     /// [`ConfigError::OtherKeyAlone`](crate::ConfigError::OtherKeyAlone) with any other admission.
     pub other_key: Option<PreSharedKey>,
+    /// When the keys of sessions are renewed.
+    pub renewal: Renewal,
     /// Bounds of its memory.
     pub limits: Limits,
     /// Silence of a peer, with something under way, after which it counts as unreachable.
@@ -203,6 +226,7 @@ impl Default for Config {
             turns: true,
             admission: Admission::Loopback,
             other_key: None,
+            renewal: Renewal::default(),
             limits: Limits::default(),
             peer_timeout: Time::s(30),
             progress_timeout: Time::s(60),

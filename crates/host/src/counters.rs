@@ -84,6 +84,10 @@ counters! {
     messages_received,
     /// Messages given up: refused, stalled, or without their peer.
     messages_failed,
+    /// Key exchanges begun: one for each meeting with a host that has shown its address and a shared key.
+    key_exchanges,
+    /// Times the keys of a session were renewed.
+    keys_renewed,
     /// Times a peer was found to be a new incarnation.
     peer_restarts,
     /// Peers given up because they were silent.
@@ -106,7 +110,7 @@ counters! {
     dropped_handshake,
     /// Dropped: a cookie that this endpoint did not give, or gave before it or its peer restarted.
     dropped_cookie,
-    /// Dropped: of an incarnation of its sender that has not been met, or is over.
+    /// Dropped: of an incarnation of its sender that has not been met, or with which no keys were exchanged yet, or is over.
     dropped_unknown_epoch,
     /// Dropped: a number that arrived before, or is too old to tell.
     dropped_replayed,

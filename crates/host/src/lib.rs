@@ -45,6 +45,8 @@ mod counters;
 mod driver;
 mod endpoint;
 mod error;
+mod exchange;
+mod generations;
 mod inbox;
 mod key;
 mod machine;
@@ -55,6 +57,7 @@ mod qlog;
 mod queue;
 mod replay;
 mod request;
+mod scrub;
 mod seal;
 mod settings;
 mod shared;
@@ -66,8 +69,8 @@ mod udp;
 
 pub use address::{chosen, toward};
 pub use config::{
-    Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathOf, RoundTrip, RoundTripOf, STALL_FACTOR,
-    handshake_wire, sizes, stamped_sizes,
+    Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathOf, Renewal, RoundTrip, RoundTripOf,
+    STALL_FACTOR, handshake_wire, sizes, stamped_sizes,
 };
 pub use core::{Measured, SendOptions};
 pub use counters::{Count, Counters, Stats};

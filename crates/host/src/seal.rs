@@ -1,15 +1,18 @@
 //! Cookies, and what a shared key protects.
 //!
 //! Handshakes carry an HMAC under a key made from the shared one. Data is sealed with AES-128-GCM where both
-//! processors have instructions for it, and with ChaCha20-Poly1305 otherwise: one key for each direction and
-//! meeting of two incarnations, made by HKDF from the shared key, both epochs, both cookies and the cipher. The
-//! cookies come from secrets that die with their process, and no two meetings of it have the same, so that no two
-//! meetings have the same keys; the nonce is the datagram's number, which is never used twice.
+//! processors have instructions for it, and with ChaCha20-Poly1305 otherwise. Its keys come from a key exchange
+//! ([`crate::exchange`]) and the shared key, as those of TLS 1.3 with both (RFC 8446, 7.1): HKDF-Extract of the
+//! exchange's secret, with what is made from the shared key as salt. For each direction HKDF-Expand then makes a
+//! secret of that, both epochs, both cookies, both public halves and the cipher. From it come the keys of a generation
+//! and the secret of the next ([`Chain`]), which cannot be turned back. The nonce is the datagram's number, which is
+//! never used twice in a meeting.
 
 use crate::check::HeaderChecks;
+use crate::exchange::Exchange;
 use crate::key::PreSharedKey;
 use headway_packet::SEAL_TAG;
-use headway_packet::session::{HANDSHAKE_BYTES, Handshake};
+use headway_packet::session::{Handshake, HandshakeBytes, SHARE_BYTES};
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit, Mac};
 use ring::aead::{AES_128_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
@@ -90,6 +93,8 @@ pub(crate) struct Meeting {
     pub(crate) cipher: u8,
     /// Which of this endpoint's keys the two share, in [`Authorities`].
     pub(crate) key: usize,
+    /// The public half of this endpoint's exchange, once there is one.
+    pub(crate) share: [u8; SHARE_BYTES],
 }
 
 /// What is made from each key that peers may share with this endpoint: the one that it uses first and, while keys
@@ -116,8 +121,7 @@ impl Authorities {
         if self.0.is_empty() {
             return Some(0);
         }
-        let bytes = <&[u8; HANDSHAKE_BYTES]>::try_from(datagram).ok()?;
-        self.0.iter().position(|authority| authority.is_genuine(bytes))
+        self.0.iter().position(|authority| authority.is_genuine(datagram))
     }
 }
 
@@ -129,7 +133,15 @@ pub(crate) struct Authority {
     cipher: Cipher,
 }
 
-/// Sealing one way, opening the other.
+/// The secrets of both directions of a meeting, from which come the keys of the next generation. They are overwritten when
+/// they are dropped, and by those of the generation after.
+pub(crate) struct Chain {
+    cipher: Cipher,
+    own: Zeroizing<[u8; 32]>,
+    peer: Zeroizing<[u8; 32]>,
+}
+
+/// The keys of one generation: sealing one way, opening the other.
 pub(crate) struct Seals {
     seal: DataKey,
     open: DataKey,
@@ -180,33 +192,58 @@ impl Authority {
     }
 
     /// Authenticates a handshake.
-    pub(crate) fn sign(&self, bytes: &mut [u8; HANDSHAKE_BYTES]) {
-        let mut mac = self.handshake.clone();
-        mac.update(Handshake::covered(bytes));
-        let code = mac.finalize().into_bytes();
-        let place = HANDSHAKE_BYTES - SEAL_TAG;
-        bytes[place..].copy_from_slice(&code[..SEAL_TAG]);
+    pub(crate) fn sign(&self, bytes: &mut HandshakeBytes) {
+        if let Some((covered, _)) = Handshake::covered(bytes) {
+            let code = self.code(covered).finalize().into_bytes();
+            bytes.mac_mut().copy_from_slice(&code[..SEAL_TAG]);
+        }
     }
 
     /// Whether a handshake comes from a holder of the key.
-    pub(crate) fn is_genuine(&self, bytes: &[u8; HANDSHAKE_BYTES]) -> bool {
-        let mut mac = self.handshake.clone();
-        mac.update(Handshake::covered(bytes));
-        mac.verify_truncated_left(&bytes[HANDSHAKE_BYTES - SEAL_TAG..]).is_ok()
+    pub(crate) fn is_genuine(&self, bytes: &[u8]) -> bool {
+        let Some((covered, said)) = Handshake::covered(bytes) else { return false };
+        self.code(covered).verify_truncated_left(said).is_ok()
     }
 
-    /// The keys of a meeting; `None` cannot happen with keys of the right length.
-    pub(crate) fn seals(&self, m: &Meeting) -> Option<Seals> {
+    fn code(&self, covered: [&[u8]; 2]) -> Hmac<Sha256> {
+        let mut mac = self.handshake.clone();
+        covered.into_iter().for_each(|piece| mac.update(piece));
+        mac
+    }
+
+    /// The secrets of a meeting, from the shared key and an exchange with the peer, whose public half is `theirs`; `None`
+    /// when that gives nothing.
+    pub(crate) fn agree(
+        &self,
+        m: &Meeting,
+        exchange: &mut Exchange,
+        theirs: &[u8; SHARE_BYTES],
+    ) -> Option<Chain> {
+        let ours = exchange.share();
+        let secret = exchange.agree(theirs)?;
+        let agreed = Hkdf::<Sha256>::new(Some(&*expand(&self.root, &[b"exchange 3"])), secret.as_bytes());
         let cipher = Cipher::agreed(self.cipher, m.cipher);
-        let own = [m.local_epoch, m.peer_epoch, m.expected, m.shown].map(u64::to_be_bytes);
-        let peer = [m.peer_epoch, m.local_epoch, m.shown, m.expected].map(u64::to_be_bytes);
-        let key = |numbers: &[[u8; 8]; 4]| {
-            let info = [b"data".as_slice(), numbers.as_flattened(), &[cipher as u8]];
-            DataKey::new(cipher, &expand(&self.root, &info))
+        let way = |numbers: [u64; 4], from: &[u8; SHARE_BYTES], to: &[u8; SHARE_BYTES]| {
+            let numbers = numbers.map(u64::to_be_bytes);
+            expand(&agreed, &[b"way", numbers.as_flattened(), from, to, &[cipher as u8]])
         };
-        let check = |numbers: &[[u8; 8]; 4]| expand(&self.root, &[b"header", numbers.as_flattened()]);
-        let headers = HeaderChecks::new(&check(&own), &check(&peer));
-        Some(Seals { seal: key(&own)?, open: key(&peer)?, headers })
+        let own = way([m.local_epoch, m.peer_epoch, m.expected, m.shown], &ours, theirs);
+        let peer = way([m.peer_epoch, m.local_epoch, m.shown, m.expected], theirs, &ours);
+        Some(Chain { cipher, own, peer })
+    }
+}
+
+impl Chain {
+    /// The keys of the next generation. What they came from is overwritten by what those after it will come from. `None`
+    /// cannot happen with keys of the right length.
+    pub(crate) fn step(&mut self) -> Option<Seals> {
+        let roots = [&self.own, &self.peer].map(|secret| Hkdf::<Sha256>::from_prk(&**secret).ok());
+        let [Some(own), Some(peer)] = roots else { return None };
+        let key = |root| DataKey::new(self.cipher, &expand(root, &[b"data"]));
+        let headers = HeaderChecks::new(&expand(&own, &[b"header"]), &expand(&peer, &[b"header"]));
+        let seals = Seals { seal: key(&own)?, open: key(&peer)?, headers };
+        (self.own, self.peer) = (expand(&own, &[b"next"]), expand(&peer, &[b"next"]));
+        Some(seals)
     }
 }
 
@@ -238,6 +275,21 @@ impl Seals {
     }
 }
 
+/// Two ends of a meeting that announce these ciphers.
+#[cfg(test)]
+pub(crate) fn chains(a: Cipher, b: Cipher) -> (Chain, Chain) {
+    let mut halves = [Exchange::of(&[3; 32]), Exchange::of(&[4; 32])];
+    let shares = halves.each_ref().map(Exchange::share);
+    let mut chain = |end: usize, mine, theirs: Cipher, numbers: [u64; 4]| {
+        let [local_epoch, peer_epoch, shown, expected] = numbers;
+        let (cipher, share) = (theirs as u8, shares[end]);
+        let meeting = Meeting { local_epoch, peer_epoch, shown, expected, cipher, key: 0, share };
+        let authority = Authority::new(&PreSharedKey([9; 32]), mine);
+        authority.agree(&meeting, &mut halves[end], &shares[1 - end]).expect("a secret")
+    };
+    (chain(0, a, b, [1, 2, 3, 4]), chain(1, b, a, [2, 1, 4, 3]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,15 +304,104 @@ mod tests {
         (0..hex.len()).step_by(2).map(digits).collect()
     }
 
-    /// Two ends of a meeting that announce these ciphers.
+    /// Their keys of the first generation.
     fn pair(a: Cipher, b: Cipher) -> (Seals, Seals) {
-        let key = PreSharedKey([9; 32]);
-        let seals = |mine, theirs: Cipher, numbers: [u64; 4]| {
-            let [local_epoch, peer_epoch, shown, expected] = numbers;
-            let meeting = Meeting { local_epoch, peer_epoch, shown, expected, cipher: theirs as u8, key: 0 };
-            Authority::new(&key, mine).seals(&meeting).expect("keys of the right length")
+        let (mut one, mut other) = chains(a, b);
+        (one.step().expect("keys"), other.step().expect("keys"))
+    }
+
+    /// Made by X25519 and HKDF in thirty lines of Python: key of payload and of headers for one way, by generation.
+    const OTHERS: [(Cipher, [[&str; 2]; 3]); 2] = [
+        (
+            Cipher::Aes128Gcm,
+            [
+                ["8261b8c5c23600bb1958ae7b12e69f82", "36cbb6291ba4a4c827a5651103583a28"],
+                ["8e3cbd4bd7f258d23792c2f3007cb0a9", "9a5e1de38e6d7d848d3feb8d4f6bba74"],
+                ["aba40dd2af64ebc43853022f75c118f1", "299431afa5a37d1d3ab120eabf8d2652"],
+            ],
+        ),
+        (
+            Cipher::ChaCha20Poly1305,
+            [
+                [
+                    "9b9780cd646943343f53b04fe2da60ca2329938585a0685db2702e01f037d548",
+                    "750e4da22f8385448a25c1d90020a923",
+                ],
+                [
+                    "a5fa2580d1f1869a2549f68a8407c3809c8c5210713ae946fcc20554b53e97f3",
+                    "9e88ae2d753731263fe99d88e28d3c30",
+                ],
+                [
+                    "5e27d4646e171c34f4e2e80d26ddaedc81ff69466c8e13987c2f834c905382da",
+                    "bef893199887771add6dd3e578ed0a30",
+                ],
+            ],
+        ),
+    ];
+
+    #[test]
+    fn another_implementation_makes_the_same_keys() {
+        let whole = |hex: &str| -> [u8; 32] {
+            let mut key = [0; 32];
+            key[..hex.len() / 2].copy_from_slice(&bytes(hex));
+            key
         };
-        (seals(a, b, [1, 2, 3, 4]), seals(b, a, [2, 1, 4, 3]))
+        for (cipher, generations) in OTHERS {
+            let (mut one, mut other) = chains(cipher, cipher);
+            for [data, header] in generations {
+                let (ours, theirs) = (one.step().expect("keys"), other.step().expect("keys"));
+                let expected = DataKey::new(cipher, &whole(data)).expect("a key");
+                let expected = Seals {
+                    seal: DataKey::new(cipher, &whole(data)).expect("a key"),
+                    open: expected,
+                    headers: HeaderChecks::new(&whole(header), &whole(header)),
+                };
+                let mut sealed = b"payload".to_vec();
+                let tag = ours.seal(7, b"header", &mut sealed).expect("sealed");
+                sealed.extend(tag);
+                let front = [5; headway_packet::WIRE_FRONT];
+                for opening in [&expected, &theirs] {
+                    let opened = opening.open(7, b"header", &mut sealed.clone()).map(<[u8]>::to_vec);
+                    assert_eq!(opened.as_deref(), Some(&b"payload"[..]), "{cipher:?}");
+                    assert!(opening.headers.is_genuine(false, &front, &ours.headers.make(&front)));
+                }
+            }
+        }
+    }
+
+    /// Both ends of a meeting whose keys are not those of another that differs in one thing.
+    #[test]
+    fn all_that_two_hosts_say_goes_into_their_keys() {
+        let base = Meeting {
+            local_epoch: 1,
+            peer_epoch: 2,
+            shown: 3,
+            expected: 4,
+            cipher: 1,
+            key: 0,
+            share: [0; 32],
+        };
+        let theirs = Exchange::of(&[4; 32]).share();
+        let sealed = |key: u8, mine: u8, theirs: [u8; 32], cipher: Cipher, meeting: &Meeting| {
+            let authority = Authority::new(&PreSharedKey([key; 32]), cipher);
+            let mut chain =
+                authority.agree(meeting, &mut Exchange::of(&[mine; 32]), &theirs).expect("a secret");
+            chain.step().expect("keys").seal(0, b"header", &mut []).expect("sealed")
+        };
+        let (chacha, aes) = (Cipher::ChaCha20Poly1305, Cipher::Aes128Gcm);
+        let usual = sealed(9, 3, theirs, chacha, &base);
+        assert_eq!(sealed(9, 3, theirs, chacha, &base), usual);
+        let others = [
+            sealed(8, 3, theirs, chacha, &base),
+            sealed(9, 5, theirs, chacha, &base),
+            sealed(9, 3, Exchange::of(&[6; 32]).share(), chacha, &base),
+            sealed(9, 3, theirs, aes, &Meeting { cipher: 2, ..base }),
+            sealed(9, 3, theirs, chacha, &Meeting { local_epoch: 7, ..base }),
+            sealed(9, 3, theirs, chacha, &Meeting { peer_epoch: 7, ..base }),
+            sealed(9, 3, theirs, chacha, &Meeting { shown: 7, ..base }),
+            sealed(9, 3, theirs, chacha, &Meeting { expected: 7, ..base }),
+        ];
+        assert!(others.iter().all(|other| *other != usual));
     }
 
     /// Test case 2 of the GCM specification: a key, a nonce and a block of zeros.

@@ -2,7 +2,7 @@
 //! those of this test.
 #![allow(clippy::disallowed_methods, reason = "real threads, real time")]
 
-use headway_host::{Config, Endpoint, Limits};
+use headway_host::{Admission, Config, Endpoint, Limits, PreSharedKey};
 use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -27,6 +27,25 @@ fn resident() -> u64 {
     pages * 4096
 }
 
+/// What a peer costs that called once and stays in the table, of many that come one after another.
+fn each_peer(config: &Config) -> u64 {
+    let limits = Limits { peers: 20_000, ..Limits::default() };
+    let server = Endpoint::bind("127.0.0.1:0", Config { limits, ..config.clone() }).expect("bound");
+    let address = server.local_addr();
+    let serving = answer(server);
+    let call = |number: u32| {
+        let client = Endpoint::bind("127.0.0.1:0", config.clone()).expect("bound");
+        let reply = client.call(address, number.to_be_bytes().to_vec()).expect("a reply");
+        assert_eq!(&reply[..], number.to_be_bytes());
+    };
+    (0..100).for_each(call);
+    let before = resident();
+    (0..1000).for_each(call);
+    let each = resident().saturating_sub(before) / 1000;
+    drop(serving.join().expect("no panic"));
+    each
+}
+
 fn answer(server: Endpoint) -> std::thread::JoinHandle<Endpoint> {
     std::thread::spawn(move || {
         while let Ok(request) = server.recv_timeout(Duration::from_secs(2)) {
@@ -39,23 +58,16 @@ fn answer(server: Endpoint) -> std::thread::JoinHandle<Endpoint> {
 
 #[test]
 fn endpoints_without_work_cost_neither_wake_ups_nor_much_memory() {
-    let limits = Limits { peers: 20_000, ..Limits::default() };
-    let server = Endpoint::bind("127.0.0.1:0", Config { limits, ..Config::default() }).expect("bound");
+    let sealed = Config { admission: Admission::PreSharedKey(PreSharedKey([7; 32])), ..Config::default() };
+    for config in [Config::default(), sealed] {
+        let each = each_peer(&config);
+        println!("{each} bytes for each idle peer");
+        assert!(each <= 10_000, "{each} bytes for each idle peer, {:?}", config.admission);
+    }
+
+    let server = Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound");
     let address = server.local_addr();
     let serving = answer(server);
-
-    // What a peer costs, from many that come one after another and stay in the table.
-    let call = |number: u32| {
-        let client = Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound");
-        let reply = client.call(address, number.to_be_bytes().to_vec()).expect("a reply");
-        assert_eq!(&reply[..], number.to_be_bytes());
-    };
-    (0..100).for_each(call);
-    let before = resident();
-    (0..1000).for_each(call);
-    let each = resident().saturating_sub(before) / 1000;
-    assert!(each <= 10_000, "{each} bytes for each idle peer");
-
     let client = Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound");
     for _ in 0..100 {
         client.call(address, vec![7; 100]).expect("a reply");

@@ -1,11 +1,12 @@
 //! What real hosts put between the header and the payload, and how they meet.
 //!
 //! A datagram between hosts is the header, the [`Session`] fields, the payload and, where it is sealed, the
-//! tag of the seal. Datagrams of the handshake ([`Handshake`]) have a fixed size and begin with a byte that
-//! is not [`crate::WIRE_VERSION`], so that no answer is longer than its question. Their length and the places of
-//! their fields are the same in every version from [`SESSION_VERSION`] 2 on, so that a host of another version can be
-//! refused by name. What the values mean and when each datagram is sent is the business of the driver that talks
-//! to real hosts.
+//! tag of the seal. Datagrams of the handshake ([`Handshake`]) begin with a byte that is not
+//! [`crate::WIRE_VERSION`]. Where a key is shared, a confirmation and an acceptance carry the public half of a key
+//! exchange; otherwise all have one length, so that no answer is longer than its question. The places of their
+//! fields are the same in every version from [`SESSION_VERSION`] 2 on, and so is the length of hello, welcome, stale
+//! and refuse, so that a host of another version can be refused by name. What the values mean and when each
+//! datagram is sent is the business of the driver that talks to real hosts.
 //!
 //! **Panics: none**, whatever the bytes.
 
@@ -13,6 +14,7 @@ use crate::fields::wire_fields;
 use crate::header::{WIRE_HEADER, WIRE_VERSION};
 use std::fmt;
 use std::mem::{offset_of, size_of};
+use std::ops::{Deref, Range};
 use zerocopy::byteorder::network_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -22,8 +24,14 @@ pub const SESSION_HEADER: usize = size_of::<SessionFields>();
 /// Bytes of header and session: what a seal covers of a packet beside its payload.
 pub const WIRE_FRONT: usize = WIRE_HEADER + SESSION_HEADER;
 
-/// Bytes of every datagram of the handshake: fewer than the smallest packet with a session.
+/// Bytes of a datagram of the handshake without a share: fewer than the smallest packet with a session.
 pub const HANDSHAKE_BYTES: usize = size_of::<HandshakeFields>();
+
+/// Bytes of the public half of a key exchange, by X25519.
+pub const SHARE_BYTES: usize = size_of::<ShareFields>();
+
+/// Bytes of the longest datagram of the handshake: a confirmation or an acceptance with a share.
+pub const LONGEST_HANDSHAKE: usize = HANDSHAKE_BYTES + SHARE_BYTES;
 
 const _: () =
     assert!(HANDSHAKE_BYTES <= WIRE_HEADER + SESSION_HEADER, "no answer is longer than its question");
@@ -31,8 +39,11 @@ const _: () =
 /// First byte of a handshake, less its kind.
 pub const HANDSHAKE_BASE: u8 = 0x80;
 
-/// Version of how hosts meet and of what a seal covers; [`WIRE_VERSION`] is that of the packet.
+/// Version of how hosts meet that share no key; [`WIRE_VERSION`] is that of the packet.
 pub const SESSION_VERSION: u8 = 2;
+
+/// Version of how hosts meet that share a key, and of what a seal covers.
+pub const SEALED_SESSION_VERSION: u8 = 3;
 
 /// What stands between header and payload on a real network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +52,8 @@ pub struct Session {
     pub src_epoch: u64,
     /// What the receiver gave the sender to show: proves that the sender hears at its address.
     pub cookie: u64,
-    /// Number of the datagram from this sender to this receiver, never used twice.
+    /// Number of the datagram from this sender to this receiver, never used twice. In a sealed session the upper half
+    /// is the generation of the keys, and the lower half the number among those of that generation.
     pub counter: u64,
 }
 
@@ -91,6 +103,11 @@ impl HandshakeKind {
         HandshakeKind::Stale,
         HandshakeKind::Refuse,
     ];
+
+    /// Whether it carries a share where a key is shared.
+    pub fn has_share(self) -> bool {
+        matches!(self, HandshakeKind::Confirm | HandshakeKind::Accept)
+    }
 }
 
 /// Name of a transport on the wire: bytes behind which there are zeros. What a peer calls itself need not be a
@@ -128,7 +145,7 @@ impl fmt::Debug for TransportName {
 pub struct Terms {
     /// [`WIRE_VERSION`] of the sender.
     pub wire: u8,
-    /// [`SESSION_VERSION`] of the sender.
+    /// [`SESSION_VERSION`] of the sender, or [`SEALED_SESSION_VERSION`].
     pub session: u8,
     /// Bytes of its largest IP packet.
     pub mtu: u16,
@@ -137,10 +154,15 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// The terms of this version; `None` when the transport's name is too long.
+    /// The terms of this version without a key; `None` when the transport's name is too long.
     pub fn new(transport: &str, mtu: u16) -> Option<Terms> {
         let transport = TransportName::new(transport)?;
         Some(Terms { wire: WIRE_VERSION, session: SESSION_VERSION, mtu, transport })
+    }
+
+    /// The same with a key.
+    pub fn sealed(self) -> Terms {
+        Terms { session: SEALED_SESSION_VERSION, ..self }
     }
 }
 
@@ -161,16 +183,46 @@ pub struct Handshake {
     pub shown: u64,
     /// The cookie that the receiver is to show from now on.
     pub offered: u64,
-    /// Authentication of all that stands before it; zero where no key is shared.
+    /// Authentication of all the rest; zero where no key is shared.
     pub mac: [u8; 16],
+    /// Public half of the sender's key exchange; `Some` in kinds that have one, where a key is shared.
+    pub share: Option<[u8; SHARE_BYTES]>,
 }
+
+/// The bytes of a [`Handshake`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandshakeBytes {
+    bytes: [u8; LONGEST_HANDSHAKE],
+    has_share: bool,
+}
+
+impl Deref for HandshakeBytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..if self.has_share { LONGEST_HANDSHAKE } else { HANDSHAKE_BYTES }]
+    }
+}
+
+impl HandshakeBytes {
+    /// Where the authentication goes.
+    pub fn mac_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[MAC]
+    }
+}
+
+/// Where the authentication is.
+const MAC: Range<usize> = offset_of!(HandshakeFields, mac)..HANDSHAKE_BYTES;
 
 impl Handshake {
     /// The handshake that `bytes` are; `None` when they are none.
     pub fn parse(bytes: &[u8]) -> Option<Handshake> {
-        let fields = HandshakeFields::ref_from_bytes(bytes).ok()?;
+        let (fields, rest) = HandshakeFields::ref_from_prefix(bytes).ok()?;
         let kind = fields.handshake.checked_sub(HANDSHAKE_BASE)?;
         let kind = *HandshakeKind::ALL.get(usize::from(kind))?;
+        let share = match rest {
+            [] => None,
+            rest => Some(ShareFields::ref_from_bytes(rest).ok().filter(|_| kind.has_share())?.share),
+        };
         let terms = Terms {
             wire: fields.version,
             session: fields.session,
@@ -186,12 +238,13 @@ impl Handshake {
             shown: fields.shown.get(),
             offered: fields.offered.get(),
             mac: fields.mac,
+            share,
         })
     }
 
-    /// The datagram.
-    pub fn bytes(&self) -> [u8; HANDSHAKE_BYTES] {
-        zerocopy::transmute!(HandshakeFields {
+    /// The datagram; a share in a kind that has none is left out.
+    pub fn bytes(&self) -> HandshakeBytes {
+        let fields: [u8; HANDSHAKE_BYTES] = zerocopy::transmute!(HandshakeFields {
             handshake: HANDSHAKE_BASE + self.kind as u8,
             version: self.terms.wire,
             session: self.terms.session,
@@ -203,12 +256,20 @@ impl Handshake {
             shown: self.shown.into(),
             offered: self.offered.into(),
             mac: self.mac,
-        })
+        });
+        let mut bytes = [0; LONGEST_HANDSHAKE];
+        let (front, rest) = bytes.split_at_mut(HANDSHAKE_BYTES);
+        front.copy_from_slice(&fields);
+        let share = self.share.filter(|_| self.kind.has_share());
+        rest.copy_from_slice(&share.unwrap_or([0; SHARE_BYTES]));
+        HandshakeBytes { bytes, has_share: share.is_some() }
     }
 
-    /// The bytes that the authentication covers.
-    pub fn covered(bytes: &[u8; HANDSHAKE_BYTES]) -> &[u8] {
-        &bytes[..offset_of!(HandshakeFields, mac)]
+    /// The bytes of a handshake that its authentication covers, in two pieces, and the authentication; `None` when
+    /// they are too few.
+    pub fn covered(bytes: &[u8]) -> Option<([&[u8]; 2], &[u8])> {
+        let (front, share) = bytes.split_at_checked(HANDSHAKE_BYTES)?;
+        Some(([&front[..MAC.start], share], &front[MAC]))
     }
 }
 
@@ -227,7 +288,7 @@ wire_fields! {
     SESSION_FIELDS of SessionFields from WIRE_HEADER;
     src_epoch: U64, "Incarnation of the sender, a random number";
     cookie: U64, "What the receiver gave the sender to show";
-    counter: U64, "Number of the datagram from this sender to this receiver";
+    counter: U64, "Number of the datagram from this sender to this receiver; with a key, the upper half is the keys' generation";
 }
 
 wire_fields! {
@@ -236,7 +297,7 @@ wire_fields! {
     #[values(HANDSHAKE_NAMES)]
     handshake: u8, "What the handshake is";
     version: u8, "Version of the packet's header that the sender runs";
-    session: u8, "Version of the handshake and of the seal";
+    session: u8, "Version of the handshake and of the seal: 2 without a key, 3 with one";
     #[values(CIPHER_NAMES)]
     cipher: u8, "Cipher that the sender would rather seal with";
     mtu: U16, "Bytes of the sender's largest IP packet";
@@ -245,5 +306,11 @@ wire_fields! {
     peer_epoch: U64, "Incarnation of the receiver as the sender knows it, or 0";
     shown: U64, "Cookie of the receiver, shown back to it";
     offered: U64, "Cookie that the receiver is to show from now on";
-    mac: [u8; 16], "Authentication of the bytes before it, zero without a key";
+    mac: [u8; 16], "Authentication of the other bytes, zero without a key";
+}
+
+wire_fields! {
+    /// What follows in a confirmation or an acceptance where hosts share a key.
+    SHARE_FIELDS of ShareFields from HANDSHAKE_BYTES;
+    share: [u8; 32], "Public half of the sender's key exchange (X25519), in `confirm` and `accept` with a key";
 }

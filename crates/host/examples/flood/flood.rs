@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use headway_host::core::{Command, Core, Identity, Purpose, SendOptions};
 use headway_host::{Config, Counters, Endpoint, Limits, Secret, Stats};
-use headway_packet::session::HANDSHAKE_BYTES;
+use headway_packet::session::{HANDSHAKE_BASE, HANDSHAKE_BYTES};
 use headway_packet::{Ecn, WIRE_HEADER};
 use headway_units::Time;
 use rand_core::{Rng, SeedableRng};
@@ -215,7 +215,7 @@ impl<'a> Flood<'a> {
         let which = self.rng.next_u32() as usize % self.samples.len();
         let mut bytes = self.samples[which].clone();
         let counter = WIRE_HEADER + 16..WIRE_HEADER + 24;
-        if bytes.len() > HANDSHAKE_BYTES && !self.rng.next_u32().is_multiple_of(8) {
+        if bytes[0] < HANDSHAKE_BASE && !self.rng.next_u32().is_multiple_of(8) {
             self.fresh += 1;
             bytes[counter.clone()].copy_from_slice(&self.fresh.to_be_bytes());
         }

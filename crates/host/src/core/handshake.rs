@@ -9,7 +9,12 @@
 //!   | == data ========================> |
 //! ```
 //!
-//! All have one size, so that no answer is longer than its question. A datagram that shows a wrong cookie is
+//! No answer is longer than its question. Where a key is shared, both carry an authentication by it, and confirm and
+//! accept carry the public halves of a key exchange. Only who has returned its cookie and has the key costs an
+//! exchange; a confirmation that is repeated is answered by the same half. Both may call each other at once: each
+//! then has one half, whether it is said in a confirmation or in an acceptance, and whichever of the two arrives first
+//! ends the exchange. While keys change, the two may call with different ones: then the confirmation of the larger epoch
+//! counts, and is the answer to the other. A datagram that shows a wrong cookie is
 //! answered by *stale*, which carries the wrong cookie back: a sender that recognises it knows that its peer has
 //! restarted or has forgotten it. A hello or a confirmation with other terms (version, transport, MTU) is
 //! answered by *refuse*, which says this host's. Hosts that have met send further hellos to measure their round trip
@@ -23,9 +28,12 @@
 use super::peers::{Deadline, Peer, PeerKey, Phase};
 use super::{Core, Count, SendError};
 use crate::error::Disagreement;
+use crate::exchange::Exchange;
+use crate::generations::Generations;
 use crate::replay::ReplayWindow;
+use crate::scrub::scrubbed;
 use crate::seal::Meeting;
-use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind};
+use headway_packet::session::{Handshake, HandshakeBytes, HandshakeKind, SHARE_BYTES};
 use headway_units::Time;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -40,10 +48,13 @@ const MOST_WAITING: usize = 512;
 const STALE_BURST: u64 = 256;
 const STALE_EVERY: Time = Time::us(100);
 
+/// The share of who has none.
+const NO_SHARE: [u8; SHARE_BYTES] = [0; SHARE_BYTES];
+
 /// Handshakes on their way out.
 #[derive(Default)]
 pub(super) struct Answers {
-    queue: VecDeque<(SocketAddr, [u8; HANDSHAKE_BYTES])>,
+    queue: VecDeque<(SocketAddr, HandshakeBytes)>,
     /// When the allowance for stale answers will be whole again.
     stale_until: Time,
     /// Stale answers to hosts that are not known, of whose key nothing is known either.
@@ -68,7 +79,7 @@ impl Answers {
         self.queue.is_empty()
     }
 
-    pub(super) fn pop(&mut self) -> Option<(SocketAddr, [u8; HANDSHAKE_BYTES])> {
+    pub(super) fn pop(&mut self) -> Option<(SocketAddr, HandshakeBytes)> {
         self.queue.pop_front()
     }
 
@@ -98,6 +109,8 @@ impl Core {
             HandshakeKind::Hello | HandshakeKind::Confirm if received.terms != self.terms => {
                 self.refuse(from, known, &received)
             }
+            // Where a key is shared, a share comes where one belongs, and nowhere else.
+            kind if received.share.is_some() != (kind.has_share() && self.envelope.is_sealed()) => false,
             HandshakeKind::Hello => self.hello(from, known, &received),
             HandshakeKind::Welcome => known.is_some_and(|key| self.welcome(now, key, &received)),
             HandshakeKind::Confirm => self.confirm(now, from, known, &received),
@@ -143,6 +156,7 @@ impl Core {
             shown: m.shown,
             offered: m.expected,
             mac: [0; 16],
+            share: authority.map(|_| m.share),
         };
         if self.answers.queue.len() >= MOST_WAITING {
             return self.counters.one(Count::answers_withheld);
@@ -177,7 +191,11 @@ impl Core {
     ) {
         let (local_epoch, expected) = self.own(to, known, to_what);
         let (peer_epoch, key) = (to_what.epoch, to_what.key);
-        self.say(kind, to, &Meeting { local_epoch, peer_epoch, shown, expected, cipher: 0, key });
+        self.say(
+            kind,
+            to,
+            &Meeting { local_epoch, peer_epoch, shown, expected, cipher: 0, key, share: NO_SHARE },
+        );
     }
 
     fn hello(&mut self, from: SocketAddr, known: Option<PeerKey>, hello: &Heard) -> bool {
@@ -219,6 +237,10 @@ impl Core {
         if welcome.terms != self.terms {
             return self.refused(now, key, welcome);
         }
+        if !self.begin_exchange(key) {
+            return false;
+        }
+        let Some(peer) = self.peers.get_mut(key) else { return false };
         peer.phase = Phase::Confirm;
         peer.attempts = 0;
         self.greeting_answered(now, key);
@@ -235,6 +257,12 @@ impl Core {
         }
         let key = match known.and_then(|key| self.peers.get(key)) {
             None => self.add_peer(now, from),
+            Some(peer) if goes_before(peer, confirm) => {
+                // Once more, so that it is answered even if it was lost and nothing waits for it any more.
+                let (address, meeting) = (peer.address, peer.meeting);
+                self.say(HandshakeKind::Confirm, address, &meeting);
+                return true;
+            }
             Some(peer) if peer.phase == Phase::Met && !is_met(peer, confirm) => {
                 let key = peer.key;
                 self.replace(now, key)
@@ -245,43 +273,75 @@ impl Core {
             self.counters.one(Count::dropped_no_place);
             return true;
         };
-        self.established(now, key, confirm, (epoch, cookie));
-        true
+        self.established(now, key, confirm, (epoch, cookie))
     }
 
     /// The peer has shown that it hears: it is met, and told so.
-    fn established(&mut self, now: Time, key: PeerKey, confirm: &Heard, own: (u64, u64)) {
-        let Some(peer) = self.peers.get_mut(key) else { return };
+    fn established(&mut self, now: Time, key: PeerKey, confirm: &Heard, own: (u64, u64)) -> bool {
+        let Some(peer) = self.peers.get_mut(key) else { return false };
         if peer.phase != Phase::Met {
             // A place that was made by forgetting another has a newer epoch than the peer was told.
             (peer.meeting.local_epoch, peer.meeting.expected) = own;
-            peer.phase = Phase::Met;
             self.meet(key, confirm);
+            if !self.begin_exchange(key) || !self.end_exchange(now, key, confirm) {
+                return false;
+            }
         }
-        let Some(peer) = self.peers.get_mut(key) else { return };
-        peer.heard = now;
+        let Some(peer) = self.peers.get_mut(key) else { return false };
+        (peer.phase, peer.heard) = (Phase::Met, now);
         let (address, meeting) = (peer.address, peer.meeting);
         self.ready.push(key);
         self.say(HandshakeKind::Accept, address, &meeting);
         self.probe(now, key);
+        true
     }
 
-    /// Notes the other side of a meeting, and makes its keys.
+    /// Notes the other side of a meeting.
     fn meet(&mut self, key: PeerKey, handshake: &Heard) {
         let Some(peer) = self.peers.get_mut(key) else { return };
         peer.replay = ReplayWindow::default();
         (peer.meeting.peer_epoch, peer.meeting.shown) = (handshake.epoch, handshake.offered);
         (peer.meeting.cipher, peer.meeting.key) = (handshake.cipher, handshake.key);
-        let authority = self.authorities.get(handshake.key);
-        peer.seals = authority.and_then(|authority| authority.seals(&peer.meeting));
     }
 
-    fn accepted(&mut self, now: Time, key: PeerKey, accept: &Handshake) -> bool {
+    /// Makes this endpoint's part of an exchange, unless it has one; `true` without a key, where none is wanted.
+    fn begin_exchange(&mut self, key: PeerKey) -> bool {
+        let sealed = self.envelope.is_sealed();
+        let Some(peer) = self.peers.get_mut(key).filter(|_| sealed) else { return !sealed };
+        if peer.exchange.is_none() {
+            self.counters.one(Count::key_exchanges);
+            peer.exchange = Exchange::new();
+        }
+        peer.meeting.share = peer.exchange.as_ref().map_or(NO_SHARE, Exchange::share);
+        peer.exchange.is_some()
+    }
+
+    /// Makes the keys of a meeting with the peer's half of the exchange, and overwrites this endpoint's; `true` without a
+    /// key, where none are wanted.
+    fn end_exchange(&mut self, now: Time, key: PeerKey, heard: &Heard) -> bool {
+        let (Some(authority), Some(share)) = (self.authorities.get(heard.key), &heard.share) else {
+            return !self.envelope.is_sealed();
+        };
+        let Some(peer) = self.peers.get_mut(key) else { return false };
+        // Used, whatever comes of it.
+        let exchange = peer.exchange.take();
+        peer.generations = scrubbed(|| {
+            let chain = authority.agree(&peer.meeting, &mut exchange?, share)?;
+            Generations::new(now, chain).map(Box::new)
+        });
+        peer.generations.is_some()
+    }
+
+    fn accepted(&mut self, now: Time, key: PeerKey, accept: &Heard) -> bool {
         let Some(peer) = self.peers.get_mut(key) else { return false };
         if !answers(peer, accept) || !is_met(peer, accept) {
             return false;
         }
         if peer.phase == Phase::Confirm {
+            if !self.end_exchange(now, key, accept) {
+                return false;
+            }
+            let Some(peer) = self.peers.get_mut(key) else { return false };
             (peer.phase, peer.heard) = (Phase::Met, now);
             self.ready.push(key);
             self.greeting_answered(now, key);
@@ -302,7 +362,15 @@ impl Core {
                 let key = self.answers.to_strangers % self.authorities.len().max(1);
                 self.answers.to_strangers = self.answers.to_strangers.wrapping_add(1);
                 let expected = self.secret.cookie(from, self.epoch, 0);
-                Meeting { local_epoch: self.epoch, peer_epoch, shown, expected, cipher: 0, key }
+                Meeting {
+                    local_epoch: self.epoch,
+                    peer_epoch,
+                    shown,
+                    expected,
+                    cipher: 0,
+                    key,
+                    share: NO_SHARE,
+                }
             }
         };
         self.say(HandshakeKind::Stale, from, &meeting);
@@ -327,6 +395,14 @@ impl Core {
 /// Whether a handshake comes from the incarnation of the peer that is known.
 fn is_met(peer: &Peer, handshake: &Handshake) -> bool {
     (handshake.epoch, handshake.offered) == (peer.meeting.peer_epoch, peer.meeting.shown)
+}
+
+/// Whether both confirm at once with different keys, of which both have two, and this endpoint's confirmation is the one
+/// that counts: that of the larger epoch, at both ends.
+fn goes_before(peer: &Peer, confirm: &Heard) -> bool {
+    let m = &peer.meeting;
+    let differ = peer.phase == Phase::Confirm && is_met(peer, confirm) && m.key != confirm.key;
+    differ && (m.local_epoch, m.expected) > (m.peer_epoch, m.shown)
 }
 
 /// Whether a handshake answers what this endpoint last said to the peer.

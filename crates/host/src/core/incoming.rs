@@ -6,7 +6,7 @@
 
 use super::clock::LATE;
 use super::outgoing::{CALL_HEADER, NUMBERS_AHEAD, parse_call};
-use super::peers::{PeerKey, Phase};
+use super::peers::{Deadline, PeerKey, Phase};
 use super::{Arrived, Charges, Core, CoreEvent, Count, MessageEventKind, Purpose, SELF, TIDY};
 use crate::budget::{MESSAGE_COST, PACKET_COST};
 use crate::buffers::{Buffer, Buffers, is_kept};
@@ -124,26 +124,36 @@ impl Core {
         if session.src_epoch != meeting.peer_epoch || peer.phase == Phase::Hello {
             return Err(Count::dropped_unknown_epoch);
         }
-        if !peer.replay.is_new(session.counter) {
-            return Err(Count::dropped_replayed);
-        }
         let (front, rest) = datagram.split_first_chunk_mut::<WIRE_FRONT>().ok_or(Count::dropped_malformed)?;
         let rest = rest.get_mut(self.envelope.stamps()..).ok_or(Count::dropped_malformed)?;
-        let payload: &[u8] = match &peer.seals {
-            None => rest,
-            // A switch has cut the payload off, and its seal.
-            Some(seals) if kind == PacketKind::Header => {
-                let genuine = seals.headers.is_genuine(false, front, rest);
-                if genuine { &[] } else { return Err(Count::dropped_forged) }
+        let payload: &[u8] = match &mut peer.generations {
+            // The peer has this endpoint's half of the exchange, and its own is on its way.
+            None if self.envelope.is_sealed() => return Err(Count::dropped_unknown_epoch),
+            None if !peer.replay.is_new(session.counter) => return Err(Count::dropped_replayed),
+            None => {
+                peer.replay.insert(session.counter);
+                rest
             }
-            Some(seals) => {
-                let check = self.envelope.before(kind) - self.envelope.stamps() - SESSION_HEADER;
-                let sealed = rest.get_mut(check..).ok_or(Count::dropped_malformed)?;
-                let opened = seals.open(session.counter, &covered(front), sealed);
-                opened.ok_or(Count::dropped_forged)?
+            Some(generations) => {
+                let (generation, number) = generations.opening(session.counter)?;
+                let seals = &generation.seals;
+                let payload = if kind == PacketKind::Header {
+                    // A switch has cut the payload off, and its seal.
+                    seals.headers.is_genuine(false, front, rest).then_some(&[][..])
+                } else {
+                    let check = self.envelope.before(kind) - self.envelope.stamps() - SESSION_HEADER;
+                    let sealed = rest.get_mut(check..).ok_or(Count::dropped_malformed)?;
+                    seals.open(session.counter, &covered(front), sealed)
+                };
+                let payload = payload.ok_or(Count::dropped_forged)?;
+                generation.replay.insert(number);
+                if let Some(at) = generations.opened(now, session.counter, &self.config.renewal) {
+                    self.counters.one(Count::keys_renewed);
+                    self.timers.arm(at, (key, Deadline::Retire));
+                }
+                payload
             }
         };
-        peer.replay.insert(session.counter);
         peer.heard = now;
         if peer.phase == Phase::Confirm {
             // The peer sends data: it has accepted.
@@ -167,18 +177,20 @@ impl Core {
         if (session.src_epoch, session.cookie) != (meeting.local_epoch, meeting.shown) {
             return Err(Count::dropped_late);
         }
-        if session.counter >= peer.counter {
-            return Err(Count::dropped_forged);
-        }
-        if !peer.returned.is_new(session.counter) {
-            return Err(Count::dropped_replayed);
-        }
         let (front, rest) = datagram.split_first_chunk::<WIRE_FRONT>().ok_or(Count::dropped_malformed)?;
         let check = rest.get(self.envelope.stamps()..).ok_or(Count::dropped_malformed)?;
-        if peer.seals.as_ref().is_some_and(|seals| !seals.headers.is_genuine(true, front, check)) {
-            return Err(Count::dropped_forged);
+        match &mut peer.generations {
+            None if session.counter >= peer.counter => return Err(Count::dropped_forged),
+            None if !peer.returned.is_new(session.counter) => return Err(Count::dropped_replayed),
+            None => peer.returned.insert(session.counter),
+            Some(generations) => {
+                let (generation, number) = generations.returning(session.counter)?;
+                if !generation.seals.headers.is_genuine(true, front, check) {
+                    return Err(Count::dropped_forged);
+                }
+                generation.returned.insert(number);
+            }
         }
-        peer.returned.insert(session.counter);
         Ok((key, &[]))
     }
 

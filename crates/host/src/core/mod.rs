@@ -24,7 +24,7 @@ mod watch;
 use crate::address::headers;
 use crate::budget::{Budget, Charge};
 use crate::buffers::Buffers;
-use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, RoundTrip};
+use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, Renewal, RoundTrip};
 use crate::counters::{Count, Counters};
 use crate::error::{ConfigError, SendError};
 use crate::machine::{Machine, PathTable};
@@ -284,6 +284,7 @@ impl Core {
         let nic = Nic::new(config, config.discipline.as_deref().unwrap_or(declared), sizes)?;
         let terms = Terms::new(&config.transport, config.mtu);
         let terms = terms.ok_or_else(|| ConfigError::UnknownTransport(config.transport.clone()))?;
+        let terms = if config.admission.seals() { terms.sealed() } else { terms };
         Ok(Core {
             machine,
             clock: MachineClock::new(nic.catch_up()),
@@ -484,6 +485,16 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     }
     if !(u64::from(MIN_MTU)..=u64::from(MAX_MTU)).contains(&mtu) {
         return Err(ConfigError::Range { what: "mtu", value: mtu, range: "from 256 to 9216" });
+    }
+    let Renewal { datagrams, time, late } = config.renewal;
+    for (what, value, range, least, most) in [
+        ("renewal.datagrams", datagrams.into(), "from 1 to 2^31", 1, 1 << 31),
+        ("renewal.late", late.0, "from 1 us to 1000 s, in picoseconds", Time::us(1).0, Time::s(1000).0),
+        ("renewal.time", time.0, "at least `renewal.late`, in picoseconds", late.0, u64::MAX),
+    ] {
+        if !(least..=most).contains(&value) {
+            return Err(ConfigError::Range { what, value, range });
+        }
     }
     let largest = config.limits.message_bytes;
     if config.sizes().packets(largest) > u64::from(u32::MAX) {

@@ -313,13 +313,21 @@ impl Core {
             true => Some(self.outgoing.get_mut(packet.tag as usize).filter(|out| out.has(key, packet))?),
             false => None,
         };
+        let sealed = self.envelope.is_sealed();
+        let counter = match &mut peer.generations {
+            Some(generations) => generations.number(now, &self.config.renewal)?,
+            // Nothing leaves in the clear where it is to be sealed.
+            None if sealed => return None,
+            None => {
+                peer.counter += 1;
+                peer.counter - 1
+            }
+        };
         let mut packet = *packet;
         packet.src = HostId(word(self.local.ip()));
         packet.dst = HostId(word(peer.address.ip()));
         let meeting = &peer.meeting;
-        let session =
-            Session { src_epoch: meeting.local_epoch, cookie: meeting.shown, counter: peer.counter };
-        peer.counter += 1;
+        let session = Session { src_epoch: meeting.local_epoch, cookie: meeting.shown, counter };
         let out = out.map(|out| {
             if out.watch.sent(now, packet.index) {
                 peer.progressed = now;
@@ -339,7 +347,8 @@ impl Core {
             out.copy(u64::from(packet.index) * u64::from(self.sizes.payload), payload);
         }
         let mut length = front + payload.len();
-        if let Some(seals) = &peer.seals {
+        if let Some(generations) = &peer.generations {
+            let seals = generations.sealing(counter)?;
             if packet.is_data() {
                 check.copy_from_slice(&seals.headers.make(covered));
             }

@@ -4,9 +4,12 @@ use super::lengths::Lengths;
 use super::probing::Probing;
 use super::{Core, CoreEvent, Count, SendError};
 use crate::budget::Budget;
+use crate::exchange::Exchange;
+use crate::generations::Generations;
 use crate::replay::ReplayWindow;
-use crate::seal::{Meeting, Seals};
+use crate::seal::Meeting;
 use headway_packet::HostId;
+use headway_packet::session::SHARE_BYTES;
 use headway_transport::Endpoint;
 use headway_units::Time;
 use rustc_hash::FxHashMap;
@@ -38,6 +41,8 @@ pub(super) enum Deadline {
     Silence,
     /// A message to it may have been without progress for too long.
     Progress,
+    /// Keys of before a renewal are to be overwritten.
+    Retire,
     /// One that has its turn may have been without progress for long.
     Turn,
 }
@@ -62,7 +67,10 @@ pub(super) struct Peer {
     pub(super) meeting: Meeting,
     /// Incarnations of the peer before this one, in this place of the table.
     pub(super) before: u64,
-    pub(super) seals: Option<Seals>,
+    /// This endpoint's part of the exchange, from when the peer has shown that it has the key until they have met.
+    pub(super) exchange: Option<Exchange>,
+    /// The keys, in one place of memory; `Some` in a session with a key. Numbers and windows are then theirs.
+    pub(super) generations: Option<Box<Generations>>,
     /// Number of the next datagram.
     pub(super) counter: u64,
     pub(super) replay: ReplayWindow,
@@ -161,9 +169,18 @@ impl Core {
             key,
             address,
             phase: Phase::Hello,
-            meeting: Meeting { local_epoch, peer_epoch: 0, shown: 0, expected, cipher: 0, key: 0 },
+            meeting: Meeting {
+                local_epoch,
+                peer_epoch: 0,
+                shown: 0,
+                expected,
+                cipher: 0,
+                key: 0,
+                share: [0; SHARE_BYTES],
+            },
             before: 0,
-            seals: None,
+            exchange: None,
+            generations: None,
             counter: 0,
             replay: ReplayWindow::default(),
             returned: ReplayWindow::default(),
@@ -201,6 +218,11 @@ impl Core {
             Deadline::Handshake if peer.phase == Phase::Met => {}
             Deadline::Handshake if peer.waiting.is_empty() => peer.attempts = 0,
             Deadline::Handshake => self.greet(now, key),
+            Deadline::Retire => {
+                if let Some(generations) = &mut peer.generations {
+                    generations.retire(now);
+                }
+            }
             Deadline::Turn => self.look_at_turns(now, key),
             Deadline::Progress => self.look_for_progress(now, at, key),
             Deadline::Silence => {

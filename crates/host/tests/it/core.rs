@@ -4,7 +4,7 @@ use crate::wire;
 
 use headway_host::core::Purpose;
 use headway_host::{Admission, Config, Count, SendError};
-use headway_packet::session::{HANDSHAKE_BYTES, Session};
+use headway_packet::session::Session;
 use headway_packet::{Envelope, HostId, Packet, PacketKind, PacketView, Stamps, WIRE_HEADER};
 use headway_transport::registry;
 use headway_units::Time;
@@ -152,7 +152,7 @@ fn count(world: &World, host: usize, what: Count) -> u64 {
 
 /// A packet of `kind` in the session from host 0 to host 1, as host 0 would send it next.
 fn forged(world: &World, counter: u64, packet: &Packet, payload: &[u8]) -> Datagram {
-    let data = |d: &&Datagram| d.from == address(0) && d.bytes.len() > HANDSHAKE_BYTES;
+    let data = |d: &&Datagram| d.from == address(0) && !d.is_handshake();
     let sample = world.sent.iter().find(data).expect("data was sent");
     let view = PacketView::parse(&sample.bytes).expect("a packet");
     let session = Session { counter, ..view.session().expect("with a session") };
@@ -169,7 +169,7 @@ fn forged(world: &World, counter: u64, packet: &Packet, payload: &[u8]) -> Datag
 fn the_header_can_be_read_without_the_session() {
     for admission in [prefixes(), shared_key()] {
         let world = met(admission);
-        let packets = world.sent.iter().filter(|d| d.bytes.len() > HANDSHAKE_BYTES);
+        let packets = world.sent.iter().filter(|d| !d.is_handshake());
         let mut kinds = BTreeMap::new();
         for datagram in packets {
             let packet = PacketView::parse_header(&datagram.bytes[..WIRE_HEADER]).expect("a header").packet();
@@ -190,7 +190,7 @@ fn every_datagram_of_before_is_a_replay() {
     for admission in [prefixes(), shared_key()] {
         let mut world = met(admission);
         let before = world.sent.clone();
-        let packets = before.iter().filter(|d| d.bytes.len() > HANDSHAKE_BYTES).count() as u64;
+        let packets = before.iter().filter(|d| !d.is_handshake()).count() as u64;
         before.into_iter().for_each(|datagram| world.inject(Time::ms(60), datagram));
         world.run(Time::ms(100));
         let replayed = count(&world, 0, Count::dropped_replayed) + count(&world, 1, Count::dropped_replayed);
@@ -230,7 +230,7 @@ fn a_stranger_gets_no_more_than_it_sends_and_leaves_nothing_behind() {
         world.run(Time::s(2));
         let answered: usize = world.sent.iter().filter(|d| d.to == stranger).map(|d| d.bytes.len()).sum();
         assert!(answered <= heard, "{answered} bytes for {heard}");
-        assert!(world.sent.iter().all(|d| d.to != stranger || d.bytes.len() == HANDSHAKE_BYTES));
+        assert!(world.sent.iter().all(|d| d.to != stranger || d.is_handshake()));
         assert_eq!(world.hosts[1].core.peers(), 1, "only the one that was met");
         assert!(count(&world, 1, Count::answers_withheld) > 0, "the answers are limited in number");
     }
@@ -456,7 +456,7 @@ fn all_peers_together_take_no_more_memory_than_there_is() {
     world.got.clear();
     // Each announces two messages of a megabyte, of which it sends one packet: eight megabytes in all.
     for host in 1..5usize {
-        let data = |d: &&Datagram| d.from == address(host) && d.bytes.len() > HANDSHAKE_BYTES;
+        let data = |d: &&Datagram| d.from == address(host) && !d.is_handshake();
         let sample = world.sent.iter().find(data).expect("data was sent");
         let seen = PacketView::parse(&sample.bytes).expect("a packet").session().expect("with a session");
         for number in 1..3 {

@@ -3,7 +3,7 @@
 
 use headway_host::{
     Admission, BindError, CallError, Config, Endpoint, Limits, MessageEvent, MessageEventKind, PreSharedKey,
-    SendError, SendOptions,
+    Renewal, SendError, SendOptions,
 };
 use headway_params::ParamValue;
 use headway_transport::{InitialWindow, registry};
@@ -79,6 +79,26 @@ fn megabytes_arrive_intact_over_every_transport_and_admission() {
             assert_eq!((a.stats().messages_sent, b.stats().messages_received), (4, 4), "{transport}");
             assert_eq!(b.memory_used(), 0, "{transport}");
         }
+    }
+}
+
+#[test]
+fn keys_are_renewed_again_and_again_while_megabytes_are_under_way() {
+    let renewal = Renewal { datagrams: 100, time: Time::ms(20), late: Time::ms(2) };
+    let config = Config { admission: shared_key(), renewal, ..Config::default() };
+    let (a, b) = (endpoint(&config), endpoint(&config));
+    for n in 0..60 {
+        let (from, to) = if n % 2 == 0 { (&a, &b) } else { (&b, &a) };
+        let sent = bytes(1 << 20, n);
+        let handle = from.send_nowait(to.local_addr(), sent.clone()).expect("room");
+        let received = to.recv_timeout(LONG).unwrap_or_else(|e| panic!("{e}, {:?}", a.stats()));
+        assert!(received.bytes == sent);
+        handle.wait_timeout(LONG).expect("in time").expect("acknowledged");
+        thread::sleep(Duration::from_millis(3));
+    }
+    for stats in [a.stats(), b.stats()] {
+        assert!(stats.keys_renewed >= 10, "{stats:?}");
+        assert_eq!((stats.key_exchanges, stats.dropped_forged, stats.messages_failed), (1, 0, 0));
     }
 }
 

@@ -12,6 +12,7 @@ mod meeting;
 mod queue;
 mod receive;
 mod round_trip;
+mod secrecy;
 mod stamps;
 mod turns;
 mod wire;

@@ -11,7 +11,9 @@
 )]
 mod host_receive;
 
-use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind, Terms};
+use headway_packet::session::{
+    HANDSHAKE_BYTES, Handshake, HandshakeBytes, HandshakeKind, SHARE_BYTES, Terms,
+};
 use headway_packet::{Envelope, HostId, Packet, PacketKind, WIRE_HEADER};
 use headway_transport::registry;
 use rand_core::{Rng, SeedableRng};
@@ -86,9 +88,10 @@ fn packet(kind: PacketKind, number: u32) -> Packet {
     packet
 }
 
-fn handshake(kind: HandshakeKind, terms: Terms) -> [u8; HANDSHAKE_BYTES] {
-    let mac = [0; 16];
-    Handshake { kind, terms, cipher: 0, epoch: 2000, peer_epoch: 1001, shown: 5, offered: 6, mac }.bytes()
+fn handshake(kind: HandshakeKind, terms: Terms) -> HandshakeBytes {
+    let (mac, share) = ([0; 16], None);
+    Handshake { kind, terms, cipher: 0, epoch: 2000, peer_epoch: 1001, shown: 5, offered: 6, mac, share }
+        .bytes()
 }
 
 /// What a stranger may say.
@@ -146,13 +149,48 @@ fn insiders() -> BTreeMap<String, Vec<u8>> {
     seeds
 }
 
+/// Handshakes with a share, and numbers of keys that are in use, may come next, or may not.
+fn shares() -> BTreeMap<String, Vec<u8>> {
+    let mut seeds = BTreeMap::new();
+    let terms = Terms::new("amrt", 1500).expect("not too long").sealed();
+    for kind in HandshakeKind::ALL {
+        let name = format!("{kind:?}").to_lowercase();
+        let said = handshake(kind, terms);
+        let long = [&said[..], &[9; SHARE_BYTES]].concat();
+        for from in ["stranger", "insider"] {
+            seeds.insert(format!("{name}-sealed-terms-{from}"), raw(from, &said));
+            seeds.insert(format!("{name}-share-{from}"), raw(from, &long));
+            seeds.insert(format!("{name}-half-a-share-{from}"), raw(from, &long[..HANDSHAKE_BYTES + 16]));
+        }
+    }
+    // Of what both said: a byte of the number's upper half, and shares that are changed or cut.
+    for (at, what) in [(76u16, "generation"), (79, "next-generation"), (100, "share"), (111, "end-of-share")]
+    {
+        for name in ["changed", "cut"] {
+            let copies = (0..8u16).flat_map(|which| {
+                [&[step(name)][..], &which.to_be_bytes(), &at.to_be_bytes(), &[1]].concat()
+            });
+            let sends = [&[step("insider sends")][..], &9000u16.to_be_bytes()].concat();
+            let again = sends.clone();
+            let seed = [sends, copies.collect(), vec![step("time"), 200], again].concat();
+            seeds.insert(format!("{what}-{name}"), seed);
+        }
+    }
+    let restarts =
+        [&[step("restart")][..], &[step("insider sends"), 1, 0], &[step("target sends"), 1, 0]].concat();
+    seeds.insert("restarts".into(), restarts.repeat(8));
+    seeds
+}
+
 #[test]
 #[ignore = "writes the corpus"]
 fn write_the_corpus() {
     std::fs::create_dir_all(FOLDER).expect("a folder");
-    let seeds = strangers().into_iter().chain(insiders());
+    let seeds = strangers().into_iter().chain(insiders()).enumerate();
+    // These all with a key.
+    let sealed = shares().into_iter().enumerate().map(|(number, seed)| (2 * number + 1, seed));
     // Every seed with one transport and admission, in turn: all meet all in a long run.
-    for (number, (name, seed)) in seeds.enumerate() {
+    for (number, (name, seed)) in seeds.chain(sealed) {
         let mode = (number % (2 * registry::NAMES.len())) as u8;
         std::fs::write(format!("{FOLDER}/{name}"), [&[mode][..], &seed].concat()).expect("written");
     }

@@ -3,7 +3,6 @@
 use crate::wire;
 
 use headway_host::{Config, Count, RoundTrip, handshake_wire, sizes};
-use headway_packet::session::HANDSHAKE_BYTES;
 use headway_transport::Path;
 use headway_units::{Rate, Time};
 use std::sync::Arc;
@@ -65,7 +64,7 @@ fn nothing_is_measured_where_the_path_is_given() {
     [&mut few, &mut many].into_iter().for_each(|world| world.run(Time::ms(50)));
     assert_eq!(path(&few, 0), Path { bottleneck: Rate::gbps(10), ..given.path });
     assert_eq!(few.hosts[0].core.handshake_round_trip(address(1)), None);
-    let hellos = |world: &World| world.sent.iter().filter(|d| d.bytes.len() == HANDSHAKE_BYTES).count();
+    let hellos = |world: &World| world.sent.iter().filter(|d| d.is_handshake()).count();
     assert_eq!((hellos(&few), hellos(&many)), (4, 4 + 2 * 2 * 8), "eight questions and answers each way");
 }
 

@@ -1,8 +1,8 @@
 //! The wire codec: round trips, refusals, and the field table.
 
 use headway_packet::session::{
-    HANDSHAKE_BYTES, HANDSHAKE_FIELDS, Handshake, HandshakeKind, SESSION_FIELDS, SESSION_HEADER, Session,
-    Terms, TransportName,
+    HANDSHAKE_BYTES, HANDSHAKE_FIELDS, Handshake, HandshakeKind, LONGEST_HANDSHAKE, SESSION_FIELDS,
+    SESSION_HEADER, SHARE_FIELDS, Session, Terms, TransportName,
 };
 use headway_packet::{
     CROSSED_FIELDS, Ecn, Envelope, HEADER_CHECK, HOP_BYTES, HOP_FIELDS, Hop, HostId, MUTABLE_BITS, Mutable,
@@ -151,15 +151,26 @@ proptest! {
     fn a_handshake_comes_back_as_it_was(
         kind in 0..HandshakeKind::ALL.len(), n in any::<[u64; 4]>(), mac: [u8; 16],
         (wire, session, mtu, cipher) in any::<(u8, u8, u16, u8)>(), name in "[a-z0-9-]{0,26}",
+        share: Option<[u8; 32]>,
     ) {
         let kind = HandshakeKind::ALL[kind];
         let transport = TransportName::new(&name).expect("not too long");
         let terms = Terms { wire, session, mtu, transport };
         let [epoch, peer_epoch, shown, offered] = n;
-        let sent = Handshake { kind, terms, cipher, epoch, peer_epoch, shown, offered, mac };
+        let share = share.filter(|_| kind.has_share());
+        let sent = Handshake { kind, terms, cipher, epoch, peer_epoch, shown, offered, mac, share };
         prop_assert_eq!(transport.to_string(), name);
         let bytes = sent.bytes();
+        prop_assert_eq!(bytes.len(), HANDSHAKE_BYTES + share.map_or(0, |share| share.len()));
         prop_assert_eq!(Handshake::parse(&bytes), Some(sent));
+        let (covered, said) = Handshake::covered(&bytes).expect("long enough");
+        prop_assert_eq!(said, mac);
+        prop_assert_eq!(covered.concat().len() + mac.len(), bytes.len());
+        prop_assert_eq!(covered[1], share.as_ref().map_or(&[][..], |share| share));
+        // A share where none belongs, or half of one, is no handshake.
+        let longer = [&bytes[..], &[0; 32]].concat();
+        prop_assert_eq!(Handshake::parse(&longer).is_some(), kind.has_share() && share.is_none());
+        prop_assert_eq!(Handshake::parse(&longer[..bytes.len() + 16]), None);
         prop_assert!(PacketView::parse_header(&bytes).is_err(), "it is no packet");
         prop_assert_eq!(Handshake::parse(&bytes[1..]), None);
     }
@@ -281,7 +292,8 @@ fn the_tables_of_session_and_handshake_have_no_gaps() {
     assert_eq!(end(HOP_FIELDS, hops), hops + HOP_BYTES * 8);
     assert_eq!((HOP_BYTES, STAMPS_BYTES), (24, 122));
     assert!(CROSSED_FIELDS.iter().chain(HOP_FIELDS).all(|field| field.mutable == Mutable::Stamp));
-    assert_eq!((SESSION_HEADER, HANDSHAKE_BYTES), (24, 80));
+    assert_eq!(end(SHARE_FIELDS, HANDSHAKE_BYTES * 8), LONGEST_HANDSHAKE * 8);
+    assert_eq!((SESSION_HEADER, HANDSHAKE_BYTES, LONGEST_HANDSHAKE), (24, 80, 112));
     let names = |i: usize| HANDSHAKE_FIELDS[0].values[i];
     for (i, kind) in HandshakeKind::ALL.iter().enumerate() {
         assert_eq!(names(i), (0x80 + *kind as u64, format!("{kind:?}").to_lowercase().as_str()));
@@ -300,8 +312,10 @@ fn a_name_on_the_wire_is_printable_and_is_refused_when_too_long() {
         shown: 3,
         offered: 4,
         mac: [0; 16],
+        share: None,
     }
-    .bytes();
+    .bytes()
+    .to_vec();
     bytes[6..12].copy_from_slice(b"\x1b[\xffe\n\"");
     let name = Handshake::parse(&bytes).expect("a handshake").terms.transport.to_string();
     assert_eq!(name, "\\x1b[\\xffe\\n\\\"");

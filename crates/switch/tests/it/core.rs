@@ -130,6 +130,7 @@ fn a_handshake_is_served_like_control_by_every_discipline() {
         shown: 0,
         offered: 7,
         mac: [0; 16],
+        share: None,
     };
     // Of the same length on the wire: a packet without data, as hosts send it.
     let mut grant = Packet::new(PacketKind::Grant, HostId(0), HostId(2), 0).header_bytes().to_vec();

@@ -3,7 +3,9 @@
 //! tested with tshark, in `tests/python/test_wireshark.py`.
 #![allow(clippy::disallowed_methods, reason = "reads and writes documentation")]
 
-use headway_packet::session::{HANDSHAKE_BASE, HANDSHAKE_FIELDS, HandshakeKind, SESSION_FIELDS};
+use headway_packet::session::{
+    HANDSHAKE_BASE, HANDSHAKE_FIELDS, HandshakeKind, SEALED_SESSION_VERSION, SESSION_FIELDS, SHARE_FIELDS,
+};
 use headway_packet::{
     CHECK_FIELDS, CROSSED_FIELDS, Envelope, Family, HOP_FIELDS, Mutable, PacketFlags, PacketKind, SEAL_TAG,
     STAMPS_BYTES, Stamps, UDP_PORT, WIRE_FIELDS, WIRE_VERSION, WireField,
@@ -89,6 +91,10 @@ const SEAL: Tail = Tail {
     when: &[("envelope", WITH_SEAL), ("kind", WHOLE)],
 };
 const HANDSHAKE: Part = Part::always("Handshake", "headway.handshake", HANDSHAKE_FIELDS);
+const SHARE: Part = Part {
+    when: &[("session", &[SEALED_SESSION_VERSION as u64])],
+    ..Part::always("Share", "headway.handshake", SHARE_FIELDS)
+};
 /// Of a packet, in order.
 const PACKET: &[Part] =
     &[HEADER, SESSION, CROSSED, Part::hop(1), Part::hop(2), Part::hop(3), Part::hop(4), Part::hop(5), CHECK];
@@ -100,7 +106,8 @@ fn forms() -> Vec<Form> {
     let handshake = HandshakeKind::ALL.map(|kind| {
         let first = HANDSHAKE_BASE + kind as u8;
         let (_, name) = names.iter().find(|(n, _)| *n == u64::from(first)).expect("every kind has a name");
-        Form { first, name, parts: &[HANDSHAKE], tail: None }
+        let parts: &[Part] = if kind.has_share() { &[HANDSHAKE, SHARE] } else { &[HANDSHAKE] };
+        Form { first, name, parts, tail: None }
     });
     std::iter::once(packet).chain(handshake).collect()
 }
@@ -238,7 +245,8 @@ fn the_page_lists_every_field() {
     let there = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let (before, rest) = there.split_once(FIELDS.0).expect("the page has a place for the fields");
     let (_, after) = rest.split_once(FIELDS.1).expect("the place for the fields has an end");
-    let tables = [HEADER, SESSION, CROSSED, HOP, CHECK, HANDSHAKE].map(table).concat() + &table_of_meanings();
+    let tables =
+        [HEADER, SESSION, CROSSED, HOP, CHECK, HANDSHAKE, SHARE].map(table).concat() + &table_of_meanings();
     let fresh = format!("{before}{}{tables}{}{after}", FIELDS.0, FIELDS.1);
     if std::env::var_os("HEADWAY_BLESS").is_some() {
         std::fs::write(&path, &fresh).expect("the page can be written");

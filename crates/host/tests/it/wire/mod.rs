@@ -5,6 +5,7 @@ use bytes::Bytes;
 use headway_host::core::{Command, Core, CoreEvent, Identity, Memory, Purpose, SendOptions};
 use headway_host::{Admission, Config, Counters, Limits, PreSharedKey, Secret, SendError};
 use headway_packet::Ecn;
+use headway_packet::session::HANDSHAKE_BASE;
 use headway_units::{Rate, Time};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -29,6 +30,13 @@ pub struct Datagram {
     pub to: SocketAddr,
     pub tos: u8,
     pub bytes: Vec<u8>,
+}
+
+impl Datagram {
+    /// Whether it is one of a handshake, by its first byte.
+    pub fn is_handshake(&self) -> bool {
+        self.bytes.first().is_some_and(|&first| first >= HANDSHAKE_BASE)
+    }
 }
 
 enum Step {

@@ -1,0 +1,373 @@
+//! The keys of a session, which are renewed while it lasts.
+//!
+//! Keys are made in generations, each from a secret that the keys of the one before cannot be computed from
+//! ([`Chain`]). A datagram's number says of which generation its keys are: the upper half of the 64 bits is the
+//! generation, and the lower half counts the datagrams of it. So nothing else is said about a renewal, and a datagram
+//! that arrives late or early opens by itself.
+//!
+//! Either end begins a new generation when one is due ([`Renewal`]), with the next datagram that it sends. The other end
+//! follows when it opens that one, which answers: nobody begins another before the peer has been heard with this one. So
+//! an end that seals with generation *n* has a peer that seals with *n* - 1, *n* or *n* + 1, however datagrams are lost or
+//! reordered:
+//!
+//! ```text
+//! first ..= heard - 1   from before the peer was heard with `heard`; kept for late datagrams, and then overwritten
+//! heard                 the newest that the peer was heard with
+//! sending               that, or the one after
+//! sending + 1           what the peer may come with next
+//! ```
+//!
+//! Nobody begins one sooner than [`Renewal::late`] after it has begun the one before and heard the peer with it. What is
+//! more than one generation behind the newest was therefore sent longer ago than that, as was what comes when the keys of
+//! before are gone.
+
+use crate::config::Renewal;
+use crate::counters::Count;
+use crate::replay::ReplayWindow;
+use crate::scrub::scrubbed;
+use crate::seal::{Chain, Seals};
+use headway_units::Time;
+use std::collections::VecDeque;
+
+/// The keys of one generation, and which datagrams have been opened with them.
+pub(crate) struct Generation {
+    pub(crate) seals: Seals,
+    pub(crate) replay: ReplayWindow,
+    /// The same of headers that came back: of datagrams sent from here.
+    pub(crate) returned: ReplayWindow,
+}
+
+/// See the module.
+pub(crate) struct Generations {
+    /// What the keys after the last of those that are held come from.
+    chain: Chain,
+    /// Consecutive ones from `first` to `sending + 1`, each in one place of memory.
+    held: VecDeque<Box<Generation>>,
+    first: u32,
+    heard: u32,
+    sending: u32,
+    /// Datagrams sent with `sending`, and since when.
+    sent: u32,
+    since: Time,
+    /// When the peer was first heard with `heard`.
+    heard_since: Time,
+    /// When those before `heard` are overwritten.
+    retire_at: Option<Time>,
+}
+
+/// Generation of a datagram, and its number in that.
+fn parts(counter: u64) -> (u32, u64) {
+    ((counter >> 32) as u32, counter & u64::from(u32::MAX))
+}
+
+impl Generations {
+    /// The first generation of a session.
+    pub(crate) fn new(now: Time, chain: Chain) -> Option<Generations> {
+        let mut made = Generations {
+            chain,
+            held: VecDeque::with_capacity(4),
+            first: 0,
+            heard: 0,
+            sending: 0,
+            sent: 0,
+            since: now,
+            heard_since: now,
+            retire_at: None,
+        };
+        made.hold()?;
+        Some(made)
+    }
+
+    /// Makes keys up to what the peer may come with.
+    fn hold(&mut self) -> Option<()> {
+        while self.first as usize + self.held.len() <= self.sending as usize + 1 {
+            let made = scrubbed(|| {
+                let (replay, returned) = (ReplayWindow::default(), ReplayWindow::default());
+                Some(Box::new(Generation { seals: self.chain.step()?, replay, returned }))
+            });
+            self.held.push_back(made?);
+        }
+        Some(())
+    }
+
+    /// The number of a datagram that leaves now, which may be the first of a new generation. `None` when those of a
+    /// generation are used up: that many have left, and the peer has answered none.
+    pub(crate) fn number(&mut self, now: Time, renewal: &Renewal) -> Option<u64> {
+        let due = self.sent >= renewal.datagrams || now >= self.since.saturating_add(renewal.time);
+        if due && self.may_begin(now, renewal) {
+            self.begin(now, self.sending + 1)?;
+        }
+        let number = u64::from(self.sending) << 32 | u64::from(self.sent);
+        self.sent = self.sent.checked_add(1)?;
+        Some(number)
+    }
+
+    fn may_begin(&self, now: Time, renewal: &Renewal) -> bool {
+        let rested = now >= self.since.max(self.heard_since).saturating_add(renewal.late);
+        rested && self.heard == self.sending && self.sending < u32::MAX - 1
+    }
+
+    fn begin(&mut self, now: Time, generation: u32) -> Option<()> {
+        (self.sending, self.sent, self.since) = (generation, 0, now);
+        self.hold()
+    }
+
+    /// The keys for a number of [`Generations::number`].
+    pub(crate) fn sealing(&self, counter: u64) -> Option<&Seals> {
+        let place = parts(counter).0.checked_sub(self.first)?;
+        self.held.get(place as usize).map(|generation| &generation.seals)
+    }
+
+    /// The keys with which a datagram of this number is to be opened, and its number among theirs.
+    pub(crate) fn opening(&mut self, counter: u64) -> Result<(&mut Generation, u64), Count> {
+        let (generation, number) = parts(counter);
+        let place = generation.checked_sub(self.first).ok_or(Count::dropped_replayed)?;
+        // Before a renewal that was not announced.
+        let found = self.held.get_mut(place as usize).ok_or(Count::dropped_forged)?;
+        if found.replay.is_new(number) { Ok((found, number)) } else { Err(Count::dropped_replayed) }
+    }
+
+    /// The keys of a datagram that was sent from here and came back, and its number among theirs.
+    pub(crate) fn returning(&mut self, counter: u64) -> Result<(&mut Generation, u64), Count> {
+        let (generation, number) = parts(counter);
+        if (generation, number) >= (self.sending, self.sent.into()) {
+            return Err(Count::dropped_forged);
+        }
+        let place = generation.checked_sub(self.first).ok_or(Count::dropped_late)?;
+        let found = self.held.get_mut(place as usize).ok_or(Count::dropped_late)?;
+        if found.returned.is_new(number) { Ok((found, number)) } else { Err(Count::dropped_replayed) }
+    }
+
+    /// A datagram of this number was opened. `Some` when it is the first of a renewal: when those before are to be
+    /// retired.
+    pub(crate) fn opened(&mut self, now: Time, counter: u64, renewal: &Renewal) -> Option<Time> {
+        let (generation, _) = parts(counter);
+        if generation <= self.heard {
+            return None;
+        }
+        (self.heard, self.heard_since) = (generation, now);
+        if self.sending < generation {
+            self.begin(now, generation)?;
+        }
+        while self.first + 1 < self.heard {
+            self.held.pop_front();
+            self.first += 1;
+        }
+        let at = now.saturating_add(renewal.late);
+        self.retire_at = Some(at);
+        Some(at)
+    }
+
+    /// Overwrites what is due to be.
+    pub(crate) fn retire(&mut self, now: Time) {
+        if self.retire_at.is_none_or(|at| at > now) {
+            return;
+        }
+        self.retire_at = None;
+        while self.first < self.heard {
+            self.held.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seal::{Cipher, chains};
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    const RENEWAL: Renewal = Renewal { datagrams: 5, time: Time::ms(20), late: Time::ms(2) };
+
+    /// What is on its way: a number, and a seal over nothing.
+    type Sealed = (u64, [u8; 16]);
+
+    fn both() -> [Generations; 2] {
+        let (one, other) = chains(Cipher::ChaCha20Poly1305, Cipher::ChaCha20Poly1305);
+        [one, other].map(|chain| Generations::new(Time::ZERO, chain).expect("keys"))
+    }
+
+    fn send(from: &mut Generations, now: Time) -> Sealed {
+        let counter = from.number(now, &RENEWAL).expect("a number");
+        let seals = from.sealing(counter).expect("keys for it");
+        (counter, seals.seal(counter, b"header", &mut []).expect("sealed"))
+    }
+
+    /// What becomes of a datagram: whether it renewed the keys.
+    fn receive(to: &mut Generations, now: Time, (counter, mut tag): Sealed) -> Result<bool, Count> {
+        let (generation, number) = to.opening(counter)?;
+        generation.seals.open(counter, b"header", &mut tag).ok_or(Count::dropped_forged)?;
+        generation.replay.insert(number);
+        Ok(to.opened(now, counter, &RENEWAL).is_some())
+    }
+
+    fn spread(of: &Generations) -> (u32, u32) {
+        assert!(of.first <= of.heard && of.heard <= of.sending && of.sending <= of.heard + 1);
+        assert!(of.heard - of.first <= 1, "two generations are held back at most");
+        assert_eq!(of.first as usize + of.held.len(), of.sending as usize + 2);
+        (of.heard, of.sending)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+
+        /// Datagrams of two ends, each with the time since the last, its delay (less than is waited for), whether it is
+        /// lost, and how often it is repeated: whatever comes is opened, once, and nothing that is in time is dropped.
+        #[test]
+        fn nothing_in_time_is_lost_over_renewals(
+            steps in proptest::collection::vec(
+                (any::<bool>(), 0u64..600, 0u64..1990, 0u8..10, 0u8..3), 1..300,
+            ),
+        ) {
+            let mut ends = both();
+            let mut now = Time::ZERO;
+            let (mut on_the_way, mut number) = (BTreeMap::new(), 0u32);
+            for (second, pause, delay, loss, copies) in steps {
+                let next = now + Time::us(pause);
+                now = next;
+                while let Some(((at, _), _)) = on_the_way.first_key_value()
+                    && *at <= next
+                {
+                    let ((at, _), (end, sealed, copy)) = on_the_way.pop_first().expect("it is there");
+                    let to: &mut Generations = &mut ends[end];
+                    to.retire(at);
+                    let outcome = receive(to, at, sealed);
+                    prop_assert!(copy == (outcome == Err(Count::dropped_replayed)), "{:?}", outcome);
+                    prop_assert!(copy || outcome.is_ok(), "{:?}", outcome);
+                }
+                let from = usize::from(second);
+                ends[from].retire(now);
+                let sealed = send(&mut ends[from], now);
+                for copy in 0..copies {
+                    // The first copy comes first.
+                    let at = now + Time::us(delay + u64::from(copy) * 5);
+                    if loss > 1 {
+                        on_the_way.insert((at, number), (1 - from, sealed, copy > 0));
+                        number += 1;
+                    }
+                }
+                let [(_, one), (_, other)] = ends.each_ref().map(spread);
+                prop_assert!(one.abs_diff(other) <= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_renewed_by_number_by_time_and_no_sooner_than_late_ones_can_come() {
+        let [mut one, mut other] = both();
+        let generation = |(counter, _): Sealed| counter >> 32;
+        let at = Time::ms(5);
+        let first: Vec<Sealed> = (0..5).map(|_| send(&mut one, at)).collect();
+        assert!(first.iter().all(|sealed| generation(*sealed) == 0));
+        let renewed = send(&mut one, at);
+        assert_eq!(renewed.0, 1 << 32, "the sixth");
+        for _ in 0..20 {
+            assert_eq!(generation(send(&mut one, at + Time::s(1))), 1, "none before the peer has answered");
+        }
+        // It comes before all that left before it, and all are opened.
+        assert_eq!(receive(&mut other, at, renewed), Ok(true));
+        assert!(first.iter().all(|sealed| receive(&mut other, at, *sealed) == Ok(false)));
+        let answer = send(&mut other, at);
+        assert_eq!(generation(answer), 1, "who is told of it follows");
+        assert_eq!(receive(&mut one, at, answer), Ok(true));
+        assert_eq!(generation(send(&mut one, at)), 1);
+        assert_eq!(generation(send(&mut one, at + RENEWAL.late)), 2, "and then the next one may come");
+
+        let [mut one, _] = both();
+        assert_eq!(generation(send(&mut one, Time::ms(19))), 0);
+        assert_eq!(generation(send(&mut one, Time::ms(20))), 1, "its time is over");
+    }
+
+    #[test]
+    fn both_may_begin_at_once() {
+        let [mut one, mut other] = both();
+        let at = RENEWAL.time;
+        let (there, back) = (send(&mut one, at), send(&mut other, at));
+        assert_eq!((there.0, back.0), (1 << 32, 1 << 32));
+        assert_eq!(receive(&mut other, at, there), Ok(true));
+        assert_eq!(receive(&mut one, at, back), Ok(true));
+        assert_eq!((spread(&one), spread(&other)), ((1, 1), (1, 1)));
+    }
+
+    #[test]
+    fn what_comes_too_late_or_was_not_announced_makes_no_keys() {
+        let [mut one, mut other] = both();
+        let old = send(&mut one, Time::ZERO);
+        let renewed = send(&mut one, RENEWAL.time);
+        assert_eq!(receive(&mut other, RENEWAL.time, renewed), Ok(true));
+        other.retire(RENEWAL.time + RENEWAL.late);
+        assert_eq!(receive(&mut other, RENEWAL.time + RENEWAL.late, old), Err(Count::dropped_replayed));
+        let held = other.held.len();
+        for generation in [3, 4, 1000, u32::MAX] {
+            let counter = u64::from(generation) << 32;
+            assert_eq!(receive(&mut other, RENEWAL.time, (counter, [0; 16])), Err(Count::dropped_forged));
+        }
+        // What may come next costs no key of its own, however often somebody tries.
+        for number in 0..100 {
+            let counter = 2 << 32 | number;
+            assert_eq!(receive(&mut other, RENEWAL.time, (counter, [0; 16])), Err(Count::dropped_forged));
+        }
+        assert_eq!((other.held.len(), spread(&other)), (held, (1, 1)));
+    }
+
+    #[test]
+    fn only_what_was_sent_comes_back() {
+        let [mut one, _] = both();
+        let (first, _) = send(&mut one, Time::ZERO);
+        let (renewed, _) = send(&mut one, RENEWAL.time);
+        for counter in [first, renewed] {
+            let (generation, number) = one.returning(counter).expect("it was sent");
+            generation.returned.insert(number);
+            assert_eq!(one.returning(counter).err(), Some(Count::dropped_replayed));
+        }
+        for counter in [renewed + 1, 2 << 32, u64::MAX] {
+            assert_eq!(one.returning(counter).err(), Some(Count::dropped_forged), "{counter}");
+        }
+    }
+
+    #[test]
+    fn numbers_end_before_they_are_those_of_another_generation() {
+        let [mut one, _] = both();
+        one.sent = u32::MAX - 1;
+        let renewal = Renewal { datagrams: u32::MAX, time: Time::MAX, ..RENEWAL };
+        assert_eq!(one.number(Time::ZERO, &renewal), Some(u64::from(u32::MAX) - 1));
+        assert_eq!(one.number(Time::ZERO, &renewal), None);
+        assert_eq!(one.number(Time::ZERO, &renewal), None);
+    }
+
+    /// Everything that an endpoint holds, tried on what was sent: keys both ways, and those that follow.
+    fn opens(state: &mut Generations, (counter, tag): Sealed) -> bool {
+        let tried = |seals: &Seals| {
+            let forwards = seals.open(counter, b"header", &mut tag.clone()).is_some();
+            forwards || seals.seal(counter, b"header", &mut []).is_some_and(|made| made == tag)
+        };
+        let held = state.held.iter().any(|generation| tried(&generation.seals));
+        held || (0..1000).any(|_| tried(&state.chain.step().expect("keys")))
+    }
+
+    #[test]
+    fn what_is_left_after_a_renewal_opens_nothing_of_before() {
+        let renewed = || {
+            let [mut one, mut other] = both();
+            let before = send(&mut one, Time::ZERO);
+            assert_eq!(receive(&mut other, Time::ZERO, before), Ok(false));
+            let at = RENEWAL.time;
+            let (there, back) = (send(&mut one, at), send(&mut other, at));
+            assert_eq!((receive(&mut other, at, there), receive(&mut one, at, back)), (Ok(true), Ok(true)));
+            ([one, other], before, there)
+        };
+        let (ends, before, _) = renewed();
+        for mut end in ends {
+            assert!(opens(&mut end, before), "while late datagrams may come");
+        }
+        let (ends, before, after) = renewed();
+        for mut end in ends {
+            end.retire(RENEWAL.time + RENEWAL.late);
+            assert!(!opens(&mut end, before), "then no more");
+            let (ends, ..) = renewed();
+            let [mut same, _] = ends;
+            assert!(opens(&mut same, after), "what came after the renewal is not older than it");
+        }
+    }
+}
