@@ -162,6 +162,8 @@ pub struct Dcpim;
 impl Transport for Dcpim {
     type Endpoint = DcpimEndpoint;
     type Params = DcpimParams;
+    /// 1: offers of rounds that are over do not wait for the wire.
+    const REVISION: u32 = 1;
     const CAPABILITIES: Capabilities =
         Capabilities { shared_clock: true, tunes: true, room: Room::Deep, ..Capabilities::NONE };
     const PROBES: &'static [GaugeInfo] = &[probes::PERMITTED, probes::OUTSTANDING];

@@ -203,6 +203,8 @@ impl Sender {
             return;
         }
         self.answering = None;
+        // What an earlier round offered and a slow wire has not taken yet would only be heard too late.
+        shared.control.retain(|packet| packet.kind != PacketKind::Busy);
         let Some(first) = self.requests.first() else { return };
         let terms = self.known.terms(&self.params, &shared.context, first.peer);
         let (epoch, round) = terms.schedule.answers(at);

@@ -218,6 +218,56 @@ fn requests_of_rounds_that_are_over_do_not_wait_for_the_wire() {
     assert_eq!(waiting, 1, "the request of the last round");
 }
 
+/// What a paused wire does not take is not said again and again: after a pause of a hundred milliseconds no more waits than
+/// a few times the message, whichever end of it the pause met.
+#[test]
+fn what_a_paused_wire_does_not_take_does_not_pile_up() {
+    let mut piled = Vec::new();
+    for name in registry::NAMES {
+        for silent in [0, 1] {
+            let mut hosts = [machine(name, &[], 0), machine(name, &[], 1)];
+            hosts[0].open(Time::ZERO, &message(0, 60_000));
+            let (mut now, mut steps) = (Time::ZERO, 0);
+            // Until the receiver has heard of the message, then one end's wire stands still.
+            while now < Time::ms(100) {
+                steps += 1;
+                assert!(steps < 4 * MOST_STEPS, "{name}: it is {now} still");
+                for from in 0..2 {
+                    let paused = from == silent && now > Time::us(40);
+                    while host_sends(&mut hosts, from, paused, now) {}
+                }
+                let next = hosts.iter().filter_map(|host| host.next_timeout()).min();
+                now = next.unwrap_or(Time::ms(100)).max(now + Time(1));
+                hosts.iter_mut().for_each(|host| {
+                    host.timeout(now);
+                    while host.poll_event().is_some() {}
+                });
+            }
+            let waiting = (0..=MOST_WAITING).take_while(|_| {
+                let packet = hosts[silent].poll_transmit(now);
+                while hosts[silent].poll_event().is_some() {}
+                packet.is_some()
+            });
+            let waiting = waiting.count();
+            if waiting > MOST_WAITING {
+                piled.push((*name, silent));
+            }
+        }
+    }
+    assert!(piled.is_empty(), "{piled:?}");
+}
+
+/// One packet from a host to the other, at once; `false` if there is none, or if the wire is paused.
+fn host_sends(hosts: &mut [Machine; 2], from: usize, paused: bool, now: Time) -> bool {
+    if paused {
+        return false;
+    }
+    let Some(packet) = hosts[from].poll_transmit(now) else { return false };
+    hosts[1 - from].receive(now, &packet);
+    hosts.iter_mut().for_each(|host| while host.poll_event().is_some() {});
+    true
+}
+
 /// What follows from the traffic and the network may be said by hand as well, however large these are.
 #[test]
 fn what_follows_from_the_network_is_within_its_range() {
