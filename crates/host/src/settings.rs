@@ -62,6 +62,10 @@ fn count() -> ParamKind {
     ParamKind::Int { min: 1, max: 1 << 20 }
 }
 
+fn datagrams() -> ParamKind {
+    ParamKind::Int { min: 1, max: 1 << 31 }
+}
+
 fn boolean() -> ParamKind {
     ParamKind::Bool
 }
@@ -111,6 +115,24 @@ pub const SETTINGS: &[Setting] = &[
         example: "key",
         meaning: "File with another key that a host may have instead, while keys change. Needs `key_file`.",
         takes: Takes::OtherKeyFile,
+    },
+    Setting {
+        name: "renew_datagrams",
+        example: "1048576",
+        meaning: "Datagrams that are sealed with one generation of keys, from 1 to 2^31.",
+        takes: value!(datagrams, Int, |config, count| config.renewal.datagrams = count as u32),
+    },
+    Setting {
+        name: "renew_after",
+        example: "60 s",
+        meaning: "How long one generation of keys seals; at least `renew_late`.",
+        takes: value!(duration, Time, |config, time| config.renewal.time = time),
+    },
+    Setting {
+        name: "renew_late",
+        example: "1 s",
+        meaning: "How long keys of before a renewal are kept for late datagrams, from 1 us to 1000 s.",
+        takes: value!(duration, Time, |config, time| config.renewal.late = time),
     },
     Setting {
         name: "trace_file",

@@ -33,6 +33,12 @@ class Settings(TypedDict, total=False):
     """File with the key that all hosts share. With neither this nor `allow`, only this machine reaches the endpoint."""
     other_key_file: str | os.PathLike[str]
     """File with another key that a host may have instead, while keys change. Needs `key_file`."""
+    renew_datagrams: int
+    """Datagrams that are sealed with one generation of keys, from 1 to 2^31."""
+    renew_after: str
+    """How long one generation of keys seals; at least `renew_late`."""
+    renew_late: str
+    """How long keys of before a renewal are kept for late datagrams, from 1 us to 1000 s."""
     trace_file: str | os.PathLike[str]
     """File that what happens to messages is written to, as qlog; `headway report FILE` draws it."""
     rate: str
