@@ -130,11 +130,24 @@ def test_a_sweep_has_the_overrides_and_the_scale_of_its_scenario(tmp_path: Path)
     assert {one.scenario["traffic"][0]["flows"] for one in swept} == {20}
 
 
-def test_files_that_a_built_scenario_names_are_looked_for_where_it_says(tmp_path: Path) -> None:
-    table = tmp_path / "flows.csv"
-    table.write_text("id,src,dst,bytes,start_s\n0,0,1,9000,0\n", "utf-8")
+def test_files_that_a_built_scenario_names_go_with_it_into_the_sweep(tmp_path: Path) -> None:
+    text = "id,src,dst,bytes,start_s\n0,0,1,9000,0\n"
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    for folder in (tmp_path, inside):
+        (folder / "flows.csv").write_text(text, "utf-8")
     near = small(traffic=headway.file(path="flows.csv"), folder=tmp_path)
+    swept = headway.sweep(near, tmp_path / "out", jobs=1)
+    assert swept.unfinished == 0
+    assert swept[0].manifest["digest"] == near.at(near.points()[0]).digest
+    # The copy is that of the file as it is now: what was made of the former is another sweep.
+    (tmp_path / "flows.csv").write_text(text.replace("9000", "8000"), "utf-8")
+    changed = small(traffic=headway.file(path="flows.csv"), folder=tmp_path)
+    with pytest.raises(ResultsError, match="as it was then"):
+        headway.sweep(changed, tmp_path / "out")
+    # Nothing is copied to a place outside of the results.
+    above = small(traffic=headway.file(path="../flows.csv"), folder=inside)
     with pytest.raises(HeadwayError, match="paths that begin elsewhere"):
-        headway.sweep(near, tmp_path / "out")
-    whole = small(traffic=headway.file(path=table))
-    assert headway.sweep(whole, tmp_path / "out", jobs=1).unfinished == 0
+        headway.sweep(above, tmp_path / "other")
+    whole = small(traffic=headway.file(path=tmp_path / "flows.csv"))
+    assert headway.sweep(whole, tmp_path / "whole", jobs=1).unfinished == 0
