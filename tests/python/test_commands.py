@@ -46,7 +46,7 @@ def small(**changed: Any) -> headway.Scenario:  # noqa: ANN401  (arguments of a 
 
 
 # Options that a function has under another name, and those that only a terminal has a use for.
-RENAMED = {"force": "overwrite", "everything": "all", "most": "best", "fmt": "format", "directory": "results"}
+RENAMED = {"force": "overwrite", "everything": "all", "most": "best", "fmt": "format", "places": "results"}
 RENAMED |= {"file": "scenario"}
 OF_THE_TERMINAL = {"as_json", "markdown", "help", "quiet", "verbose", "progress", "yes"}
 
@@ -112,6 +112,10 @@ def test_mistakes_are_errors_of_the_package(tmp_path: Path) -> None:
         headway.report(tmp_path / "none")
     with pytest.raises(ResultsError, match="was not written to a directory"):
         headway.report(small().run())
+    with pytest.raises(HeadwayError, match="an empty list"):
+        headway.report([])
+    with pytest.raises(HeadwayError, match="one directory at a time"):
+        headway.report([tmp_path, tmp_path])
 
 
 def test_a_plain_script_sweeps_a_scenario_that_it_builds(tmp_path: Path) -> None:
