@@ -219,7 +219,7 @@ def explain(
 
 
 def report(
-    results: str | Path | Run | Sweep | Reproduction,
+    results: str | Path | Run | Sweep | Reproduction | Sequence[str | Path],
     *,
     format: Literal["html", "svg", "pdf", "png"] = "html",
     replay: bool = False,
@@ -227,14 +227,18 @@ def report(
     """Write the report of a run, a sweep or a reproduction into its directory: `headway report`. Returns the files.
 
     `html` is one page, `report.html`; the other formats are one file a figure, in `figures/`. With `replay`, the page
-    of a small run also shows its packets on the topology.
+    of a small run also shows its packets on the topology. A list of files is one of traces of messages between real
+    hosts (`trace_file` of an endpoint), whose page is written beside the first.
     """
     from headway.cli.report import COMMAND
 
-    directory = results if isinstance(results, str | Path) else results.directory
-    if directory is None:
+    given = results if isinstance(results, str | Path | Sequence) else results.directory
+    if given is None:
         raise ResultsError(Path("run"), "this run was not written to a directory", "run it with out=...")
-    _, printed = _called(COMMAND, directory=directory_of(directory), fmt=format, replay=replay)
+    places = (given,) if isinstance(given, str | Path) else tuple(given)
+    if not places:
+        raise HeadwayError("an empty list names neither results nor traces")
+    _, printed = _called(COMMAND, places=tuple(map(directory_of, places)), fmt=format, replay=replay)
     return [Path(line) for line in printed.splitlines()]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 import uuid
 from contextlib import suppress
@@ -47,3 +48,15 @@ def write_text(path: Path, text: str) -> None:
         with suppress(OSError):
             scratch.unlink(missing_ok=True)
         raise unwritable(path, error) from None
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a file in one step; raises `ResultsError` if that cannot be done."""
+    scratch = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+    try:
+        shutil.copyfile(source, scratch)
+        scratch.replace(target)
+    except OSError as error:
+        with suppress(OSError):
+            scratch.unlink(missing_ok=True)
+        raise unwritable(target, error) from None

@@ -147,6 +147,11 @@ class Scenario:
         return self._written.text
 
     @property
+    def folder(self) -> Path:
+        """Where relative paths in its text begin."""
+        return self._written.folder
+
+    @property
     def sets(self) -> tuple[str, ...]:
         """The overrides that it was loaded with, `key=value`."""
         return tuple(self._written.sets)

@@ -222,3 +222,30 @@ def test_causes_name_the_variants_that_do_not_sample_them(headway: Headway, tmp_
     told = headway("compare", tmp_path / "out", "--causes").out
     assert "dctcp: its runs do not sample causes" in told
     assert "homa     slowest 1 %" in told
+
+
+def test_a_comparison_tells_the_transports_of_one_run_apart(tmp_path: Path) -> None:
+    text = RACKS.replace("[transport]", '[fabric]\ndiscipline = "ecn-threshold"\n[sample]\ncauses = true\n[transport]')
+    more = '[[traffic]]\nkind = "poisson"\ncdf = "dctcp_websearch"\nload = 0.2\nflows = 150\ntransport = "cubic"\n'
+    head, _, rest = text.partition("[variants.dctcp]")
+    variants, _, seeds = rest.partition("[sweep]")
+    assert "homa" in variants
+    file = tmp_path / "mixed.toml"
+    file.write_text(f'{head}{more}[sweep]\n"traffic.1.load" = [0.1, 0.2]{seeds}', encoding="utf-8")
+    swept = package.sweep(file, tmp_path / "out", progress=False)
+    found = package.compare_causes(swept)
+    assert {row.variant for row in found.rows} == {"dctcp", "cubic"}
+    for row in found.rows:
+        frames = [one.measured_flows for one in swept if f"load={one.axes['traffic.1.load']}" == row.place]
+        own = [frame.filter(frame["transport"].cast(str) == row.variant) for frame in frames]
+        if row.of != "all":
+            own = [one.sort("slowdown", descending=True).head(max(1, one.height // 100)) for one in own]
+        flows = pl.concat(own)
+        assert row.flows == flows.height > 0
+        for cause in CAUSES:
+            assert row.shares[cause] == pytest.approx(float(flows[cause].sum()) / float(flows["fct_s"].sum()))
+    assert len(found.rows) == 2 * 2 * 2
+    assert found.row("cubic").called.startswith("cubic,load=0.1")
+    with pytest.raises(package.HeadwayError, match="did you mean cubic"):
+        found.row("cubik")
+    assert "<td style='text-align:left'>cubic</td>" in found._repr_html_()

@@ -46,7 +46,7 @@ def small(**changed: Any) -> headway.Scenario:  # noqa: ANN401  (arguments of a 
 
 
 # Options that a function has under another name, and those that only a terminal has a use for.
-RENAMED = {"force": "overwrite", "everything": "all", "most": "best", "fmt": "format", "directory": "results"}
+RENAMED = {"force": "overwrite", "everything": "all", "most": "best", "fmt": "format", "places": "results"}
 RENAMED |= {"file": "scenario"}
 OF_THE_TERMINAL = {"as_json", "markdown", "help", "quiet", "verbose", "progress", "yes"}
 
@@ -112,6 +112,10 @@ def test_mistakes_are_errors_of_the_package(tmp_path: Path) -> None:
         headway.report(tmp_path / "none")
     with pytest.raises(ResultsError, match="was not written to a directory"):
         headway.report(small().run())
+    with pytest.raises(HeadwayError, match="an empty list"):
+        headway.report([])
+    with pytest.raises(HeadwayError, match="one directory at a time"):
+        headway.report([tmp_path, tmp_path])
 
 
 def test_a_plain_script_sweeps_a_scenario_that_it_builds(tmp_path: Path) -> None:
@@ -130,11 +134,24 @@ def test_a_sweep_has_the_overrides_and_the_scale_of_its_scenario(tmp_path: Path)
     assert {one.scenario["traffic"][0]["flows"] for one in swept} == {20}
 
 
-def test_files_that_a_built_scenario_names_are_looked_for_where_it_says(tmp_path: Path) -> None:
-    table = tmp_path / "flows.csv"
-    table.write_text("id,src,dst,bytes,start_s\n0,0,1,9000,0\n", "utf-8")
+def test_files_that_a_built_scenario_names_go_with_it_into_the_sweep(tmp_path: Path) -> None:
+    text = "id,src,dst,bytes,start_s\n0,0,1,9000,0\n"
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    for folder in (tmp_path, inside):
+        (folder / "flows.csv").write_text(text, "utf-8")
     near = small(traffic=headway.file(path="flows.csv"), folder=tmp_path)
+    swept = headway.sweep(near, tmp_path / "out", jobs=1)
+    assert swept.unfinished == 0
+    assert swept[0].manifest["digest"] == near.at(near.points()[0]).digest
+    # The copy is that of the file as it is now: what was made of the former is another sweep.
+    (tmp_path / "flows.csv").write_text(text.replace("9000", "8000"), "utf-8")
+    changed = small(traffic=headway.file(path="flows.csv"), folder=tmp_path)
+    with pytest.raises(ResultsError, match="as it was then"):
+        headway.sweep(changed, tmp_path / "out")
+    # Nothing is copied to a place outside of the results.
+    above = small(traffic=headway.file(path="../flows.csv"), folder=inside)
     with pytest.raises(HeadwayError, match="paths that begin elsewhere"):
-        headway.sweep(near, tmp_path / "out")
-    whole = small(traffic=headway.file(path=table))
-    assert headway.sweep(whole, tmp_path / "out", jobs=1).unfinished == 0
+        headway.sweep(above, tmp_path / "other")
+    whole = small(traffic=headway.file(path=tmp_path / "flows.csv"))
+    assert headway.sweep(whole, tmp_path / "whole", jobs=1).unfinished == 0

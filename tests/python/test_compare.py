@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import html
 import json
 import math
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -410,7 +412,9 @@ def test_the_variant_with_the_lowest_number_is_named_with_what_sets_the_others_b
     found = Variants("out", "dctcp", ("slowdown_p99",), rows)
     (said,) = found.footing()
     assert said == "lowest p99 slowdown: homa; the others over it, with their intervals: --reference-at homa"
-    assert said in str(found)
+    in_python = said.replace("--reference-at homa", 'baseline="homa"')
+    assert in_python in str(found)
+    assert html.escape(in_python) in found._repr_html_()
     (said,) = replace(found, rows=(row("dctcp", 1.0), row("homa", 1.7), row("ndp", 1.9))).footing()
     assert said == "lowest p99 slowdown: dctcp"
     # Of two the table says it; flows that did not end are in no percentile; and places have a lowest each.
@@ -419,6 +423,31 @@ def test_the_variant_with_the_lowest_number_is_named_with_what_sets_the_others_b
     assert not replace(found, rows=(*rows, row("ndp", 0.5, "load=0.7"))).footing()
     drops = tuple(replace(one, number="drops") for one in rows)
     assert not replace(found, numbers=("drops",), rows=drops).footing()
+
+
+def test_numbers_are_named_as_a_list_or_as_on_the_command_line(swept: Path) -> None:
+    assert compare_variants(swept, of="p99, slowdown_p99") == compare_variants(swept, of=["p99", "slowdown_p99"])
+    with pytest.raises(HeadwayError, match="no number is called 'p99_slowdown'\n  help: did you mean slowdown_p99"):
+        compare_variants(swept, of="p99_slowdown")
+
+
+def test_an_unfinished_sweep_says_what_is_not_in_its_numbers(headway: Headway, swept: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(swept, out)
+    shutil.rmtree(out / "points" / "homa,load=0.3,seed=2")
+    answer = headway("compare", out, "--of", "slowdown_p99")
+    assert answer.status == 0
+    assert "note: 1 of 12 points are not finished, and are in no number here" in answer.err
+    assert "geometric mean of 2 to 3 seeds" in answer.out
+    assert "of the mean over 2 to 3 seeds" in answer.out
+    assert "note: 1 of 12 points are not finished" in str(compare_variants(out))
+    # With one variant left it is a sweep of several still.
+    for point in (out / "points").glob("homa,*"):
+        shutil.rmtree(point)
+    answer = headway("compare", out, "--of", "slowdown_p99")
+    assert answer.status == 0, answer.err
+    assert "note: 6 of 12 points are not finished" in answer.err
+    assert not any("points are not finished" in note for note in compare_variants(swept).notes)
 
 
 def test_two_variants_of_one_sweep_are_named_by_two_points(headway: Headway, swept: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import headway as package
 from headway.data.qlog import messages, read_trace
 from headway.errors import ResultsError
 from headway.report.messages import MOST_ROWS, render, write_messages
@@ -85,6 +86,10 @@ def test_the_page_draws_every_message_and_says_what_is_missing(tmp_path: Path, h
     assert "its sender knows: 700 us" in text
     assert "1 packets left again" in text
     assert "http://" not in text.replace("http://www.w3.org", "")
+    # The function in Python takes the same files.
+    page.unlink()
+    assert package.report(both(tmp_path)) == [page]
+    assert page.read_text() == text
 
 
 def test_of_many_messages_the_slowest_are_drawn(tmp_path: Path) -> None:

@@ -146,6 +146,7 @@ def _tell_causes(run: Path, *, as_json: bool) -> None:
     print_table(*found.table())
     for sentence in found.sentences():
         click.echo(sentence)
+    _print_notes(found.notes)
 
 
 def _print_notes(notes: Sequence[str]) -> None:

@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headway.errors import HeadwayError, NameNotFound
-from headway.report.summaries import is_number, summary_names
 from headway.scenario import assignments
 
 from .causes import Causes, Shares, compare_causes
 from .neighbours import Far, Neighbour
-from .numbers import NUMBERS, Band, Ratio, bound, checked
+from .numbers import NUMBERS, Band, Ratio, bound, check_number, checked
 from .pairs import WAYS, pair
 from .result import Comparison, judged_names, lines
 from .sides import Sample, Side, of_own_list, of_reference, of_run
@@ -95,13 +94,6 @@ def compare(
     # A number that a side does not have is said before anything is told.
     _ = found.summaries
     return found
-
-
-def check_number(name: str) -> None:
-    """Raise `NameNotFound` for what is no number that can be compared."""
-    if name not in NUMBERS and not is_number(name):
-        known = (*NUMBERS, *summary_names())
-        raise NameNotFound("number", str(name), known, f"there is {', '.join(NUMBERS)}, and every number of summaries")
 
 
 def _beside(ours: Side, theirs: Side) -> list[tuple[Sample, Sample]]:

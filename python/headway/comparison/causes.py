@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from headway.data.later import pl
 from headway.data.point import Point, by_place
-from headway.data.sentences import in_columns
+from headway.data.sentences import as_html, in_columns
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import duration
-from headway.errors import ResultsError
+from headway.errors import NameNotFound, ResultsError
 from headway.report.causes import CAUSES, sums, told
 
 from .sides import place_of
@@ -39,6 +39,8 @@ HEADS = {
 @dataclass(frozen=True)
 class Shares:
     """Of the flows of a variant at one place, those of all its seeds together: the share of their time by cause.
+
+    Where a run has several transports, `variant` names one of them as well, and the flows are those of it.
 
     `of` is `all` or `slowest 1 %`: in each run the flows with the largest slowdowns. `shares` add up to 1.
     """
@@ -67,15 +69,22 @@ class Causes:
     name: str
     rows: tuple[Shares, ...]
     without: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def row(self, variant: str, of: str = TAIL) -> Shares:
         """That of a variant, at the first place where it is there."""
-        return next(row for row in self.rows if (row.variant, row.of) == (variant, of))
+        for row in self.rows:
+            if (row.variant, row.of) == (variant, of):
+                return row
+        known = dict.fromkeys(row.variant for row in self.rows)
+        if variant in known:
+            raise NameNotFound("group of flows", of, (ALL, TAIL), f"there is {ALL}, {TAIL}")
+        raise NameNotFound("variant", variant, known, f"there is {', '.join(known)}")
 
     def document(self) -> dict[str, Any]:
         """All of it, for another program; times in seconds."""
         rows = [{**vars(row), "shares": dict(row.shares)} for row in self.rows]
-        return {"sweep": self.name, "rows": rows, "without": list(self.without)}
+        return {"sweep": self.name, "rows": rows, "without": list(self.without), "notes": list(self.notes)}
 
     def headline(self) -> str:
         """What the table is of, in a sentence."""
@@ -115,32 +124,37 @@ class Causes:
 
     def __str__(self) -> str:
         heads, rows = self.table()
-        return "\n".join([self.headline(), *in_columns([heads, *rows]), *self.sentences()])
+        notes = (f"note: {text}" for text in self.notes)
+        return "\n".join([self.headline(), *in_columns([heads, *rows]), *self.sentences(), *notes])
+
+    def _repr_html_(self) -> str:
+        return as_html(self.headline(), *self.table(), [*self.sentences(), *(f"note: {text}" for text in self.notes)])
 
 
 def compare_causes(sweep: Sweep | str | Path) -> Causes:
     """Say of each variant of a sweep where the completion time of its flows went.
 
     It is of measured flows, of all of them and of the slowest hundredth by slowdown: those that the 99th percentile is
-    about. Runs need `causes = true` in `[sample]`; raises `ResultsError` if none has it.
+    about. A run of several transports has rows for the flows of each. Runs need `causes = true` in `[sample]`; raises
+    `ResultsError` if none has it.
 
     >>> print(headway.compare_causes("out/mine"))
     """
     found = sweep if isinstance(sweep, Sweep) else read_sweep(sweep)
     rows: list[Shares] = []
     without: list[str] = []
-    for own in by_place(found):
+    for own in by_place(part for point in found for part in point.parts or (point,)):
         flows = [told(point.measured_flows) for point in own]
         flows = [frame for frame in flows if frame.height]
         if not flows:
-            without.append(place_of(own[0]))
+            without.append(",".join(filter(None, (own[0].variant, _axes(own[0])))))
             continue
         rows.append(_shares(own[0], ALL, pl.concat(flows)))
         rows.append(_shares(own[0], TAIL, pl.concat([_slowest(frame) for frame in flows])))
     if not rows:
         hint = "`headway sweep SCENARIO --set sample.causes=true --out NEW` asks the runs for it"
         raise ResultsError(found.directory, "no run has the time of its flows by cause", hint)
-    return Causes(str(found.directory), tuple(rows), tuple(without))
+    return Causes(str(found.directory), tuple(rows), tuple(without), tuple(found.lacking()))
 
 
 def _slowest(flows: polars.DataFrame) -> polars.DataFrame:
@@ -151,6 +165,10 @@ def _slowest(flows: polars.DataFrame) -> polars.DataFrame:
 def _shares(point: Point, of: str, flows: polars.DataFrame) -> Shares:
     parts = sums(flows)
     whole = sum(parts.values()) or 1.0
-    place = place_of(point).removeprefix(point.variant).removeprefix(",")
     shares = {cause: value / whole for cause, value in parts.items()}
-    return Shares(point.variant, place, of, flows.height, float(flows["fct_s"].mean()), shares)  # type: ignore[arg-type]
+    return Shares(point.variant, _axes(point), of, flows.height, float(flows["fct_s"].mean()), shares)  # type: ignore[arg-type]
+
+
+def _axes(point: Point) -> str:
+    """Where it is on the axes of the sweep: its label without its variant and seed."""
+    return place_of(point).removeprefix((point.whole or point).variant).removeprefix(",")

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from headway.data.later import np
 from headway.data.samples import Array
 from headway.data.statistics import Estimate, estimate
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, NameNotFound
+from headway.report.summaries import is_number, summary_names
 
 from .pairs import Pairs
 
@@ -51,6 +52,13 @@ class Band:
     flows: int
     ratios: tuple[Ratio, ...]
     close: float
+
+
+def check_number(name: str) -> None:
+    """Raise `NameNotFound` for what is no number that can be compared."""
+    if name not in NUMBERS and not is_number(name):
+        known = (*NUMBERS, *summary_names())
+        raise NameNotFound("number", str(name), known, f"there is {', '.join(NUMBERS)}, and every number of summaries")
 
 
 def number(name: str, values: Array) -> float:

@@ -9,14 +9,17 @@ from typing import Any
 
 from headway.data.earlier import earlier
 from headway.data.point import Point, by_place
-from headway.data.sentences import by_sentence, in_columns, surprising
+from headway.data.reader import glance
+from headway.data.sentences import as_html, by_sentence, in_columns, surprising
 from headway.data.statistics import over_seeds, ratio_over_seeds
 from headway.data.steadiness import unsteady
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import display
 from headway.errors import HeadwayError, NameNotFound, with_help
+from headway.layout import SWEEP_FILE
 from headway.report.summaries import summary_label, summary_value
 
+from .numbers import check_number
 from .sides import place_of
 
 # What a summary calls the numbers of completion times.
@@ -113,27 +116,32 @@ class Variants:
         return [one.variant, *place, label, value, ratio, interval, said]
 
     @property
-    def _most_seeds(self) -> int:
-        return max((one.seeds for one in self.rows), default=0)
+    def _seeds(self) -> str:
+        """Over how many seeds rows are, such as `5` or `3 to 5`."""
+        counts = sorted({one.seeds for one in self.rows if one.seeds} or {0})
+        return str(counts[-1]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
     def headline(self) -> str:
         """What the table is of, in a sentence."""
-        most = self._most_seeds
-        seeds = f"geometric mean of {most} seeds" if most > 1 else "one seed, so that no interval is known"
+        most = max((one.seeds for one in self.rows), default=0)
+        seeds = f"geometric mean of {self._seeds} seeds" if most > 1 else "one seed, so that no interval is known"
         return f"{self.name}: each variant over {self.baseline} of the same seed; {seeds}"
 
-    def footing(self) -> list[str]:
-        """Which variant has the lowest numbers, and what the signs of the table mean, where they are in it."""
-        said = [self._lowest(name) for name in self.numbers if name.startswith(OF_FLOWS)]
+    def footing(self, choice: str = "--reference-at {}") -> list[str]:
+        """Which variant has the lowest numbers, and what the signs of the table mean, where they are in it.
+
+        `choice` says how another baseline is chosen.
+        """
+        said = [self._lowest(name, choice) for name in self.numbers if name.startswith(OF_FLOWS)]
         lowest = [text for text in said if text]
         if all(one.half_width is None for one in self.rows):
             return lowest
         return [
             *lowest,
-            f"±: half of the 95 % confidence interval of the mean over {self._most_seeds} seeds (Student's t)",
+            f"±: half of the 95 % confidence interval of the mean over {self._seeds} seeds (Student's t)",
         ]
 
-    def _lowest(self, number: str) -> str:
+    def _lowest(self, number: str, choice: str) -> str:
         """Which variant has the lowest, and how the others stand beside it; empty where there are several places."""
         rows = [row for row in self.rows if row.number == number]
         known = [row for row in rows if row.ratio is not None]
@@ -145,22 +153,29 @@ class Variants:
         text = f"lowest {summary_label(number)[0]}: {least.variant}"
         if least.variant == self.baseline:
             return text
-        return f"{text}; the others over it, with their intervals: --reference-at {least.variant}"
+        return f"{text}; the others over it, with their intervals: {choice.format(least.variant)}"
 
     def __str__(self) -> str:
         heads, rows = self.table()
         notes = (f"note: {text}" for text in self.notes)
-        return "\n".join([self.headline(), *in_columns([heads, *rows]), *self.footing(), *notes])
+        return "\n".join([self.headline(), *in_columns([heads, *rows]), *self._in_python(), *notes])
+
+    def _in_python(self) -> list[str]:
+        return self.footing('baseline="{}"')
+
+    def _repr_html_(self) -> str:
+        return as_html(self.headline(), *self.table(), [*self._in_python(), *(f"note: {text}" for text in self.notes)])
 
 
 def compare_variants(
-    sweep: Sweep | str | Path, *, of: Sequence[str] = ("mean", "p99"), baseline: str | None = None
+    sweep: Sweep | str | Path, *, of: str | Sequence[str] = ("mean", "p99"), baseline: str | None = None
 ) -> Variants:
     """Set numbers of each variant of a sweep beside those of one variant, seed by seed.
 
     `of` names numbers of summaries (`slowdown_p99`, `queue_max_bytes`), or `mean`, `median`, `p99` and `max` of
-    completion times. `baseline` is a variant; default: what `[report] baseline` names, else the first. Each ratio is
-    the geometric mean over the seeds that both variants have, with Student's 95 % interval of the logarithms.
+    completion times, as a list or as on the command line, `"p99,slowdown_p99"`. `baseline` is a variant; default: what
+    `[report] baseline` names, else the first. Each ratio is the geometric mean over the seeds that both variants have,
+    with Student's 95 % interval of the logarithms.
 
     >>> print(headway.compare_variants("out/mine", of=["slowdown_p99"]))
     """
@@ -172,7 +187,10 @@ def compare_variants(
     if baseline is not None and baseline not in names:
         raise NameNotFound("variant", baseline, names, f"{found.directory} has {', '.join(names)}")
     first = baseline or _said(points, names) or names[0]
-    numbers = tuple(OF_TIMES.get(name, name) for name in of)
+    wanted = [name.strip() for name in of.split(",")] if isinstance(of, str) else of
+    for name in wanted:
+        check_number(name)
+    numbers = tuple(OF_TIMES.get(name, name) for name in wanted)
     groups = {(_axes(own[0]), own[0].variant): {point.seed: point for point in own} for own in by_place(points)}
     rows = [
         _row(variant, place, name, group, groups.get((place, first), {}))
@@ -183,7 +201,7 @@ def compare_variants(
         if all(row.value is None for row in rows if row.number == name):
             raise HeadwayError(f"{found.directory}: no run of it has the number `{name}`" + with_help(*earlier(points)))
     judged = {place_of(own[0]): [point.summary for point in own] for own in by_place(points)}
-    notes = (*unsteady(judged), *_warned(points), *earlier(points))
+    notes = (*found.lacking(), *unsteady(judged), *_warned(points), *earlier(points))
     return Variants(str(found.directory), first, numbers, tuple(rows), notes)
 
 
@@ -196,8 +214,9 @@ def _warned(points: Sequence[Point]) -> Iterator[str]:
 
 
 def is_of_variants(path: Path) -> bool:
-    """Whether a directory holds a sweep of several variants."""
-    return len({point.variant for point in read_sweep(path)}) > 1
+    """Whether a directory holds a sweep of several variants, finished or not."""
+    read_sweep(path)  # Says of a damaged list what is wrong with it.
+    return len({entry["variant"] for entry in glance(path / SWEEP_FILE)}) > 1
 
 
 def _said(points: Sequence[Point], names: Sequence[str]) -> str | None:

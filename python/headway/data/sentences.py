@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -68,3 +69,14 @@ def in_columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """A line for each row, with the cells of a column below one another."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def as_html(headline: str, heads: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[str]) -> str:
+    """A table for a notebook, with what it is of above it and lines below it."""
+    head = "".join(f"<th style='text-align:left'>{html.escape(text)}</th>" for text in heads)
+    body = "".join(
+        "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    said = "".join(f"<p>{html.escape(line.strip())}</p>" for line in lines)
+    return f"<div><p>{html.escape(headline)}</p><table><tr>{head}</tr>{body}</table>{said}</div>"

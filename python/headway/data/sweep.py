@@ -55,6 +55,15 @@ class Sweep:
         rest = f", {self.unfinished} not finished" if self.unfinished else ""
         return f"<Sweep in {self.directory}: {len(self.runs)} runs{rest}>"
 
+    def lacking(self) -> Iterator[str]:
+        """A sentence about the points that are not finished, where there are any."""
+        if self.unfinished:
+            failed = f" ({len(self.failed)} failed)" if self.failed else ""
+            yield (
+                f"{self.unfinished} of {len(self.runs) + self.unfinished} points are not finished{failed}, and are in "
+                "no number here; the same `headway sweep` goes on with them"
+            )
+
     @property
     def plot(self) -> Plots:
         """Its figures, as matplotlib objects: `sweep.plot.fct_load()`."""

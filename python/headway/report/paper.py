@@ -19,6 +19,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+from matplotlib.transforms import Bbox, TransformedBbox
 
 from .assemble import Report, styles
 from .palette import Style
@@ -32,6 +33,8 @@ PNG_DPI = 300
 SETTING_INCHES = 0.14
 HOSTS_NAMED = 12
 LANES_SHARE = 0.8  # of the height of a row, for its dots
+# Where lines may be, as shares of the plot: half of a pen is beyond its edge.
+_ROOM = Bbox([[-0.008, -0.015], [1.008, 1.015]])
 _STYLE: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["Arial", "Helvetica", "Liberation Sans", "DejaVu Sans"],
@@ -229,7 +232,10 @@ def _line(axes: Axes, line: Curve, style: Style, y: Axis) -> None:
     if line.dots:
         axes.plot(xs, ys, "o", color=style.light, markersize=1.8, markeredgewidth=0, alpha=0.5)
         return
-    axes.plot(xs, ys, drawstyle="steps-post" if line.step else "default", **_pen(style), **marker)  # type: ignore[arg-type]
+    style_of_steps = "steps-post" if line.step else "default"
+    for drawn in axes.plot(xs, ys, drawstyle=style_of_steps, **_pen(style), **marker):  # type: ignore[arg-type]
+        # A share of 100 % lies on the edge of the plot, where half of it would be cut off.
+        drawn.set_clip_box(TransformedBbox(_ROOM, axes.transAxes))
     if line.low is not None and line.high is not None:
         axes.fill_between(line.x, line.low, line.high, color=style.light, alpha=0.16, linewidth=0)
 

@@ -21,6 +21,8 @@ from .study import Study, natural, short_axis, value_text, variant_key
 from .summaries import number, summary_label, summary_number
 
 FLOWS_LISTED = 64
+# Points that wait to be run and are named, at most.
+WAITING_LISTED = 3
 DISCIPLINE = "discipline"
 
 
@@ -181,8 +183,23 @@ def notes(study: Study) -> list[str]:
     for text, labels in by_sentence((p.label, text) for p in study.points for text in _said(p)).items():
         where = labels[0] if len(labels) == 1 else f"{len(labels)} runs, first {labels[0]}"
         lines.append(f"{text} [{where}]" if len(study.points) > 1 else text)
-    lines += [f"No results for the point {text}." for text in study.results.missing]
+    lines += _lacking(study.results.missing)
     return [*lines, *unsteady(_summaries(study)), *earlier(study.points)]
+
+
+def _lacking(missing: Sequence[str]) -> list[str]:
+    """A line for each point without results; one for all that only wait, where they are many."""
+    waiting = [text for text in missing if not text.endswith(")")]
+    if len(waiting) <= WAITING_LISTED:
+        return [f"No results for the point {text}." for text in missing]
+    names = ", ".join(text.rpartition(": ")[0] for text in waiting[:WAITING_LISTED])
+    more = len(waiting) - WAITING_LISTED
+    lines = [f"No results for the point {text}." for text in missing if text.endswith(")")]
+    return [
+        f"This sweep is not finished: {len(waiting)} points have no results, {names} and {more} more. "
+        "The same `headway sweep` goes on with them.",
+        *lines,
+    ]
 
 
 def _summaries(study: Study) -> dict[str, list[Mapping[str, Any]]]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import Any
 
 from headway import names
 from headway.data.sweep import Sweep, read_sweep
+from headway.data.toml import assignment, parsed
 from headway.directories import directory_of
 from headway.errors import HeadwayError, ScenarioError
-from headway.files import writable_directory, write_text
+from headway.files import copy_file, writable_directory, write_text
 from headway.layout import SCENARIOS
 from headway.progress import of_sweep
 from headway.scenario import Scenario, Threads, assignments
@@ -44,7 +45,8 @@ def sweep(
     >>> headway.sweep("examples/quickstart", "out/q", executor=client)
 
     `scenario` is a name, a path, or a scenario, with the overrides and the scale that it was loaded with. One that was
-    built or read from a text is written to a file in `out`, for the processes that run its points.
+    built or read from a text is written to a file in `out`, for the processes that run its points, with copies of the
+    files that it names by relative paths.
 
     `executor` says where points run: `"local"`, `"slurm"`, `"dask:ADDRESS"`, or an object with the interface of
     `concurrent.futures`, such as a pool of mpi4py or submitit, or a Dask client. Workers need the same version of
@@ -89,7 +91,8 @@ def sweep(
 def _written(scenario: Scenario, out: Path) -> names.ScenarioFile:
     """The file of a scenario; one without is written below `out`, each text to a place of its own.
 
-    Raises `HeadwayError` if the text names files by paths that begin elsewhere.
+    Files that it names by relative paths are copied beside it. Raises `HeadwayError` if it still reads others there,
+    as where a path leads upwards.
     """
     if scenario.path is not None:
         return names.ScenarioFile(scenario.name, scenario.path)
@@ -97,6 +100,9 @@ def _written(scenario: Scenario, out: Path) -> names.ScenarioFile:
     place = out / SCENARIOS / hashlib.sha256(text.encode()).hexdigest()[:8]
     path = writable_directory(place) / f"{folder_name(scenario.name)}.toml"
     write_text(path, text)
+    for name in dict.fromkeys(_named_files(scenario)):
+        writable_directory((place / name).parent)
+        copy_file(scenario.folder / name, place / name)
     try:
         there = Scenario.load(path, sets=scenario.sets, scale=scenario.scale)
     except ScenarioError as error:
@@ -107,3 +113,25 @@ def _written(scenario: Scenario, out: Path) -> names.ScenarioFile:
     if there.digest != scenario.digest:
         raise HeadwayError(f"{path}: files that it names are others there; give whole paths")
     return names.ScenarioFile(scenario.name, path)
+
+
+def _named_files(scenario: Scenario) -> Iterator[PurePath]:
+    """The files below its folder that its text and its overrides name by relative paths."""
+    for value in _texts([parsed(scenario.text), *(assignment(one)[1] for one in scenario.sets)]):
+        name = PurePath(value)
+        if name.is_absolute() or ".." in name.parts or "\0" in value or "\n" in value:
+            continue
+        if name.parts and (scenario.folder / name).is_file():
+            yield name
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in a value that TOML can hold."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, Sequence):
+        for one in value:
+            yield from _texts(one)

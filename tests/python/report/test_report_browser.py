@@ -267,3 +267,17 @@ def test_summary_and_list_of_figures_are_not_cut_on_a_wide_screen(browser: Brows
         for part in ("summary", "links", "packets"):
             box = visit.page.locator(f"#{part} .scroll")
             assert box.evaluate("box => box.scrollWidth <= box.clientWidth"), part
+
+
+@pytest.mark.parametrize("width", [820, 420])
+def test_a_narrow_screen_shows_the_whole_list_of_figures_and_words_in_one_piece(
+    width: int, browser: Browser, urls: dict[str, str]
+) -> None:
+    with Visit(browser, urls["sweep"], width=width) as visit:
+        assert visit.page.locator("nav ul").evaluate("list => list.scrollWidth <= list.clientWidth")
+        visit.page.evaluate("scrollTo(0, 600)")
+        assert visit.page.locator("nav").evaluate("nav => nav.getBoundingClientRect().bottom <= 0"), "it scrolls away"
+        cells = visit.page.locator(".data:not(.claims) tbody td:first-child:visible")
+        lines = cells.evaluate_all("cells => cells.map((cell) => cell.getBoundingClientRect().height / 18)")
+        assert lines
+        assert max(lines) < 3, "lines of the names of variants"

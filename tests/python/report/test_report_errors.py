@@ -107,6 +107,20 @@ def test_points_not_run_yet_are_told_and_the_others_reported(parking: Path) -> N
     assert "amrt,seed=2: failed (its process died twice)" in text
 
 
+def test_of_many_points_not_run_yet_the_first_are_named(parking: Path) -> None:
+    path = parking / "sweep.json"
+    records = json.loads(path.read_text(encoding="utf-8"))
+    for record in records[:5]:
+        record["state"] = "pending"
+        shutil.rmtree(parking / record["dir"])
+    records[4] |= {"state": "failed", "error": "its process died twice"}
+    path.write_text(json.dumps(records), encoding="utf-8")
+    text = build(parking)[0].read_text(encoding="utf-8")
+    assert "This sweep is not finished: 4 points have no results, " in text
+    assert f"{records[0]['label']}, " in text and " and 1 more." in text
+    assert f"No results for the point {records[4]['label']}: failed (its process died twice)." in text
+
+
 def test_a_sweep_without_one_finished_point_is_an_error(parking: Path) -> None:
     path = parking / "sweep.json"
     records = [{**record, "state": "pending"} for record in json.loads(path.read_text(encoding="utf-8"))]

@@ -6,9 +6,14 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from headway.report import build
+from headway.report.palette import Style
+from headway.report.paper import draw, paper_style
+from headway.report.spec import Axis, Curve, Figure, Panel
 from report.conftest import KINDS
 
 
@@ -53,3 +58,17 @@ def test_pdf_embeds_its_fonts_and_is_the_same_every_time(results: Path) -> None:
         assert b"/Type3" not in data
         assert b"/CreationDate" not in data
     assert [path.read_bytes() for path in build(results / "model", "pdf")] == first
+
+
+def test_a_line_on_the_edge_of_the_plot_is_as_thick_as_any_other() -> None:
+    styles = {"v:edge": Style("#ff0000", "#ff0000"), "v:inside": Style("#0000ff", "#0000ff")}
+    lines = tuple(Curve(key, (0.0, 1.0), (y, y)) for key, y in (("v:edge", 1.0), ("v:inside", 0.5)))
+    panel = Panel("", Axis("x", "count", 0.0, 1.0), Axis("share", "percent", 0.0, 1.0), lines)
+    with paper_style():
+        canvas = FigureCanvasAgg(draw(Figure("one", "One", panels=(panel,), columns=1), styles))
+        canvas.figure.set_dpi(600)
+        canvas.draw()
+    column = np.asarray(canvas.buffer_rgba())[:, 1200, :3].astype(int)
+    thick = [int(np.sum((column[:, one] > 200) & (column[:, other] < 80))) for one, other in ((0, 2), (2, 0))]
+    assert thick[1] >= 7, "pixels at 600 to the inch"
+    assert abs(thick[0] - thick[1]) <= 1
