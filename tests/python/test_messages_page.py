@@ -14,6 +14,7 @@ import headway as package
 from headway.data.qlog import messages, read_trace
 from headway.errors import ResultsError
 from headway.report.messages import MOST_ROWS, render, write_messages
+from support import Answer
 
 CLIENT, SERVER = "10.0.0.1:4000", "10.0.0.2:18519"
 
@@ -74,12 +75,12 @@ def test_both_halves_of_a_message_are_one_on_one_clock(tmp_path: Path) -> None:
     assert (reply.opened, reply.received) == (pytest.approx(3.8e-3), pytest.approx(3.9e-3))
 
 
-def test_the_page_draws_every_message_and_says_what_is_missing(tmp_path: Path, headway: Callable[..., object]) -> None:
+def test_the_page_draws_every_message_and_says_what_is_missing(tmp_path: Path, headway: Callable[..., Answer]) -> None:
     """`headway report` takes files, and tells of a trace without an end."""
     answer = headway("report", *both(tmp_path))
     page = tmp_path / "client.html"
-    assert (answer.status, answer.out.strip()) == (0, str(page))  # type: ignore[attr-defined]
-    assert "server.sqlog: has no end" in answer.err  # type: ignore[attr-defined]
+    assert (answer.status, answer.out.strip()) == (0, str(page))
+    assert "server.sqlog: has no end" in answer.err
     text = page.read_text()
     # Each form of the picture, wide and narrow, has a row for each message.
     assert text.count('class="row-group"') == 2 * 2
@@ -90,6 +91,18 @@ def test_the_page_draws_every_message_and_says_what_is_missing(tmp_path: Path, h
     page.unlink()
     assert package.report(both(tmp_path)) == [page]
     assert page.read_text() == text
+
+
+def test_files_of_another_kind_are_no_traces(tmp_path: Path, headway: Callable[..., Answer]) -> None:
+    """A trace is known by its name or its first byte, and is not mixed with other places."""
+    client = both(tmp_path)[0]
+    named = tmp_path / "messages"
+    named.write_bytes(client.read_bytes())
+    assert headway("report", named).status == 0
+    scenario = tmp_path / "mine.toml"
+    scenario.write_text('stop = "1 ms"\n')
+    assert "is a file, not a directory of results" in headway("report", scenario).err
+    assert "mine.toml: line 1 is not JSON" in headway("report", client, scenario).err
 
 
 def test_of_many_messages_the_slowest_are_drawn(tmp_path: Path) -> None:

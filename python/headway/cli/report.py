@@ -8,6 +8,7 @@ import click
 
 from headway.cli.options import DIRECTORY
 from headway.cli.progress import is_quiet
+from headway.data.qlog import is_trace
 from headway.errors import holds_results, no_results
 from headway.files import writable_directory
 
@@ -21,7 +22,7 @@ def report(places: tuple[Path, ...], fmt: str, replay: bool) -> None:
 
     Files are traces of messages between real hosts (`trace_file` of an endpoint): their page stands beside the first.
     """
-    if all(place.is_file() for place in places):
+    if any(is_trace(place) for place in places):
         if replay or fmt != "html":
             raise click.UsageError("the report of a trace of messages is a page: no --replay, no other --format")
         _report_messages(places)

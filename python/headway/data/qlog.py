@@ -82,6 +82,17 @@ class Message:
         return max(self.times)
 
 
+def is_trace(path: Path) -> bool:
+    """Whether a file is meant to be a trace: by its name, or by how it begins."""
+    if not path.is_file() or path.suffix in (".sqlog", ".qlog"):
+        return path.is_file()
+    try:
+        with path.open("rb") as file:
+            return file.read(1) == SEPARATOR.encode()
+    except OSError:
+        return False
+
+
 def read_trace(path: Path) -> Trace:
     """The trace in a file. Raises `ResultsError`, which names the line, for what is none."""
     try:
