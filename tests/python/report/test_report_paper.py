@@ -67,8 +67,9 @@ def test_a_line_on_the_edge_of_the_plot_is_as_thick_as_any_other() -> None:
     with paper_style():
         canvas = FigureCanvasAgg(draw(Figure("one", "One", panels=(panel,), columns=1), styles))
         canvas.figure.set_dpi(600)
-        canvas.draw()
-    column = np.asarray(canvas.buffer_rgba())[:, 1200, :3].astype(int)
+        canvas.draw()  # type: ignore[no-untyped-call]
+    pixels = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
+    column = pixels[:, 1200, :3].astype(int)
     thick = [int(np.sum((column[:, one] > 200) & (column[:, other] < 80))) for one, other in ((0, 2), (2, 0))]
     assert thick[1] >= 7, "pixels at 600 to the inch"
     assert abs(thick[0] - thick[1]) <= 1
