@@ -6,6 +6,7 @@ It prints each command with the seconds that it took, and ends with status 1 at 
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -50,8 +51,9 @@ def tried(package: Path, scratch: Path, more: dict[str, str]) -> bool:
     """Install a package into an environment of its own and use it in a folder of its own; whether all of it worked."""
     environment = {key: value for key, value in os.environ.items() if key not in ("HEADWAY_SCENARIOS", "PYTHONPATH")}
     environment |= {"HEADWAY_STORE": "off", **more}
-    # The sdist is built with what is built already.
-    environment.setdefault("CARGO_TARGET_DIR", str(REPOSITORY / "target"))
+    environment.setdefault("CARGO_TARGET_DIR", str(REPOSITORY / "target" / "accept"))
+    if package.suffix != ".whl":
+        forget_own_crates(environment)
     began = time.monotonic()
     venv.create(scratch / "environment", with_pip=True)
     binaries = scratch / "environment" / "bin"
@@ -72,6 +74,20 @@ def tried(package: Path, scratch: Path, more: dict[str, str]) -> bool:
             print(f"status {done.returncode}; {word!r} was to be in it\n{done.stdout}{done.stderr}", file=sys.stderr)
             return False
     return True
+
+
+def forget_own_crates(environment: dict[str, str]) -> None:
+    """Leaves built what comes from registries, and nothing of this project.
+
+    The files of an sdist are all of one old date, so that cargo would take what an earlier one was built to.
+    """
+    manifest = ["--manifest-path", str(REPOSITORY / "Cargo.toml")]
+    told = subprocess.run(
+        ["cargo", "metadata", "--no-deps", "--format-version", "1", *manifest],
+        capture_output=True, text=True, check=True, timeout=LONGEST_S,
+    )  # fmt: skip
+    names = [name for package in json.loads(told.stdout)["packages"] for name in ("-p", package["name"])]
+    subprocess.run(["cargo", "clean", "--quiet", *manifest, *names], env=environment, check=True, timeout=LONGEST_S)
 
 
 if __name__ == "__main__":
