@@ -113,6 +113,14 @@ def test_check_and_show_say_what_would_be_long_enough_and_that_is(headway: Headw
     assert start_up(longer) is None and start_up(None) is None
 
 
+def test_a_load_that_links_do_not_carry_is_told_with_one_that_they_do() -> None:
+    overloaded = {"arrivals_s": 1.0, "warmup_s": 0.1, "relaxation_s": None, "missing": 1.0, "load": 1.25}
+    told = start_up(overloaded)
+    assert told is not None
+    assert "asked to carry 1.25 of their rate" in told
+    assert "there is one at less than 0.8 times this load" in told
+
+
 def test_a_warm_up_that_leaves_nothing_is_told_before_and_after_the_runs(
     headway: Headway, scenario: Path, tmp_path: Path
 ) -> None:

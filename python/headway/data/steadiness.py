@@ -139,7 +139,8 @@ def start_up(found: Mapping[str, Any] | None) -> str | None:
     if found["relaxation_s"] is None:
         return (
             f"the links that are loaded most are asked to carry {found['load']:.3g} of their rate: queues grow for as"
-            f" long as messages arrive, and there is no steady state ({MORE})"
+            f" long as messages arrive, and there is no steady state; there is one at less than {1 / found['load']:.2g}"
+            f" times this load ({MORE})"
         )
     warmup, arrivals = found["advised_warmup_s"], found["advised_arrivals_s"]
     return (
