@@ -11,6 +11,9 @@ from headway.cli.progress import is_quiet
 from headway.errors import holds_results, no_results
 from headway.files import writable_directory
 
+# No trace of messages ends so, and whoever names a scenario means its results.
+SCENARIO = ".toml"
+
 
 @click.command()
 @click.argument("places", nargs=-1, required=True, type=DIRECTORY, metavar="DIR|FILE...")
@@ -21,6 +24,9 @@ def report(places: tuple[Path, ...], fmt: str, replay: bool) -> None:
 
     Files are traces of messages between real hosts (`trace_file` of an endpoint): their page stands beside the first.
     """
+    for place in places:
+        if place.suffix == SCENARIO and place.is_file():
+            raise no_results(place)
     if all(place.is_file() for place in places):
         if replay or fmt != "html":
             raise click.UsageError("the report of a trace of messages is a page: no --replay, no other --format")
