@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headway import _headway
+from headway.data.nested import flat
 from headway.data.run import read
 from headway.errors import ResultsError
 from headway.scenario import Scenario
@@ -108,7 +109,7 @@ def diff(left: Side, right: Side, go_on: Callable[[], bool] = lambda: True) -> D
     if answer is None:
         return None
     found = json.loads(answer)
-    ours, theirs = dict(_flat(left.resolved)), dict(_flat(right.resolved))
+    ours, theirs = dict(flat(left.resolved)), dict(flat(right.resolved))
     keys = {key: (ours.get(key), theirs.get(key)) for key in [*ours, *theirs] if ours.get(key) != theirs.get(key)}
     events, digests = found["events"], found["order_digests"]
     return Difference(left, right, keys, (events[0], events[1]), (digests[0], digests[1]), found["difference"])
@@ -163,13 +164,3 @@ def _event(name: str, event: Event | None) -> str:
 
 def _value(value: object) -> str:
     return "not there" if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (any JSON)
-    """Every value that is no table, with its key as `--set` takes it."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
-    if inner is None:
-        yield key, value
-        return
-    for name, part in inner:
-        yield from _flat(part, f"{key}.{name}" if key else str(name))

@@ -6,12 +6,15 @@ writes are ever removed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from headway import _headway
 from headway.checksums import is_damaged
+from headway.data.nested import flat
 from headway.data.reader import glance
 from headway.errors import HeadwayError, ResultsError
 from headway.files import writable_directory
@@ -32,6 +35,10 @@ from headway.layout import (
 )
 from headway.report.figures import NAMES as FIGURES
 
+# Keys that differ and are named, at most, and those on which no result depends.
+KEYS_TOLD = 3
+UNSET = (None, "none")
+NO_RESULT = ("name", "title", "description", "paper", "report")
 REMEDY = "choose another directory, or overwrite it with --force (in Python: overwrite=True)"
 
 
@@ -68,10 +75,18 @@ def clear_run(out: Path) -> None:
     _remove(out, RUN_FILES)
 
 
-def prepare_sweep(out: Path, wanted: Mapping[str, str], scenario: Mapping[str, Any], *, overwrite: bool) -> None:
+def prepare_sweep(
+    out: Path,
+    wanted: Mapping[str, str],
+    scenario: Mapping[str, Any],
+    *,
+    overwrite: bool,
+    resolved: Callable[[str], Mapping[str, Any]] | None = None,
+) -> None:
     """Make `out` ready for a sweep, or raise `ResultsError` as `prepare_run` does.
 
-    `wanted` holds the digest of every point by the name of its folder. Finished points that are wanted are kept:
+    `wanted` holds the digest of every point by the name of its folder, and `resolved` gives the scenario of one with
+    every default, so that a message can say in which keys it differs. Finished points that are wanted are kept:
     the sweep goes on from them. If a finished point is of another run than the one wanted in its place, or none is
     wanted at all, the directory is of another sweep.
     """
@@ -86,7 +101,9 @@ def prepare_sweep(out: Path, wanted: Mapping[str, str], scenario: Mapping[str, A
         _remove(out, RUN_FILES)
     if replaced or other_model or (finished and not kept):
         if not overwrite:
-            raise ResultsError(out, f"{_what_is_held(out, len(finished), scenario)}; {REMEDY}")
+            known = [name for name in replaced if name in wanted]
+            changed = _changed(out / POINTS / known[0], resolved(known[0])) if known and resolved else ""
+            raise ResultsError(out, f"{_what_is_held(out, len(finished), scenario, changed)}; {REMEDY}")
         drop_derived(out)
         for name in finished.keys() - wanted.keys():
             _clear_point(out / POINTS / name)
@@ -176,11 +193,36 @@ def _held_by_sweep(path: Path) -> str:
     return f"{_scenario_name(path)} ({count} finished point{'' if count == 1 else 's'})"
 
 
-def _what_is_held(out: Path, count: int, scenario: Mapping[str, Any]) -> str:
+def _changed(point: Path, now: Mapping[str, Any]) -> str:
+    """In which keys a finished point is of another scenario, or that it is of another version; empty if neither."""
+    manifest = glance(point / MANIFEST_FILE)
+    then = manifest.get("scenario") if isinstance(manifest, dict) else None
+    if not isinstance(manifest, dict) or not isinstance(then, dict):
+        return ""
+    before, after = (
+        {key: value for key, value in flat(dict(one)) if key.partition(".")[0] not in NO_RESULT and value not in UNSET}
+        for one in (then, now)
+    )
+    keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    said = [f"{key} {_shown_key(before, key)}, now {_shown_key(after, key)}" for key in keys[:KEYS_TOLD]]
+    if len(keys) > KEYS_TOLD:
+        said.append(f"{len(keys) - KEYS_TOLD} keys more")
+    made_by = [(manifest.get("version"), manifest.get("epoch")), (_headway.version(), _headway.epoch())]
+    if made_by[0] != made_by[1]:
+        said.append("Headway {} (epoch {}), now {} (epoch {})".format(*made_by[0], *made_by[1]))
+    return f"{point.name} had {'; '.join(said)}" if said else ""
+
+
+def _shown_key(scenario: Mapping[str, Any], key: str) -> str:
+    return json.dumps(scenario[key], ensure_ascii=False) if key in scenario else "not set"
+
+
+def _what_is_held(out: Path, count: int, scenario: Mapping[str, Any], changed: str = "") -> str:
     name = _scenario_name(out)
     things = f"{count} finished point{'' if count == 1 else 's'}" if count else "the results"
     if name == scenario.get("name"):
-        return f"holds {things} of {name} as it was then (its file, scale, --set or Headway's version differ now)"
+        why = changed or "its file, scale, --set or Headway's version differ now"
+        return f"holds {things} of {name} as it was then ({why})"
     return f"holds {things} of {name}, not of {scenario.get('name')}"
 
 

@@ -239,6 +239,10 @@ def test_a_message_shows_the_place_and_names_the_argument(where: str) -> None:
 def test_what_no_scenario_can_hold_is_refused() -> None:
     with pytest.raises(TypeError, match="not <object"):
         small(seed=object())
+    with pytest.raises(TypeError, match=r"headway.transports.homa is a function: write headway.transports.homa\(...\)"):
+        small(transport=headway.transports.homa)
+    with pytest.raises(TypeError, match=r"variants are a dict .*: write {\"homa\": headway.transports.homa\(\)"):
+        small(variants=["homa", "ndp"])
     with pytest.raises(TypeError, match=r"fabric=headway.fabric\(discipline="):
         small(fabric=headway.disciplines.drop_tail())
     with pytest.raises(TypeError, match="spine"):

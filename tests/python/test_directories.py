@@ -61,7 +61,12 @@ def test_the_same_scenario_resumes_and_a_changed_one_is_refused(
     headway("sweep", scenario_file, "--out", out)
     assert "4 from before" in headway("sweep", scenario_file, "--out", out).out
     answer = headway("sweep", scenario_file, "--out", out, "--set", "traffic.0.flows.0.bytes=1000")
-    refused(answer, "4 finished points of two-flows as it was then")
+    refused(answer, "4 finished points of two-flows as it was then (amrt,seed=1 had traffic.0.flows.0.bytes ")
+    assert ", now 1000)" in answer.err
+    manifest = out / "points" / "amrt,seed=1" / "manifest.json"
+    manifest.write_text(manifest.read_text("utf-8").replace('"epoch": ', '"epoch": 9'), encoding="utf-8")
+    sets = ("--set", "traffic.0.flows.0.bytes=1000", "--set", 'stop="9 ms"')
+    refused(headway("sweep", scenario_file, "--out", out, *sets), "(epoch 9", "stop ", "traffic.0.flows.0.bytes ")
 
 
 def test_points_of_a_forced_sweep_replace_all_others(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,34 @@ def test_check_and_show_say_what_would_be_long_enough_and_that_is(headway: Headw
     longer = package.Scenario.load(scenario, sets=sets).run_length
     assert longer is not None and longer["missing"] < 0.04
     assert start_up(longer) is None and start_up(None) is None
+
+
+def test_a_load_that_links_do_not_carry_is_told_with_one_that_they_do() -> None:
+    overloaded = {"arrivals_s": 1.0, "warmup_s": 0.1, "relaxation_s": None, "missing": 1.0, "load": 1.25}
+    told = start_up(overloaded)
+    assert told is not None
+    assert "asked to carry 1.25 of their rate" in told
+    assert "there is one at less than 0.8 times this load" in told
+
+
+def test_a_warm_up_that_leaves_nothing_is_told_before_and_after_the_runs(
+    headway: Headway, scenario: Path, tmp_path: Path
+) -> None:
+    out, sets = tmp_path / "out", ("--set", 'warmup="1 s"')
+    told = "and all of them are in the warm-up: no number will count any of these messages; warmup = "
+    assert told in headway("check", scenario, *sets).err
+    assert told in headway("show", scenario, "--no-keys", *sets).out
+    assert "in the warm-up" not in headway("check", scenario).err
+    assert headway("sweep", scenario, "--out", out, *sets).status == 0
+    lost = headway("compare", out, "--of", "slowdown_p99")
+    assert lost.status == 2
+    assert (
+        "no run of it has the number `slowdown_p99`\n  help: every flow that finished started in the warm-up"
+        in lost.err
+    )
+    page = package.report(out)[0].read_text("utf-8")
+    for figure in ("Numbers of each variant", "Ratios to a baseline", "The same flows, compared"):
+        assert re.search(f"<dt>{figure}</dt>\\s*<dd>every flow that finished started in the warm-up", page), figure
 
 
 def test_a_sweep_and_its_report_say_it_and_a_long_one_does_not(

@@ -105,6 +105,11 @@ def scenario(
     Raises `ScenarioError`, which shows the place in the text that was made, and names the argument.
     """
     own: dict[str, Factory] = dict(transports or {})
+    if variants is not None and not isinstance(variants, Mapping):
+        raise TypeError(
+            f"variants are a dict from names to what they set, not {variants!r}: "
+            'write {"homa": headway.transports.homa(), ...}'
+        )
     own |= {class_name(one): one for one in (transport, *(variants or {}).values()) if isinstance(one, type)}
     parts: dict[str, Any] = given(
         title=title,

@@ -168,4 +168,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401  (what TOML can hold)
         return plain(value.tolist())
     if isinstance(value, Sequence | range):
         return [plain(item) for item in value]
+    if callable(value) and getattr(value, "__module__", "").startswith(f"{__package__}."):
+        name = f"headway.{value.__module__.removeprefix(f'{__package__}.')}.{value.__name__}"
+        raise TypeError(f"{name} is a function: write {name}(...)")
     raise TypeError(f"a scenario holds texts, numbers, true and false, lists and tables, not {value!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from headway.claims.ledger import claims_about
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.cli.progress import is_quiet
 from headway.cli.terminal import print_effect, print_warnings
-from headway.data.steadiness import start_up
+from headway.data.steadiness import is_unmeasured, start_up
 from headway.data.units import size
 from headway.errors import ScenarioError
 from headway.in_effect import InEffect, in_effect
@@ -51,8 +52,11 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
             one.native.check_run()
             estimates.append(one.estimate)
             said[point.place] = one.warnings
-            if (length := one.run_length) is not None and length["missing"] > worst[0]:
-                worst = (length["missing"], point.label, length)
+            if (length := one.run_length) is not None:
+                # Nothing measured at all is worse than any share of a queue.
+                lost = math.inf if is_unmeasured(length) else length["missing"]
+                if lost > worst[0]:
+                    worst = (lost, point.label, length)
         warnings[point.label] = said[point.place]
     claims = claims_about(file.name, file.claims) + claims_about(file.name, file.expectations)
     load_choices(file.claims).check(file.name, scenario)

@@ -12,6 +12,9 @@ from headway.data.qlog import is_trace
 from headway.errors import holds_results, no_results
 from headway.files import writable_directory
 
+# No trace of messages ends so, and whoever names a scenario means its results.
+SCENARIO = ".toml"
+
 
 @click.command()
 @click.argument("places", nargs=-1, required=True, type=DIRECTORY, metavar="DIR|FILE...")

@@ -12,7 +12,7 @@ from headway.data.point import Point, by_place
 from headway.data.reader import glance
 from headway.data.sentences import as_html, by_sentence, in_columns, surprising
 from headway.data.statistics import over_seeds, ratio_over_seeds
-from headway.data.steadiness import unsteady
+from headway.data.steadiness import unmeasured, unsteady
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import display
 from headway.errors import HeadwayError, NameNotFound, with_help
@@ -199,7 +199,8 @@ def compare_variants(
     ]
     for name in numbers:
         if all(row.value is None for row in rows if row.number == name):
-            raise HeadwayError(f"{found.directory}: no run of it has the number `{name}`" + with_help(*earlier(points)))
+            why = [text for text in (unmeasured(point.summary for point in points), *earlier(points)) if text]
+            raise HeadwayError(f"{found.directory}: no run of it has the number `{name}`" + with_help(*why))
     judged = {place_of(own[0]): [point.summary for point in own] for own in by_place(points)}
     notes = (*found.lacking(), *unsteady(judged), *_warned(points), *earlier(points))
     return Variants(str(found.directory), first, numbers, tuple(rows), notes)

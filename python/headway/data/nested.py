@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 
 def inside(document: object, part: str) -> object:
@@ -19,3 +20,13 @@ def inside(document: object, part: str) -> object:
         raise KeyError(part)
     item: object = document[int(part)]
     return item
+
+
+def flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (any JSON)
+    """Every value that is no table, with its key as `--set` takes it."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    if inner is None:
+        yield key, value
+        return
+    for name, part in inner:
+        yield from flat(part, f"{key}.{name}" if key else str(name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,12 +118,29 @@ def arrivals_line(found: Mapping[str, Any]) -> str:
 
 def start_up(found: Mapping[str, Any] | None) -> str | None:
     """What is wrong with the length of its arrivals, and what would be right; None if nothing is."""
-    if found is None or found["missing"] <= LITTLE:
+    if found is None:
+        return None
+    if is_unmeasured(found):
+        advised, arrivals = found["advised_warmup_s"], found["advised_arrivals_s"]
+        better = (
+            ""
+            if arrivals is None
+            else (
+                f'; warmup = "{_rounded(advised)}" with {_rounded(arrivals)} of arrivals,'
+                f" {quantity(found['per_second'] * arrivals)} messages, would do"
+            )
+        )
+        return (
+            f"arrivals last for {duration(found['arrivals_s'])}, and all of them are in the warm-up: no number will"
+            f" count any of these messages{better} ({MORE})"
+        )
+    if found["missing"] <= LITTLE:
         return None
     if found["relaxation_s"] is None:
         return (
             f"the links that are loaded most are asked to carry {found['load']:.3g} of their rate: queues grow for as"
-            f" long as messages arrive, and there is no steady state ({MORE})"
+            f" long as messages arrive, and there is no steady state; there is one at less than {1 / found['load']:.2g}"
+            f" times this load ({MORE})"
         )
     warmup, arrivals = found["advised_warmup_s"], found["advised_arrivals_s"]
     return (
@@ -132,6 +149,19 @@ def start_up(found: Mapping[str, Any] | None) -> str | None:
         f' the mean queue of a steady state is missing. warmup = "{_rounded(warmup)}" with {_rounded(arrivals)} of'
         f" arrivals, {quantity(found['per_second'] * arrivals)} messages, would miss 3 % ({MORE})"
     )
+
+
+def is_unmeasured(found: Mapping[str, Any]) -> bool:
+    """Whether the warm-up leaves out every message that arrives at random."""
+    return bool(found["warmup_s"] >= found["arrivals_s"] > 0)
+
+
+def unmeasured(summaries: Iterable[Mapping[str, Any]]) -> str:
+    """Why runs that finished flows have no number of them; empty where some have."""
+    every = [one for one in summaries if one.get("flows_measured") is not None]
+    if any(one.get("flows_measured") for one in every) or not any(one.get("flows_done") for one in every):
+        return ""
+    return "every flow that finished started in the warm-up"
 
 
 def _rounded(seconds: float) -> str:

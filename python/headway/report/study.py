@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from headway.data.point import Point, Scalar
+from headway.data.steadiness import unmeasured
 from headway.data.units import parse_any
 
 from .load import Results
@@ -74,6 +75,11 @@ class Study:
     def is_mixed(self) -> bool:
         """Whether some run has several transports."""
         return any(point.parts for point in self.points)
+
+    @cached_property
+    def unmeasured(self) -> str:
+        """Why there is no number of flows although some finished; empty where there is."""
+        return unmeasured(point.summary for point in self.points)
 
     @cached_property
     def split(self) -> Study:

@@ -153,8 +153,14 @@ class SweepPlan:
 
     def prepare(self, *, overwrite: bool = False) -> None:
         """Make the directory ready; raises `ResultsError` if it holds another sweep and `overwrite` is false."""
-        wanted = {point.directory.name: point.digest for point in self.points}
-        prepare_sweep(self.out, wanted, self.scenario, overwrite=overwrite)
+        jobs = {point.directory.name: point for point in self.points}
+
+        def resolved(name: str) -> Mapping[str, Any]:
+            job = jobs[name]
+            return Scenario.load(job.scenario, sets=job.point.sets, scale=job.scale).resolved
+
+        wanted = {name: point.digest for name, point in jobs.items()}
+        prepare_sweep(self.out, wanted, self.scenario, overwrite=overwrite, resolved=resolved)
 
     @property
     def is_recorded(self) -> bool:

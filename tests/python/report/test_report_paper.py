@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from io import BytesIO
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.image import imread
 
 from headway.report import build
 from headway.report.palette import Style
@@ -65,11 +66,10 @@ def test_a_line_on_the_edge_of_the_plot_is_as_thick_as_any_other() -> None:
     lines = tuple(Curve(key, (0.0, 1.0), (y, y)) for key, y in (("v:edge", 1.0), ("v:inside", 0.5)))
     panel = Panel("", Axis("x", "count", 0.0, 1.0), Axis("share", "percent", 0.0, 1.0), lines)
     with paper_style():
-        canvas = FigureCanvasAgg(draw(Figure("one", "One", panels=(panel,), columns=1), styles))
-        canvas.figure.set_dpi(600)
-        canvas.draw()  # type: ignore[no-untyped-call]
-    pixels = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
-    column = pixels[:, 1200, :3].astype(int)
+        file = BytesIO()
+        draw(Figure("one", "One", panels=(panel,), columns=1), styles).savefig(file, format="png", dpi=600)
+    file.seek(0)
+    column = (np.asarray(imread(file))[:, 1200, :3] * 255).astype(int)
     thick = [int(np.sum((column[:, one] > 200) & (column[:, other] < 80))) for one, other in ((0, 2), (2, 0))]
     assert thick[1] >= 7, "pixels at 600 to the inch"
     assert abs(thick[0] - thick[1]) <= 1

@@ -31,7 +31,7 @@ def numbers(study: Study) -> Figure:
                 if panel.rows:
                     (panels if pick.is_first else more).append(panel)
     if not panels:
-        return Figure(figure_id, title, absent="no run finished a flow")
+        return Figure(figure_id, title, absent=study.unmeasured or "no run finished a flow")
     seeds = len(study.seeds)
     if seeds > 1:
         caption = f"Dot: mean over {seeds} seeds; line: its 95 % confidence interval."

@@ -82,6 +82,8 @@ def baseline_of(study: Study) -> str:
 
 
 def _why_not(study: Study, baseline: str) -> str:
+    if study.unmeasured:
+        return study.unmeasured
     for facet in study.facets:
         for variant in study.variants:
             for ours, theirs in _both(study, variant, baseline, facet, Pick()):

@@ -33,7 +33,9 @@ def ratios(study: Study) -> Figure:
     first = baseline_of(study)
     panels = maker.panels(first, Pick())
     if not panels:
-        return Figure(figure_id, title, absent="no two variants have finished flows of the same seed")
+        return Figure(
+            figure_id, title, absent=study.unmeasured or "no two variants have finished flows of the same seed"
+        )
     more = [panel for other in study.variants if other != first for panel in maker.panels(other, Pick())]
     for facet in study.facets:
         for pick in others(study, facet, x=False, sized=True):
