@@ -13,7 +13,6 @@ from headway.errors import holds_results, no_results
 from headway.files import writable_directory
 
 # No trace of messages ends so, and whoever names a scenario means its results.
-SCENARIO = ".toml"
 
 
 @click.command()
