@@ -12,8 +12,6 @@ from headway.data.qlog import is_trace
 from headway.errors import holds_results, no_results
 from headway.files import writable_directory
 
-# No trace of messages ends so, and whoever names a scenario means its results.
-
 
 @click.command()
 @click.argument("places", nargs=-1, required=True, type=DIRECTORY, metavar="DIR|FILE...")
