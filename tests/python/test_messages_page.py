@@ -87,6 +87,7 @@ def test_the_page_draws_every_message_and_says_what_is_missing(tmp_path: Path, h
     assert text.count('class="row-group"') == 2 * 2
     assert "its sender knows: 700 us" in text
     assert "1 packets left again" in text
+    assert "p99 until the sender knows (largest of 1)" in text
     assert "http://" not in text.replace("http://www.w3.org", "")
     # The function in Python takes the same files.
     page.unlink()
@@ -120,6 +121,7 @@ def test_of_many_messages_the_slowest_are_drawn(tmp_path: Path) -> None:
     assert not missing
     assert text.count('class="row-group"') == 2 * MOST_ROWS
     assert "30 faster messages are left out" in text
+    assert "p99 until the sender knows</th>" in text
     assert text.count(f'<tr><th scope="row">{CLIENT}') == MOST_ROWS + 30
 
 

@@ -13,6 +13,7 @@ from headway.data.qlog import Message, Trace, messages, read_trace
 from headway.data.units import duration, size
 from headway.files import write_text
 
+from .distributions import P99_NEEDS
 from .page import asset, colour_rules, environment, script
 from .palette import flow_styles
 from .spec import LegendEntry
@@ -160,9 +161,11 @@ def _facts(found: Sequence[Message]) -> list[tuple[str, str]]:
     sent = sum(len(message.sent) for message in found)
     facts = [("messages", str(len(found))), ("failed", str(sum(m.failed is not None for m in found)))]
     if took:
+        median, p99 = np.quantile(took, (0.5, 0.99), method="inverted_cdf")
+        largest = f" (largest of {len(took)})" if len(took) < P99_NEEDS else ""
         facts += [
-            (f"{name} until the sender knows", duration(float(np.quantile(took, share))))
-            for name, share in (("median", 0.5), ("p99", 0.99))
+            ("median until the sender knows", duration(float(median))),
+            (f"p99 until the sender knows{largest}", duration(float(p99))),
         ]
     facts += [("packets left", str(sent)), ("left again", str(sum(len(m.repeated) for m in found)))]
     return facts
