@@ -97,7 +97,8 @@ fn examine(scenario: &Scenario, invariants: &[Invariant], most: Option<u64>) -> 
 
 /// A run that was stopped for its number of events. Credits flow for as long as somebody may answer them, rounds of a clock
 /// may be of picoseconds, flows that are cut off try for ever, and what sends everything again that follows a lost packet
-/// does so for as long as ports drop. Such a draw is only too long; any other run should have ended. It is compared with nothing: threads see its end at other events.
+/// does so for as long as ports drop. Such a draw is only too long; any other run should have ended. It is compared with nothing:
+/// threads see its end at other events.
 fn too_long(run: &Run<'_>) -> Verdict {
     let found = format!("{} events until {}", run.outcome.events, run.outcome.end);
     let any = |what: &dyn Fn(&Capabilities) -> bool| {

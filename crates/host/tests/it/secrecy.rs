@@ -259,6 +259,14 @@ fn faults() -> impl Strategy<Value = Faults> {
     })
 }
 
+/// Each of two hosts begins a message to the other, so far apart, and one of them a third when they have met.
+fn both_call(world: &mut World, (first, second): (usize, usize), apart: Time) {
+    world.send(Time::ZERO, first, second, 0, content(0, 3000));
+    world.send(apart, second, first, 1, content(1, 3000));
+    world.send(Time::ms(30), first, second, 2, content(2, 3000));
+    world.run(Time::s(100));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 500, max_shrink_iters: 300, ..ProptestConfig::default() })]
 
@@ -268,10 +276,7 @@ proptest! {
         let faults = if lossless { Faults { loss: 0, ..faults } } else { faults };
         let mut world = World::new(&config("amrt", shared_key()), 2, faults, seed);
         let (first, second) = if second { (1, 0) } else { (0, 1) };
-        world.send(Time::ZERO, first, second, 0, content(0, 3000));
-        world.send(Time::us(apart), second, first, 1, content(1, 3000));
-        world.send(Time::ms(30), first, second, 2, content(2, 3000));
-        world.run(Time::s(100));
+        both_call(&mut world, (first, second), Time::us(apart));
         prop_assert_eq!(arrived(&world), [0, 1, 2]);
         prop_assert_eq!(counts(&world, Count::dropped_forged), 0);
         for host in [0, 1] {
@@ -289,10 +294,7 @@ proptest! {
         };
         let mut world = World::of(&[with(1, 2), with(2, 1)], faults, seed);
         let (first, second) = if swap { (1, 0) } else { (0, 1) };
-        world.send(Time::ZERO, first, second, 0, content(0, 3000));
-        world.send(Time::us(apart), second, first, 1, content(1, 3000));
-        world.send(Time::ms(30), first, second, 2, content(2, 3000));
-        world.run(Time::s(100));
+        both_call(&mut world, (first, second), Time::us(apart));
         prop_assert_eq!(arrived(&world), [0, 1, 2]);
         prop_assert_eq!(counts(&world, Count::dropped_forged), 0);
         prop_assert_eq!(counts(&world, Count::key_exchanges), 2);
