@@ -119,6 +119,8 @@ pub(crate) struct Proportional {
     /// By Linux's rules.
     linux: bool,
     prior: f64,
+    /// The window as it is now.
+    now: f64,
     delivered: f64,
     sent: f64,
 }
@@ -131,7 +133,7 @@ impl Proportional {
 
     /// A reduction from a window of `prior` packets begins.
     pub(crate) fn begin(&mut self, prior: f64) {
-        *self = Proportional { prior, ..Proportional::new(self.linux) };
+        *self = Proportional { prior, now: prior, ..Proportional::new(self.linux) };
     }
 
     /// A packet leaves.
@@ -152,7 +154,10 @@ impl Proportional {
         };
         // Linux lets one packet go at once, be it for a loss or for a mark.
         let least = if self.linux && self.sent == 0.0 { 1.0 } else { 0.0 };
-        pipe + quota.max(least)
+        // Packets that were taken for lost and arrive after all leave no room in the network: without a limit, many of
+        // them would make the window larger than it was before the reduction.
+        self.now = (pipe + quota.max(least)).min(self.now.max(ssthresh).max(pipe + 1.0));
+        self.now
     }
 }
 
@@ -206,6 +211,16 @@ mod tests {
             }
         }
         assert_eq!((sent.len(), pipe), (10, 10), "every second arrival releases a packet, down to ten");
+    }
+
+    #[test]
+    fn a_reduction_makes_no_window_larger_when_packets_taken_for_lost_arrive() {
+        for linux in [false, true] {
+            let mut prr = Proportional::new(linux);
+            // Five may be in flight, and five are; twenty that were taken for lost arrive at once.
+            prr.begin(5.0);
+            assert_eq!(prr.window(20, true, 5, 3.0), 6.0, "by Linux's rules: {linux}");
+        }
     }
 
     #[test]
