@@ -6,12 +6,12 @@
 
 use aes_gcm::Aes128Gcm;
 use aes_gcm::aead::{AeadInOut, KeyInit};
-use chacha20poly1305::ChaCha20Poly1305;
-use ring::aead::{
+use aws_lc_rs::aead::{
     AES_128_GCM, AES_256_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey,
 };
-use ring::agreement::{EphemeralPrivateKey, UnparsedPublicKey, X25519, agree_ephemeral};
-use ring::rand::SystemRandom;
+use aws_lc_rs::agreement::{EphemeralPrivateKey, UnparsedPublicKey, X25519, agree_ephemeral};
+use aws_lc_rs::rand::SystemRandom;
+use chacha20poly1305::ChaCha20Poly1305;
 use std::hint::black_box;
 use std::time::Instant;
 use x25519_dalek::{PublicKey, StaticSecret};
@@ -49,16 +49,16 @@ fn measure(name: &str, mut each: impl FnMut(u64, &mut Vec<u8>)) {
     }
 }
 
-fn ring(name: &str, algorithm: &'static Algorithm) {
+fn aws(name: &str, algorithm: &'static Algorithm) {
     let bytes = vec![1; algorithm.key_len()];
     let key = LessSafeKey::new(UnboundKey::new(algorithm, &bytes).expect("of the right length"));
     let nonce = |counter| Nonce::assume_unique_for_key(nonce(counter));
-    measure(&format!("ring {name} seal"), |counter, buffer| {
+    measure(&format!("aws-lc-rs {name} seal"), |counter, buffer| {
         let sealed = key.seal_in_place_separate_tag(nonce(counter), Aad::from(HEADER), buffer);
         let _ = black_box(sealed.expect("not too long"));
     });
     let mut sealed = Vec::new();
-    measure(&format!("ring {name} seal and open"), |counter, buffer| {
+    measure(&format!("aws-lc-rs {name} seal and open"), |counter, buffer| {
         let tag = key.seal_in_place_separate_tag(nonce(counter), Aad::from(HEADER), buffer);
         sealed.clear();
         sealed.extend_from_slice(buffer);
@@ -89,20 +89,20 @@ fn exchanges() {
         black_box((PublicKey::from(&own), own.diffie_hellman(&theirs)));
     });
     let random = SystemRandom::new();
-    exchange("ring X25519, one end", || {
+    exchange("aws-lc-rs X25519, one end", || {
         let own = EphemeralPrivateKey::generate(&X25519, &random).expect("random bytes");
         let public = own.compute_public_key().expect("a share");
         let theirs = UnparsedPublicKey::new(&X25519, theirs.to_bytes());
-        let secret = agree_ephemeral(own, &theirs, <[u8]>::to_vec).expect("a secret");
+        let secret = agree_ephemeral(own, theirs, (), |secret| Ok(secret.to_vec())).expect("a secret");
         black_box((public, secret));
     });
 }
 
 fn main() {
     exchanges();
-    ring("AES-128-GCM", &AES_128_GCM);
-    ring("AES-256-GCM", &AES_256_GCM);
-    ring("ChaCha20-Poly1305", &CHACHA20_POLY1305);
+    aws("AES-128-GCM", &AES_128_GCM);
+    aws("AES-256-GCM", &AES_256_GCM);
+    aws("ChaCha20-Poly1305", &CHACHA20_POLY1305);
     let aes = Aes128Gcm::new(&[1; 16].into());
     measure("RustCrypto AES-128-GCM seal", |counter, buffer| {
         let tag = aes.encrypt_inout_detached(&nonce(counter).into(), &HEADER, buffer.as_mut_slice().into());

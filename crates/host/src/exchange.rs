@@ -48,8 +48,8 @@ impl Exchange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ring::agreement::{EphemeralPrivateKey, UnparsedPublicKey, X25519, agree_ephemeral};
-    use ring::rand::SystemRandom;
+    use aws_lc_rs::agreement::{EphemeralPrivateKey, UnparsedPublicKey, X25519, agree_ephemeral};
+    use aws_lc_rs::rand::SystemRandom;
 
     fn bytes(hex: &str) -> [u8; 32] {
         std::array::from_fn(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).expect("digits"))
@@ -82,7 +82,7 @@ mod tests {
             let mut ours = Exchange::new().expect("random bytes");
             let public = UnparsedPublicKey::new(&X25519, ours.share());
             let secret = ours.agree(share.as_ref().try_into().expect("32 bytes")).expect("a secret");
-            let same = agree_ephemeral(theirs, &public, |other| other == secret.as_bytes());
+            let same = agree_ephemeral(theirs, public, (), |other| Ok(other == secret.as_bytes()));
             assert_eq!(same, Ok(true));
         }
     }

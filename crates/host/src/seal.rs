@@ -11,16 +11,15 @@
 use crate::check::HeaderChecks;
 use crate::exchange::Exchange;
 use crate::key::PreSharedKey;
+use aws_lc_rs::aead::{AES_128_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use headway_packet::SEAL_TAG;
 use headway_packet::session::{Handshake, HandshakeBytes, SHARE_BYTES};
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit, Mac};
-use ring::aead::{AES_128_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use sha2::Sha256;
 use siphasher::sip::SipHasher24;
 use std::fmt;
 use std::hash::Hasher;
-use std::mem::{MaybeUninit, needs_drop};
 use std::net::{IpAddr, SocketAddr};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -148,11 +147,9 @@ pub(crate) struct Seals {
     pub(crate) headers: HeaderChecks,
 }
 
-/// A key with what its cipher has computed from it, which is overwritten when it is dropped. It is in one place of
-/// memory from when it is made.
-struct DataKey(Box<MaybeUninit<LessSafeKey>>);
-
-const _: () = assert!(!needs_drop::<LessSafeKey>(), "overwriting it is all that its end needs");
+/// A key with what its cipher has computed from it. The library keeps it in one place of memory, which it overwrites
+/// when the key is dropped.
+struct DataKey(LessSafeKey);
 
 impl DataKey {
     fn new(cipher: Cipher, bytes: &[u8; 32]) -> Option<DataKey> {
@@ -160,21 +157,7 @@ impl DataKey {
             Cipher::Aes128Gcm => &AES_128_GCM,
             Cipher::ChaCha20Poly1305 => &CHACHA20_POLY1305,
         };
-        let mut place = Box::new(MaybeUninit::uninit());
-        place.write(LessSafeKey::new(UnboundKey::new(algorithm, bytes.get(..algorithm.key_len())?).ok()?));
-        Some(DataKey(place))
-    }
-
-    #[allow(unsafe_code, reason = "the one way to read what can be overwritten")]
-    fn get(&self) -> &LessSafeKey {
-        // SAFETY: `new` writes the key before anybody sees it, and only `drop` overwrites it.
-        unsafe { self.0.assume_init_ref() }
-    }
-}
-
-impl Drop for DataKey {
-    fn drop(&mut self) {
-        std::slice::from_mut(&mut *self.0).zeroize();
+        Some(DataKey(LessSafeKey::new(UnboundKey::new(algorithm, bytes.get(..algorithm.key_len())?).ok()?)))
     }
 }
 
@@ -264,13 +247,13 @@ impl Seals {
     /// Seals `payload` in place; answers the tag that goes behind it. `None` cannot happen for payload of a
     /// datagram's length.
     pub(crate) fn seal(&self, counter: u64, header: &[u8], payload: &mut [u8]) -> Option<[u8; SEAL_TAG]> {
-        let tag = self.seal.get().seal_in_place_separate_tag(nonce(counter), Aad::from(header), payload);
+        let tag = self.seal.0.seal_in_place_separate_tag(nonce(counter), Aad::from(header), payload);
         tag.ok()?.as_ref().try_into().ok()
     }
 
     /// Opens `sealed`, payload and tag, in place; the payload if it is genuine.
     pub(crate) fn open<'a>(&self, counter: u64, header: &[u8], sealed: &'a mut [u8]) -> Option<&'a [u8]> {
-        let opened = self.open.get().open_in_place(nonce(counter), Aad::from(header), sealed);
+        let opened = self.open.0.open_in_place(nonce(counter), Aad::from(header), sealed);
         opened.ok().map(|payload| &*payload)
     }
 }

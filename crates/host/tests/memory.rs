@@ -5,12 +5,12 @@
 #[path = "it/wire/mod.rs"]
 mod wire;
 
+use aws_lc_rs::aead::{AES_128_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use headway_host::{Cipher, Config, Count, Renewal};
 use headway_packet::session::Handshake;
 use headway_packet::{PacketView, SEAL_TAG, WIRE_FRONT, covered};
 use headway_units::Time;
 use hkdf::Hkdf;
-use ring::aead::{AES_128_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use sha2::Sha256;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
