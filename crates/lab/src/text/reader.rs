@@ -73,7 +73,14 @@ impl<'a> Reader<'a> {
         let Some(entry) = self.table.entries.iter().find(unknown) else { return Ok(()) };
         let problem = Problem::UnknownKey { key: entry.key.clone(), table: self.name() };
         let error = ScenarioError::new(problem, &entry.key_at);
-        Err(error.maybe_help(names::suggestion(&entry.key, known.iter().copied())))
+        let mut elsewhere = Vec::new();
+        places(self.table, &entry.key, "", &mut elsewhere);
+        // A key without the tables that it is in, as `--set load=0.5` has it.
+        let help = match elsewhere.is_empty() {
+            true => names::suggestion(&entry.key, known.iter().copied()),
+            false => Some(format!("did you mean {}?", elsewhere.join(" or "))),
+        };
+        Err(error.maybe_help(help))
     }
 
     /// Refuses what was not asked for. Keys in `elsewhere` exist, but have no effect in this table as it
@@ -108,6 +115,28 @@ impl<'a> Reader<'a> {
 
     fn join(&self, key: &str) -> String {
         if self.path.is_empty() { key.into() } else { format!("{}.{key}", self.path) }
+    }
+}
+
+/// The paths below a table at which a key stands, in quotes.
+fn places(table: &Table, key: &str, path: &str, found: &mut Vec<String>) {
+    for entry in &table.entries {
+        let path = format!("{path}{}", entry.key);
+        if path.contains('.') && entry.key == key {
+            found.push(format!("`{path}`"));
+        }
+        let inner: Vec<(String, &Node)> = match &entry.node.value {
+            Value::Table(_) => vec![(format!("{path}."), &entry.node)],
+            Value::List(items) => {
+                (0..).zip(items).map(|(i, node): (u32, _)| (format!("{path}.{i}."), node)).collect()
+            }
+            _ => Vec::new(),
+        };
+        for (path, node) in inner {
+            if let Value::Table(table) = &node.value {
+                places(table, key, &path, found);
+            }
+        }
     }
 }
 
@@ -239,8 +268,15 @@ impl<'a> Item<'a> {
             Value::Text(text) => text.trim().to_string(),
             _ => return None,
         };
-        number.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0)?;
-        let with = |d: &Dimension| format!("\"{number} {}\"", d.example_unit());
+        let plain = number.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0)?;
+        // Nobody means a million Gbps: that is bits in a second, written out.
+        let written_out = Rate::new(plain as u64).filter(|_| plain >= 1e6);
+        let with = |d: &Dimension| match (d, written_out) {
+            (Dimension::Rate, Some(rate)) => format!("\"{rate}\""),
+            // Nor a thousandth of a microsecond: that is seconds.
+            (Dimension::Time, _) if plain > 0.0 && plain < 1e-3 => format!("\"{number} s\""),
+            (d, _) => format!("\"{number} {}\"", d.example_unit()),
+        };
         let all: Vec<String> = wanted.iter().map(with).collect();
         Some(format!("write {}, or with the unit that you mean", all.join(" or ")))
     }
