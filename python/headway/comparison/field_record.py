@@ -16,6 +16,7 @@ from typing import Any, Self
 from headway.data.later import np
 from headway.data.point import Point
 from headway.data.reader import read_object
+from headway.data.statistics import nearest_rank
 from headway.files import write_text
 
 # Sizes of messages: up to a bandwidth-delay product of this network, beyond ten of them, and between.
@@ -57,7 +58,7 @@ class Measured:
         fct = done["fct_s"].to_numpy()
         inside = {name: (size_of > low) & (size_of <= high) for name, low, high in BANDS}
         slowdowns = {
-            name: (_quantile(slowdown[mask], 0.5), _quantile(slowdown[mask], 0.99))
+            name: (nearest_rank(slowdown[mask], 0.5), nearest_rank(slowdown[mask], 0.99))
             for name, mask in inside.items()
             if mask.any()
         }
@@ -70,7 +71,7 @@ class Measured:
             point.seed,
             slowdowns,
             # A message that never arrives is later than any that does.
-            _quantile(np.append(slowdown, np.full(unfinished, np.inf)), 0.99),
+            nearest_rank(np.append(slowdown, np.full(unfinished, np.inf)), 0.99),
             float(np.mean(8 * size_of[longest] / fct[longest])),
             float(summary["queue_max_bytes"]),
             float(summary["drops"]),
@@ -94,10 +95,6 @@ def load_of(point: Point) -> float | None:
     """The load that a question is asked at, if it is asked at several."""
     load = point.axes.get(LOAD)
     return None if load is None else float(load)
-
-
-def _quantile(values: np.ndarray[Any, Any], at: float) -> float:
-    return float(np.quantile(values, at, method="inverted_cdf"))
 
 
 class Record:

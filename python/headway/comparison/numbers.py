@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from headway.data.later import np
 from headway.data.samples import Array
-from headway.data.statistics import Estimate, estimate
+from headway.data.statistics import Estimate, estimate, nearest_rank
 from headway.errors import HeadwayError, NameNotFound
 from headway.report.summaries import is_number, summary_names
 
@@ -67,7 +67,7 @@ def number(name: str, values: Array) -> float:
         return float(np.mean(values))
     if name == "max":
         return float(np.max(values))
-    return float(np.quantile(values, 0.5 if name == "median" else 0.99, method="inverted_cdf"))
+    return nearest_rank(values, 0.5 if name == "median" else 0.99)
 
 
 def ratios(samples: Sequence[tuple[Array, Array]]) -> tuple[Ratio, ...]:

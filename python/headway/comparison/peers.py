@@ -21,6 +21,7 @@ from headway.claims.language import parse
 from headway.data.later import np
 from headway.data.point import Point
 from headway.data.samples import Array
+from headway.data.statistics import nearest_rank
 from headway.data.units import duration, parse_seconds, plain
 from headway.errors import HeadwayError, NameNotFound
 from headway.names import PEER_FILE
@@ -257,7 +258,7 @@ def times_number(name: str) -> Any:  # noqa: ANN401  (a function of an array, or
     if name in NUMBERS:
         return lambda values: number(name, values)
     if match := _QUANTILE.fullmatch(name):
-        return lambda values: float(np.quantile(values, float(match[1]), method="inverted_cdf"))
+        return lambda values: nearest_rank(values, float(match[1]))
     return None
 
 

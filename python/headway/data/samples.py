@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from headway.data.later import np
+from headway.data.statistics import nearest_rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,8 +42,8 @@ def by_size(sizes: Array, values: Array, edges: Array) -> SizeBins:
         if len(inside) == 0:
             rows.append((0, math.nan, math.nan, math.nan))
         else:
-            p50, p99 = np.quantile(inside, (0.5, 0.99), method="inverted_cdf")
-            rows.append((len(inside), float(np.mean(inside)), float(p50), float(p99)))
+            p50, p99 = nearest_rank(inside, 0.5), nearest_rank(inside, 0.99)
+            rows.append((len(inside), float(np.mean(inside)), p50, p99))
     count, mean, p50s, p99s = (np.asarray(column) for column in zip(*rows, strict=True))
     return SizeBins(edges, count.astype(np.int64), mean.astype(float), p50s.astype(float), p99s.astype(float))
 

@@ -10,10 +10,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
+
+from headway.data.later import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 # Relative spread that only the rounding of equal values causes.
 ROUNDING = 1e-12
+
+
+def nearest_rank(values: Sequence[float] | NDArray[np.float64], at: float) -> float:
+    """The quantile `at` by nearest rank, as everywhere in results; of at least one value."""
+    return float(np.quantile(np.asarray(values, dtype=np.float64), at, method="inverted_cdf"))
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from markupsafe import Markup
 
 from headway.data.qlog import Message, Trace, messages, read_trace
+from headway.data.statistics import nearest_rank
 from headway.data.units import duration, size
 from headway.files import write_text
 
@@ -161,11 +161,11 @@ def _facts(found: Sequence[Message]) -> list[tuple[str, str]]:
     sent = sum(len(message.sent) for message in found)
     facts = [("messages", str(len(found))), ("failed", str(sum(m.failed is not None for m in found)))]
     if took:
-        median, p99 = np.quantile(took, (0.5, 0.99), method="inverted_cdf")
+        median, p99 = nearest_rank(took, 0.5), nearest_rank(took, 0.99)
         largest = f" (largest of {len(took)})" if len(took) < P99_NEEDS else ""
         facts += [
-            ("median until the sender knows", duration(float(median))),
-            (f"p99 until the sender knows{largest}", duration(float(p99))),
+            ("median until the sender knows", duration(median)),
+            (f"p99 until the sender knows{largest}", duration(p99)),
         ]
     facts += [("packets left", str(sent)), ("left again", str(sum(len(m.repeated) for m in found)))]
     return facts
