@@ -133,6 +133,26 @@ def test_what_claims_need_is_run_by_repetition_and_put_on_record(
     assert listed(headway, "two-quoted")["testbed"] is None
 
 
+def test_what_is_known_of_the_simulator_is_not_said_of_real_packets(
+    headway: Headway, home: Path, measured: Asked, tmp_path: Path
+) -> None:
+    """A claim's `otherwise` is about the simulator; the table has one about hosts."""
+    ledger = home / "claims.toml"
+    text = CLAIM.replace("published = 0", "published = 9").replace(
+        'metric = "fct"\n', 'metric = "fct"\notherwise = "no host"\n', 1
+    )
+    ledger.write_text(text, encoding="utf-8")
+    command = ("testbed", "reproduce", "mine/two-flows", "--repetitions", "1", "--out", tmp_path / "out", "--record")
+    reason = lambda: json.loads((home / "testbed.json").read_text(encoding="utf-8"))["two-share"]["reason"]  # noqa: E731
+    assert headway(*command).status == 0
+    assert reason().endswith("; no host")
+    ledger.write_text(text.replace("slowdown = 50", 'slowdown = 50\notherwise = "hosts are late"'), encoding="utf-8")
+    assert headway(*command).status == 0
+    assert reason().endswith("; hosts are late")
+    assert len(measured) == 1, "words change no run"
+    assert not listed(headway)["testbed"].get("outdated")
+
+
 def test_a_machine_that_cannot_is_told_once_and_finished_runs_are_judged_without_it(
     headway: Headway, home: Path, measured: Asked, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -5,9 +5,11 @@
     runs = "l2dct/fig14-kernel"
     slowdown = 1
 
-`scenario` is the figure that claims are about. `runs` is what is run for it, if that is another scenario: one with the
-same variants and axes, so that the same measures apply. `set` overrides keys of it, such as the values of a sweep.
-`claims` lists those that are judged, if not all. A figure without a table is run as it is written.
+`scenario` is the figure that claims are about. `runs` is what is run for it, if that is another scenario: one with
+the same variants and axes, so that the same measures apply. `set` overrides keys of it, such as the values of a
+sweep. `claims` lists those that are judged, if not all. `otherwise` is what is known about claims that do not come
+out, in place of what their own `otherwise` says, which is about the simulator. A figure without a table is run as it
+is written.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -29,7 +31,7 @@ from headway.errors import HeadwayError
 
 TABLE = "testbed"
 REQUIRED: Types = {"scenario": str}
-OPTIONAL: Types = {"runs": str, "slowdown": int, "set": dict, "claims": list}
+OPTIONAL: Types = {"runs": str, "slowdown": int, "set": dict, "claims": list, "otherwise": str}
 MOST_SLOWDOWN = 1_000_000
 
 
@@ -42,10 +44,14 @@ class RealRuns:
     slowdown: int | None = None
     sets: Mapping[str, Any] = field(default_factory=dict)
     only: tuple[str, ...] = ()
+    otherwise: str | None = None
 
     def judged(self, claims: Sequence[Claim]) -> list[Claim]:
-        """Those of a figure's claims that it measures."""
-        return [claim for claim in claims if not self.only or claim.id in self.only]
+        """Those of a figure's claims that it measures, with what is known about them on real packets."""
+        measured = [claim for claim in claims if not self.only or claim.id in self.only]
+        if self.otherwise is None:
+            return measured
+        return [replace(claim, otherwise=self.otherwise) for claim in measured]
 
     def facts(self) -> list[Any]:
         """What a verdict depends on beside the claim and what `runs` holds."""
@@ -95,7 +101,14 @@ def _read(source: Source, index: int, entry: Mapping[str, Any], claims: Sequence
     slowdown = entry.get("slowdown")
     if slowdown is not None and not 1 <= slowdown <= MOST_SLOWDOWN:
         reader.fail("slowdown", f"'slowdown' is a whole number from 1 to {MOST_SLOWDOWN}, not {slowdown}")
-    return RealRuns(entry["scenario"], entry.get("runs", entry["scenario"]), slowdown, entry.get("set", {}), only)
+    return RealRuns(
+        entry["scenario"],
+        entry.get("runs", entry["scenario"]),
+        slowdown,
+        entry.get("set", {}),
+        only,
+        entry.get("otherwise"),
+    )
 
 
 def scenario_of(runs: RealRuns) -> names.ScenarioFile:
