@@ -242,10 +242,10 @@ impl Compared {
 
     /// That something happened in them, and how far the lab's real window went from the kernel's: a whole window
     /// takes W acknowledgements for a packet more, a real one W + 1/2, and a loss leaves half of a fraction.
-    fn check(&self, farthest: f64) {
+    fn check(&self, farthest: f64, changes: usize) {
         assert!(self.packets < farthest, "{self:?}");
         assert!(self.steps as u64 > SEQUENCES * STEPS as u64 / 2, "{self:?}");
-        assert!(self.reductions + self.decreases > 10_000 && self.largest > 100, "{self:?}");
+        assert!(self.reductions + self.decreases > changes && self.largest > 100, "{self:?}");
     }
 }
 
@@ -253,7 +253,7 @@ impl Compared {
 fn dctcp_has_the_labs_window_after_every_step() {
     let fixed = [("arithmetic", ParamValue::Choice("fixed-point".into()))];
     if let Some(compared) = compare::<Dctcp>(Control::Dctcp, &[], None, &fixed) {
-        compared.check(3.0);
+        compared.check(3.0, 10_000);
     }
 }
 
@@ -261,7 +261,7 @@ fn dctcp_has_the_labs_window_after_every_step() {
 fn l2dct_has_the_labs_window_after_every_step() {
     let fixed = [("arithmetic", ParamValue::Choice("fixed-point".into()))];
     if let Some(compared) = compare::<L2dct>(Control::L2dct, &[], None, &fixed) {
-        compared.check(3.0);
+        compared.check(3.0, 10_000);
     }
     let sets = [
         ("g", ParamValue::Float(0.25)),
@@ -270,7 +270,7 @@ fn l2dct_has_the_labs_window_after_every_step() {
         ("old", ParamValue::Int(400_000)),
     ];
     if let Some(compared) = compare::<L2dct>(Control::L2dct, &sets, None, &fixed) {
-        compared.check(3.0);
+        compared.check(3.0, 10_000);
     }
 }
 
@@ -279,7 +279,7 @@ fn d2tcp_has_the_labs_window_after_every_step() {
     for deadline in [None, Some(20_000), Some(300_000)] {
         if let Some(compared) = compare::<D2tcp>(Control::D2tcp, &[], deadline, &[]) {
             // Its alpha is a real number there, and never falls to 0.
-            compared.check(10.0);
+            compared.check(10.0, 10_000);
         }
     }
 }
@@ -291,8 +291,9 @@ fn vegas_has_the_labs_window_after_every_step() {
         [("alpha", ParamValue::Int(20)), ("beta", ParamValue::Int(60)), ("gamma", ParamValue::Int(30))];
     for sets in [&[][..], &tight, &loose] {
         if let Some(compared) = compare::<Vegas>(Control::Vegas, sets, None, &[]) {
-            compared.check(3.0);
-            assert!(compared.reductions > 1000, "{compared:?}");
+            // Nothing is marked, and a round trip decides for a packet at most.
+            compared.check(3.0, 2000);
+            assert!(compared.reductions > 1000 && compared.decreases > 500, "{compared:?}");
         }
     }
 }
