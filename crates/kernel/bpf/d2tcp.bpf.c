@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT OR Apache-2.0 */
 /* D2TCP: DCTCP whose cut is gentler the nearer a deadline is. B. Vamanan et al., SIGCOMM 2012 */
-#include "machine.h"
+#include "marks.h"
 #include "d2tcp.h"
 
 /* Packets that are not acknowledged yet: of the message, or else of what the application has written. */

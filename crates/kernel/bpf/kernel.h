@@ -48,6 +48,10 @@ struct tcp_sock {
 	u8 is_cwnd_limited : 1;
 };
 
+struct ack_sample {
+	s32 rtt_us;
+};
+
 struct rate_sample;
 
 #pragma clang attribute pop
@@ -62,6 +66,7 @@ struct tcp_congestion_ops {
 	void (*set_state)(struct sock *sk, u8 new_state);
 	void (*cwnd_event)(struct sock *sk, u32 event);
 	void (*in_ack_event)(struct sock *sk, u32 flags);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT OR Apache-2.0 */
 /* L2DCT: DCTCP in which young connections grow faster and back off less than old ones. A. Munir et al., INFOCOM 2013 */
-#include "machine.h"
+#include "marks.h"
 #include "l2dct.h"
 
 static inline u32 penalty(struct sock *sk)

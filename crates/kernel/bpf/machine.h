@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT OR Apache-2.0 */
 /*
- * DCTCP with the arithmetic and the echo of Linux (net/ipv4/tcp_dctcp.c), and two questions that a control answers by
- * itself: how much marks cost, and how fast a window grows. A file that includes this one answers them, and names the
- * control: REGISTER.
+ * What every control shares: the window is set in one place, is paced, is halved, and comes back if a loss was none. A
+ * file that includes this one says what a connection keeps, decides its growth, and names the control.
  */
 #ifndef HEADWAY_MACHINE_H
 #define HEADWAY_MACHINE_H
@@ -13,80 +12,28 @@
 /* Filled in by the loader. Not constant, so that the object holds no zeros. */
 struct settings settings;
 
-/* The state of a connection, in the 104 bytes that Linux has for it. */
-struct connection {
-	struct share share;
+/* What all keep of a connection: the first of the 104 bytes that Linux has for it. */
+struct common {
 	struct course course;
-	u32 rcv_nxt;	/* as of the packet before */
-	u32 ce;		/* whether that one was marked */
 	u32 loss_cwnd;	/* the window before the last loss */
-	u64 start_us;
 };
 
-/* The penalty for marks, in 1/1024. */
-static inline u32 penalty(struct sock *sk);
-/* What the window grows by in a round trip, in 1/1000 packets. */
-static inline u32 increase(struct sock *sk);
+/* What the window is cut to, from `cwnd`, where the kernel's own threshold is none that anybody has set. */
+static inline u32 threshold(struct sock *sk, u32 cwnd);
+/* What the window grows by in a round trip, in 1/1000 packets; it may also set window and threshold by itself. */
+static inline u32 growth(struct sock *sk, struct window *window, u32 packets, u32 reducing);
 
-static inline struct connection *connection(struct sock *sk)
+static inline struct common *common(struct sock *sk)
 {
-	return (struct connection *)inet_csk(sk)->icsk_ca_priv;
+	return (struct common *)inet_csk(sk)->icsk_ca_priv;
 }
 
-static inline u64 now_us(void)
-{
-	return bpf_ktime_get_ns() / 1000;
-}
-
-static inline void restart(struct sock *sk)
+static inline void start_common(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	share_restart(&connection(sk)->share, tp->snd_nxt, tp->delivered, tp->delivered_ce);
-}
-
-/* Without ECN there is nothing to go by: Reno then, as in Linux. */
-SEC("struct_ops/start")
-void start(u64 *args)
-{
-	struct sock *sk = (struct sock *)args[0];
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct connection *own = connection(sk);
-	u8 state = sk->__sk_common.skc_state;
-	char reno[] = "reno";
-
-	if (!(tp->ecn_flags & TCP_ECN_OK) && state != TCP_LISTEN && state != TCP_CLOSE) {
-		bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, reno, sizeof(reno));
-		return;
-	}
-	own->rcv_nxt = tp->rcv_nxt;
-	own->ce = 0;
-	own->loss_cwnd = 0;
-	own->start_us = now_us();
-	own->share.alpha = settings.alpha;
-	if (!settings.slow_start)
-		tp->snd_ssthresh = tp->snd_cwnd;
-	course_start(&own->course, tp->snd_cwnd, tp->snd_ssthresh, tp->delivered);
-	restart(sk);
-}
-
-SEC("struct_ops/acknowledged")
-void acknowledged(u64 *args)
-{
-	struct sock *sk = (struct sock *)args[0];
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	share_count(&connection(sk)->share, &settings, tp->snd_una, tp->snd_nxt, tp->delivered, tp->delivered_ce);
-}
-
-SEC("struct_ops/marked")
-u32 marked(u64 *args)
-{
-	struct sock *sk = (struct sock *)args[0];
-	u32 cwnd = tcp_sk(sk)->snd_cwnd;
-
-	connection(sk)->loss_cwnd = cwnd;
-	return cut(&settings, cwnd, penalty(sk));
+	common(sk)->loss_cwnd = 0;
+	course_start(&common(sk)->course, tp->snd_cwnd, tp->snd_ssthresh, tp->delivered);
 }
 
 static inline int uses_its_window(struct tcp_sock *tp)
@@ -118,106 +65,31 @@ void decide(u64 *args)
 {
 	struct sock *sk = (struct sock *)args[0];
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct course *course = &connection(sk)->course;
+	struct course *course = &common(sk)->course;
 	u32 packets = tp->delivered - course->delivered, state = BITS(inet_csk(sk), icsk_ca_state);
 	u32 reducing = state == TCP_CA_CWR || state == TCP_CA_RECOVERY;
 	struct window window = { tp->snd_cwnd, tp->snd_cwnd_cnt, tp->snd_ssthresh, tp->snd_cwnd_clamp };
 
 	course->delivered = tp->delivered;
 	if (!course_believes(course, &settings, &window, packets)) {
-		window.ssthresh = cut(&settings, course->cwnd, penalty(sk));
+		window.ssthresh = threshold(sk, course->cwnd);
 		tp->snd_ssthresh = window.ssthresh;
 	}
-	course_decide(course, &window, packets, reducing, uses_its_window(tp) ? increase(sk) : 0);
+	course_decide(course, &window, packets, reducing, growth(sk, &window, packets, reducing));
 	tp->snd_cwnd = window.cwnd;
 	tp->snd_cwnd_cnt = window.credit;
 	pace(sk);
-}
-
-static inline void halve(struct sock *sk)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	connection(sk)->loss_cwnd = tp->snd_cwnd;
-	tp->snd_ssthresh = half(tp->snd_cwnd);
-}
-
-SEC("struct_ops/state")
-void state(u64 *args)
-{
-	struct sock *sk = (struct sock *)args[0];
-
-	if ((u8)args[1] == TCP_CA_RECOVERY && BITS(inet_csk(sk), icsk_ca_state) != TCP_CA_RECOVERY)
-		halve(sk);
-}
-
-static inline void echo(struct tcp_sock *tp, u32 ce)
-{
-	if (ce)
-		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
-	else
-		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
-}
-
-/* An acknowledgement says of all packets that it answers whether they were marked. RFC 8257 3.2 */
-static inline void arrived(struct sock *sk, u32 ce)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct connection *own = connection(sk);
-
-	if (own->ce != ce) {
-		if (inet_csk(sk)->icsk_ack.pending & ICSK_ACK_TIMER) {
-			echo(tp, own->ce);
-			bpf_tcp_send_ack(tp, own->rcv_nxt);
-		}
-		inet_csk(sk)->icsk_ack.pending |= ICSK_ACK_NOW;
-	}
-	own->rcv_nxt = tp->rcv_nxt;
-	own->ce = ce;
-	echo(tp, ce);
-}
-
-SEC("struct_ops/event")
-void event(u64 *args)
-{
-	struct sock *sk = (struct sock *)args[0];
-
-	switch ((u32)args[1]) {
-	case CA_EVENT_ECN_IS_CE:
-		arrived(sk, 1);
-		break;
-	case CA_EVENT_ECN_NO_CE:
-		arrived(sk, 0);
-		break;
-	case CA_EVENT_LOSS:
-		halve(sk);
-		break;
-	}
 }
 
 SEC("struct_ops/undo")
 u32 undo(u64 *args)
 {
 	struct sock *sk = (struct sock *)args[0];
-	u32 cwnd = tcp_sk(sk)->snd_cwnd, before_loss = connection(sk)->loss_cwnd;
+	u32 cwnd = tcp_sk(sk)->snd_cwnd, before_loss = common(sk)->loss_cwnd;
 
 	return cwnd > before_loss ? cwnd : before_loss;
 }
 
 char dual_license[] SEC("license") = "Dual MIT/GPL";
-
-#define REGISTER(control) \
-	SEC(".struct_ops.link") \
-	struct tcp_congestion_ops control = { \
-		.name = #control, \
-		.flags = TCP_CONG_NEEDS_ECN | TCP_CONG_NON_RESTRICTED, \
-		.init = (void *)start, \
-		.in_ack_event = (void *)acknowledged, \
-		.ssthresh = (void *)marked, \
-		.cong_control = (void *)decide, \
-		.set_state = (void *)state, \
-		.cwnd_event = (void *)event, \
-		.undo_cwnd = (void *)undo, \
-	}
 
 #endif

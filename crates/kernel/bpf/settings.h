@@ -19,6 +19,7 @@ struct settings {
 	u32 least;		/* packets that a cut leaves */
 	u32 slow_start;		/* whether a connection begins in slow start */
 	u32 urgency[3];		/* D2TCP: rows of the smallest and largest d, and of a passed deadline */
+	u32 queued[3];		/* Vegas: packets in the queue: too few, too many, and the end of slow start */
 	u32 increase[ROWS];	/* what a window grows by in a round trip, a row */
 	u16 power[ROWS][UNIT + 1]; /* alpha^exponent, a row */
 };

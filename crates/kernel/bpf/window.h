@@ -52,20 +52,32 @@ static inline void share_count(struct share *share, const struct settings *set, 
 	share_restart(share, next, delivered, marked);
 }
 
+/* Slow start for `acked` packets, up to the threshold; answers the packets that are left over. */
+static inline u32 grow_slowly(struct window *window, u32 acked)
+{
+	u32 room;
+
+	if (window->cwnd >= window->ssthresh)
+		return acked;
+	room = window->ssthresh - window->cwnd;
+	room = acked < room ? acked : room;
+	window->cwnd += room;
+	return acked - room;
+}
+
+static inline void clamp(struct window *window)
+{
+	if (window->cwnd > window->clamp)
+		window->cwnd = window->clamp;
+}
+
 /* Reno's growth with `increase` thousandths of a packet a round trip instead of a whole one. */
 static inline void grow(struct window *window, u32 acked, u32 increase)
 {
-	u64 full = (u64)window->cwnd * PACKET;
-	u64 credit = window->credit;
+	u64 credit = window->credit, full;
 
-	if (window->cwnd < window->ssthresh) {
-		u32 room = window->ssthresh - window->cwnd;
-
-		room = acked < room ? acked : room;
-		acked -= room;
-		window->cwnd += room;
-		full = (u64)window->cwnd * PACKET;
-	}
+	acked = grow_slowly(window, acked);
+	full = (u64)window->cwnd * PACKET;
 	if (acked && full) {
 		/* What was saved up for a larger window is spent gently. */
 		if (credit >= full) {
@@ -79,8 +91,7 @@ static inline void grow(struct window *window, u32 acked, u32 increase)
 		}
 		window->credit = credit < 0xffffffffu ? credit : 0xffffffffu;
 	}
-	if (window->cwnd > window->clamp)
-		window->cwnd = window->clamp;
+	clamp(window);
 }
 
 /* The window after marks, with the penalty in 1/1024. */

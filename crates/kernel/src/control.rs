@@ -1,7 +1,7 @@
 //! The congestion controls.
 
 use crate::error::KernelError;
-use crate::params::{D2tcpParams, L2dctParams, ShareParams};
+use crate::params::{D2tcpParams, L2dctParams, ShareParams, VegasParams};
 use crate::settings::Settings;
 use headway_lab::text::names;
 use headway_lab::text::quantity::{self, Dimension};
@@ -17,11 +17,13 @@ pub enum Control {
     Dctcp,
     /// DCTCP with deadlines: the nearer one is, the gentler the cut
     D2tcp,
+    /// Without marks: the window holds a few packets in the queue, counted from the round trip
+    Vegas,
 }
 
 impl Control {
     /// All.
-    pub const ALL: [Control; 3] = [Control::L2dct, Control::Dctcp, Control::D2tcp];
+    pub const ALL: [Control; 4] = [Control::L2dct, Control::Dctcp, Control::D2tcp, Control::Vegas];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -29,6 +31,7 @@ impl Control {
             Control::L2dct => "l2dct",
             Control::Dctcp => "dctcp",
             Control::D2tcp => "d2tcp",
+            Control::Vegas => "vegas",
         }
     }
 
@@ -38,6 +41,7 @@ impl Control {
             Control::L2dct => include_bytes!("../bpf/objects/l2dct.bpf.o"),
             Control::Dctcp => include_bytes!("../bpf/objects/dctcp.bpf.o"),
             Control::D2tcp => include_bytes!("../bpf/objects/d2tcp.bpf.o"),
+            Control::Vegas => include_bytes!("../bpf/objects/vegas.bpf.o"),
         }
     }
 
@@ -47,6 +51,7 @@ impl Control {
             Control::L2dct => L2dctParams::specs(),
             Control::Dctcp => ShareParams::specs(),
             Control::D2tcp => D2tcpParams::specs(),
+            Control::Vegas => VegasParams::specs(),
         }
     }
 
@@ -56,6 +61,7 @@ impl Control {
             Control::L2dct => Settings::l2dct(&self.read(sets)?),
             Control::Dctcp => Settings::dctcp(&self.read(sets)?),
             Control::D2tcp => Settings::d2tcp(&self.read(sets)?),
+            Control::Vegas => Ok(Settings::vegas(&self.read(sets)?)),
         }
     }
 
@@ -123,6 +129,11 @@ mod tests {
             said(Control::Dctcp, "g=0.3"),
             "--set g=0.3: the kernel divides by powers of two: 1, 0.5, 0.25, 0.125, 0.0625 ... 0.0009765625"
         );
+        assert_eq!(said(Control::Vegas, "g=0.5"), "--set g: vegas has no such parameter");
+        assert_eq!(
+            said(Control::Vegas, "beta=10001"),
+            "--set beta=10001: `beta` takes a whole number from 0 to 10000"
+        );
         assert!(said(Control::D2tcp, "deadline=20").contains("a duration with a unit"));
         assert!(said(Control::D2tcp, "d_max=NaN").contains("a number from 1 to 2.5"));
     }
@@ -134,5 +145,7 @@ mod tests {
         assert_eq!((set.young, set.old, set.slow_start), (100_000_000, 100_000_001, 0));
         let set = Control::D2tcp.settings(&["deadline=40 ms".into(), "bytes=1MB".into()]).expect("good");
         assert_eq!((set.deadline_us, set.bytes), (40_000, 1_000_000));
+        let set = Control::Vegas.settings(&["gamma=3".into(), "alpha=1".into()]).expect("good");
+        assert_eq!(set.queued, [1, 4, 3]);
     }
 }

@@ -1,4 +1,4 @@
-//! L2DCT, DCTCP and D2TCP as congestion controls of the Linux kernel.
+//! L2DCT, DCTCP, D2TCP and Vegas as congestion controls of the Linux kernel.
 //!
 //! The programs are C for BPF (`bpf/`, compiled in `bpf/objects/`); the kernel takes them as `tcp_congestion_ops`
 //! (struct_ops). Their weights and powers are filled in by [`settings`], from the same code as the machines of

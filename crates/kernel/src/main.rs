@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use headway_kernel::{Control, KernelError};
 use std::process::ExitCode;
 
-/// L2DCT, DCTCP and D2TCP as congestion controls of the Linux kernel.
+/// L2DCT, DCTCP, D2TCP and Vegas as congestion controls of the Linux kernel.
 #[derive(Parser)]
 #[command(name = "headway-kernel", version)]
 struct Arguments {
@@ -49,7 +49,7 @@ enum Command {
         #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
         threshold: u32,
     },
-    /// Count the lines of C that each control takes beyond DCTCP
+    /// Count the lines of C that each control takes beyond DCTCP, if it is built on that
     Lines {
         /// As JSON
         #[arg(long)]
@@ -78,11 +78,16 @@ fn main() -> ExitCode {
 fn count_lines(json: bool) {
     let counts = Control::ALL.map(|control| (control.name(), headway_kernel::lines::beyond_dctcp(control)));
     if json {
-        println!("{}", serde_json::json!(std::collections::BTreeMap::from(counts)));
+        let built: std::collections::BTreeMap<_, _> =
+            counts.iter().filter_map(|(name, lines)| Some((name, (*lines)?))).collect();
+        println!("{}", serde_json::json!(built));
         return;
     }
     for (name, lines) in counts {
-        println!("{name}: {lines} lines of C beyond dctcp");
+        match lines {
+            Some(lines) => println!("{name}: {lines} lines of C beyond dctcp"),
+            None => println!("{name}: not built on dctcp"),
+        }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use headway_params::ParamKind;
 use headway_transport::tcp::control::d2tcp::Expired;
+pub use headway_transport::tcp::control::vegas::VegasParams;
 use headway_units::Time;
 
 headway_params::params! {
-    /// Parameters of all three.
+    /// Parameters of all that answer marks.
     pub struct ShareParams {
         /// Weight of the newest window in the share of marked packets: 1, 1/2, 1/4 ... 1/1024.
         g: f64 = 0.0625, ParamKind::Float { min: 0.0009765625, max: 1.0 };

@@ -3,7 +3,7 @@
 //! Weights and powers come from the machines' own code, [`Weights`] and [`table::power`]: there is one table.
 
 use crate::error::KernelError;
-use crate::params::{D2tcpParams, L2dctParams, ShareParams, Weighting};
+use crate::params::{D2tcpParams, L2dctParams, ShareParams, VegasParams, Weighting};
 use headway_transport::tcp::control::Arithmetic;
 use headway_transport::tcp::control::d2tcp::{Expired, eighths};
 use headway_transport::tcp::control::l2dct::weights::{STEPS, Weighting as LabWeighting, Weights};
@@ -38,6 +38,8 @@ pub struct Settings {
     pub slow_start: u32,
     /// Rows of D2TCP's smallest and largest urgency, and of a passed deadline.
     pub urgency: [u32; 3],
+    /// Vegas's alpha, beta and gamma: packets in the queue.
+    pub queued: [u32; 3],
     /// What a window grows by in a round trip, in 1/1000 packets, for each row.
     pub increase: [u32; ROWS],
     /// The powers of alpha, for each row.
@@ -64,6 +66,7 @@ impl Settings {
             least: params.min_window as u32,
             slow_start: params.slow_start.into(),
             urgency: [0; 3],
+            queued: [0; 3],
             increase: [PACKET; ROWS],
             power: (1..=STEPS).map(|step| row(f64::from(step) * 0.125)).collect(),
         })
@@ -98,6 +101,24 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Vegas's: nothing of marks, and a loss leaves what half a window is.
+    pub fn vegas(params: &VegasParams) -> Settings {
+        Settings {
+            young: 0,
+            old: 1,
+            deadline_us: 0,
+            bytes: 0,
+            shift: 0,
+            alpha: 0,
+            least: 1,
+            slow_start: 1,
+            urgency: [0; 3],
+            queued: [params.alpha, params.beta, params.gamma].map(|packets| packets as u32),
+            increase: [PACKET; ROWS],
+            power: vec![[0; UNIT as usize + 1]; ROWS],
+        }
+    }
+
     /// As the program has them in memory: the byte order of this machine, and C's padding.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -105,7 +126,7 @@ impl Settings {
             out.extend(value.to_ne_bytes());
         }
         let words = [self.shift, self.alpha, self.least, self.slow_start];
-        for value in words.iter().chain(&self.urgency).chain(&self.increase) {
+        for value in words.iter().chain(&self.urgency).chain(&self.queued).chain(&self.increase) {
             out.extend(value.to_ne_bytes());
         }
         for value in self.power.iter().flatten() {

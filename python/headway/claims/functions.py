@@ -293,7 +293,7 @@ def code_lines(_: Context, control: str) -> float:
         raise CannotMeasure(f"the lines of {control} cannot be counted: {error}") from None
     counts = json.loads(done.stdout)
     if control not in counts:
-        raise CannotMeasure(f"no congestion control {control} for the kernel; there are {', '.join(counts)}")
+        raise CannotMeasure(f"no control {control} for the kernel is built on DCTCP; there are {', '.join(counts)}")
     return number(counts[control], f"lines of {control}")
 
 

@@ -13,7 +13,7 @@ from headway.programs import program
 from headway.scenario import Scenario
 
 PROGRAM = "headway-kernel"
-CONTROLS = ("l2dct", "dctcp", "d2tcp")
+CONTROLS = ("l2dct", "dctcp", "d2tcp", "vegas")
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 END_S = 20.0
 

@@ -1,4 +1,4 @@
-"""`headway kernel`: L2DCT, DCTCP and D2TCP as congestion controls of this machine's Linux.
+"""`headway kernel`: L2DCT, DCTCP, D2TCP and Vegas as congestion controls of this machine's Linux.
 
 The work is the program `headway-kernel`'s, which `make install` puts beside this command line. It takes the place of
 this process: what it loads goes with it, however it ends.
@@ -65,7 +65,7 @@ def mark(interface: str, threshold: int) -> None:
 @kernel.command("lines")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def lines(*, as_json: bool) -> None:
-    """Count the lines of C that each congestion control takes beyond DCTCP.
+    """Count the lines of C that each congestion control takes beyond DCTCP, if it is built on that.
 
     Comments, blank lines and tables that the loader fills in are not counted.
     """

@@ -2,5 +2,5 @@
 
 #[test]
 fn objects_are_what_the_sources_compile_to() {
-    crate::committed::compare(4);
+    crate::committed::compare(5);
 }

@@ -6,6 +6,7 @@
 #include "../../bpf/window.h"
 #include "../../bpf/l2dct.h"
 #include "../../bpf/d2tcp.h"
+#include "../../bpf/vegas.h"
 
 static struct settings settings;
 
@@ -13,25 +14,33 @@ int main(int count, char **arguments)
 {
 	struct share share = { 0, 0, 0, 0 };
 	struct window window = { 0, 0, 0, 0xffffffffu };
-	u32 una, next, delivered, marked, acked, left, srtt;
+	struct vegas vegas = { 0, 0, 0, 0 };
+	u32 una, next, delivered, marked, acked, left, srtt, first, open, decision = RENO;
+	s32 rtt;
 	u64 sent, time;
 	char step;
 	FILE *file = count == 3 ? fopen(arguments[2], "rb") : NULL;
 
 	if (!file || fread(&settings, sizeof settings, 1, file) != 1 || fgetc(file) != EOF)
 		return 1;
-	while (scanf(" %c %u %u %u %u %u %llu %u %u %llu", &step, &una, &next, &delivered, &marked, &acked, &sent, &left,
-		     &srtt, &time) == 10) {
+	while (scanf(" %c %u %u %u %u %u %llu %u %u %llu %u %d %u", &step, &una, &next, &delivered, &marked, &acked, &sent,
+		     &left, &srtt, &time, &first, &rtt, &open) == 13) {
 		u32 row = l2dct_row(&settings, sent), penalty, increase = PACKET;
 
 		if (step == 'n') {	/* a new connection, with a window of `acked` */
 			share.alpha = settings.alpha;
 			share_restart(&share, next, delivered, marked);
+			vegas_start(&vegas, next);
 			window.cwnd = acked;
 			window.credit = 0;
 			window.ssthresh = settings.slow_start ? 0x7fffffffu : acked;
 		} else {
 			share_count(&share, &settings, una, next, delivered, marked);
+		}
+		if (!strcmp(arguments[1], "vegas") && step != 'n') {
+			if (rtt >= 0)
+				vegas_sample(&vegas, rtt);
+			decision = vegas_acknowledged(&vegas, &settings, &window, first, next, acked, open);
 		}
 		penalty = share.alpha;
 		if (!strcmp(arguments[1], "l2dct")) {
@@ -43,7 +52,10 @@ int main(int count, char **arguments)
 		}
 		switch (step) {
 		case 'g':	/* grow */
-			grow(&window, acked, increase);
+			if (!strcmp(arguments[1], "vegas"))
+				vegas_grow(&window, decision, acked);
+			else
+				grow(&window, acked, increase);
 			break;
 		case 'm':	/* a mark is answered; Linux ends the reduction at the threshold, without credit */
 			window.cwnd = window.ssthresh = cut(&settings, window.cwnd, penalty);

@@ -27,6 +27,10 @@ pub(crate) struct Step {
     pub ece: bool,
     /// Smoothed round trip in microseconds.
     pub srtt: u32,
+    /// The round trip that it measures, if any.
+    pub rtt: Option<u32>,
+    /// Whether nothing was reduced or repaired when it came.
+    pub open: bool,
     /// Microseconds since the connection began.
     pub now: u64,
 }
@@ -49,8 +53,18 @@ pub(crate) fn sequence(seed: u64, length: usize) -> Sequence {
     let (srtt, length) = (50 + draw(5_000), length / 2 + draw(length as u32 / 2) as usize);
     let stretch = 1 + draw(4);
     let flight = initial + [4, 40, 400][draw(3) as usize];
-    let mut steps =
-        vec![Step { action: Action::New, una: 0, next: 0, acked: initial, ece: false, srtt, now: 0 }];
+    let mut steps = vec![Step {
+        action: Action::New,
+        una: 0,
+        next: 0,
+        acked: initial,
+        ece: false,
+        srtt,
+        rtt: None,
+        open: true,
+        now: 0,
+    }];
+    let mut trips = Trips::new(seed, srtt);
     // Growth rests until what was sent before a reduction is acknowledged.
     let (mut una, mut next, mut point, mut lossy, mut now) = (0, flight, 0, false, 0);
     for _ in 0..length {
@@ -73,9 +87,46 @@ pub(crate) fn sequence(seed: u64, length: usize) -> Sequence {
         if !matches!(action, Action::Grow | Action::Nothing) {
             point = next;
         }
-        steps.push(Step { action, una, next, acked, ece, srtt, now });
+        steps.push(Step { action, una, next, acked, ece, srtt, rtt: trips.draw(), open: !resting, now });
     }
     Sequence { packets: una + 1 + draw(3 * una), steps }
+}
+
+/// Round trips over a queue that stays as it is for some time.
+struct Trips {
+    random: Pcg64Mcg,
+    base: u32,
+    queue: u32,
+    /// Of a thousand acknowledgements, those that measure one.
+    measured: u32,
+}
+
+impl Trips {
+    fn new(seed: u64, base: u32) -> Trips {
+        let mut random = Pcg64Mcg::seed_from_u64(!seed);
+        let measured = [1000, 900, 200][random.next_u32() as usize % 3];
+        Trips { random, base, queue: 0, measured }
+    }
+
+    fn draw(&mut self) -> Option<u32> {
+        let mut below = |most: u32| self.random.next_u32() % most;
+        if below(30) == 0 {
+            let most = [1, 50, 10, 4, 1][below(5) as usize];
+            self.queue = below(self.base / most + 1);
+        }
+        (below(1000) < self.measured).then(|| self.base + self.queue + below(self.queue / 4 + 2))
+    }
+}
+
+/// The same connection where nothing is marked.
+pub(crate) fn unmarked(mut sequence: Sequence) -> Sequence {
+    for step in &mut sequence.steps {
+        step.ece = false;
+        if step.action == Action::Mark {
+            step.action = Action::Grow;
+        }
+    }
+    sequence
 }
 
 /// As `replay.c` reads it. Linux ends a window of data when all of it is acknowledged, the machines of the lab when
@@ -100,9 +151,13 @@ pub(crate) fn written(sequence: &Sequence, deadline: u64) -> String {
         let last = step.una.saturating_sub(1);
         let (left, time) = (sequence.packets - step.una, deadline.saturating_sub(step.now));
         let sent = u64::from(step.una) * PAYLOAD;
-        let Step { next, acked, srtt, .. } = step;
-        writeln!(text, "{letter} {last} {next} {delivered} {marked} {acked} {sent} {left} {srtt} {time}")
-            .expect("to a string");
+        let Step { una, next, acked, srtt, .. } = step;
+        let (rtt, open) = (step.rtt.map_or(-1, i64::from), u32::from(step.open));
+        writeln!(
+            text,
+            "{letter} {last} {next} {delivered} {marked} {acked} {sent} {left} {srtt} {time} {una} {rtt} {open}"
+        )
+        .expect("to a string");
     }
     text
 }

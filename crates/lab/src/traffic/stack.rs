@@ -41,6 +41,7 @@ const WEIGHTS: &[&str] = &[
     "weight",
     "increase",
 ];
+const QUEUED: &[&str] = &["alpha", "beta", "gamma"];
 
 /// Parameters that are set, by name.
 type Set = Vec<(String, ParamValue)>;
@@ -52,7 +53,7 @@ const CONTROLS: &[Control] = &[
     Control { name: "dctcp", machine: "dctcp", asks: true, settings: SHARE, ..PLAIN },
     Control { name: "d2tcp", machine: "d2tcp", asks: true, settings: SHARE, ..PLAIN },
     Control { name: "l2dct", machine: "l2dct", asks: true, settings: WEIGHTS, ..PLAIN },
-    Control { name: "vegas", machine: "vegas", ..PLAIN },
+    Control { name: "vegas", machine: "vegas", settings: QUEUED, ..PLAIN },
 ];
 
 /// The preset of the machines that does as Linux does.
@@ -179,7 +180,8 @@ fn read_control(item: &Item<'_>) -> Result<(&'static Control, Set), ScenarioErro
             settings.push((spec.name.to_string(), item.param(spec)?));
         }
     }
-    table.finish(WEIGHTS, Some(format!("name = \"{name}\"")))?;
+    let others: Vec<&str> = CONTROLS.iter().flat_map(|c| c.settings).copied().collect();
+    table.finish(&others, Some(format!("name = \"{name}\"")))?;
     Ok((control, settings))
 }
 

@@ -102,3 +102,12 @@ fn settings_of_a_control_are_those_of_its_machine_and_shown_by_the_entry() {
     assert_eq!(shown["congestion"], "l2dct");
     assert_eq!(shown["settings"], serde_json::json!({ "young": 100_000, "old": 200_000 }));
 }
+
+#[test]
+fn vegas_has_settings_of_its_own() {
+    let scenario = with("stack = \"kernel\"\ncongestion = { name = \"vegas\", alpha = 1, gamma = 3 }");
+    let setup = scenario.setup().expect("a network");
+    assert!(setup.transports[1].params.contains(&("gamma".to_string(), ParamValue::Int(3))));
+    let shown = &scenario.resolved_json()["traffic"][1];
+    assert_eq!(shown["settings"], serde_json::json!({ "alpha": 1, "gamma": 3 }));
+}
