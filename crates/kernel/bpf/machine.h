@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT OR Apache-2.0 */
 /*
- * What every control shares: the window is set in one place, is paced, is halved, and comes back if a loss was none. A
- * file that includes this one says what a connection keeps, decides its growth, and names the control.
+ * What every control shares: the window is set in one place, is paced, and comes back if a loss was none. A file that
+ * includes this one says what a connection keeps, to what the window is cut and how it grows, and names the control.
  */
 #ifndef HEADWAY_MACHINE_H
 #define HEADWAY_MACHINE_H
