@@ -143,7 +143,11 @@ def test_what_is_known_of_the_simulator_is_not_said_of_real_packets(
     )
     ledger.write_text(text, encoding="utf-8")
     command = ("testbed", "reproduce", "mine/two-flows", "--repetitions", "1", "--out", tmp_path / "out", "--record")
-    reason = lambda: json.loads((home / "testbed.json").read_text(encoding="utf-8"))["two-share"]["reason"]  # noqa: E731
+
+    def reason() -> str:
+        entry = json.loads((home / "testbed.json").read_text(encoding="utf-8"))["two-share"]
+        return str(entry["reason"])
+
     assert headway(*command).status == 0
     assert reason().endswith("; no host")
     ledger.write_text(text.replace("slowdown = 50", 'slowdown = 50\notherwise = "hosts are late"'), encoding="utf-8")
