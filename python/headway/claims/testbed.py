@@ -18,6 +18,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -63,14 +64,20 @@ def real_runs(scenario: str, ledger: Path) -> RealRuns:
     return load_real_runs(ledger).get(scenario, RealRuns(scenario, scenario))
 
 
-def load_real_runs(path: Path) -> dict[str, RealRuns]:
+def load_real_runs(path: Path) -> Mapping[str, RealRuns]:
     """The tables of a ledger by figure; raises `ClaimsError` at the line of the first mistake."""
-    if not path.exists():
-        return {}
-    document, source = read_document(path, read_text(path))
+    return _tables(path, read_text(path)) if path.exists() else {}
+
+
+@lru_cache(maxsize=32)
+def _tables(path: Path, text: str) -> Mapping[str, RealRuns]:
+    """The same for a text that was read, which is parsed once and not for each claim that asks."""
+    document, source = read_document(path, text)
+    tables = document.get(TABLE, [])
+    claims = load_ledger(path) if tables else []
     found: dict[str, RealRuns] = {}
-    for index, entry in enumerate(document.get(TABLE, [])):
-        one = _read(source, index, entry, load_ledger(path))
+    for index, entry in enumerate(tables):
+        one = _read(source, index, entry, claims)
         if one.scenario in found:
             raise source.error(TABLE, index, "scenario", f"there are two tables about '{one.scenario}'")
         found[one.scenario] = one
