@@ -125,6 +125,13 @@ def test_a_reading_is_the_same_in_whatever_order_it_is_said(choices: Choices) ->
     assert choices.show(one) == "first-window 0.5 of the pipe, timer short"
 
 
+@pytest.mark.parametrize("written", ["0.015625", "0.01562"])
+def test_a_number_of_a_list_is_known_as_the_ledger_and_as_messages_write_it(tmp_path: Path, written: str) -> None:
+    text = WORDS.replace('values = ["own", "short", "long"]', 'values = ["own", "short", "long", 0.015625]')
+    choices = load_choices(write(tmp_path, text))
+    assert dict(choices.parse([f"timer={written}"]).values) == {"timer": 0.015625}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

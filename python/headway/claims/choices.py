@@ -221,7 +221,7 @@ class Choices:
                 return float(written)
             except ValueError:
                 raise HeadwayError(f"{name} takes a number, not {written!r}") from None
-        return next((value for value in choice.values if _short(value) == written), written)
+        return next((value for value in choice.values if written in (_short(value), str(value))), written)
 
     def _known(self, name: str) -> Choice:
         if name not in self._by_id:
