@@ -70,19 +70,26 @@ def _testbed(rows: Sequence[Row], show: Callable[[Any], str], show_range: Callab
     if not real:
         return
     yield ""
-    yield "On real packets, the median over repetitions with the smallest and the largest:"
+    yield "On real packets, the median over repetitions with the smallest and the largest, and the speed of the links."
+    yield "The higher it is, the more a verdict is about the hosts of that machine:"
     yield ""
-    yield "| claim | published | simulator | | testbed | smallest to largest | |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| claim | published | simulator | | testbed | smallest to largest | at | |"
+    yield "|---|---|---|---|---|---|---|---|"
     for row in real:
         published, one = row["published"], row["testbed"]
         text = "statement" if isinstance(published, str) else f"{row['qualifier']} {show(published)}"
         spread = show_range(one["range"]) if one["range"] is not None else ""
-        cells = [row["id"], text, show(row["measured"]), row["judged"], show(one["measured"]), spread, one["verdict"]]
+        measured = [show(one["measured"]), spread, _speed(one["slowdown"]), one["verdict"]]
+        cells = [row["id"], text, show(row["measured"]), row["judged"], *measured]
         yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
     for line in dict.fromkeys(_how(row["testbed"]) for row in real):
         yield ""
         yield line
+
+
+def _speed(slowdown: int) -> str:
+    """The speed of the links on real packets beside that of the paper."""
+    return "full speed" if slowdown == 1 else f"1/{slowdown} of the speed"
 
 
 def _how(one: Row) -> str:
