@@ -186,6 +186,9 @@ accept-distributed: tools $(VENV)/.tested
 
 bench: install
 	cargo bench -p headway-sim --bench engine
+	cargo bench -p headway-sim --bench engine -- parts
+	cargo bench -p headway-sim --bench engine -- threads
+	cargo bench -p headway-sim --bench engine -- growth
 	cargo bench -p headway-sim --bench engine -- instructions
 	cargo bench -p headway-testbed --bench datapath
 	rm -rf $(BENCH_OUT)

@@ -81,6 +81,16 @@ pub(crate) fn gate(file: &str) -> ExitCode {
     ExitCode::from(u8::from(worse))
 }
 
+/// The lists, and how much of each is run.
+pub(crate) fn lists() -> impl Iterator<Item = (&'static str, Time)> {
+    LISTS.iter().copied()
+}
+
+/// Packet-hops of the beginning of a list.
+pub(crate) fn hops(case: &Case, until: Time) -> u64 {
+    outcome(case, until).packet_hops - outcome(case, Time::ZERO).packet_hops
+}
+
 /// Runs the beginning of a list in this process, or only until everything is made.
 pub(crate) fn once(name: &str, whole: bool) {
     let (_, until) = LISTS.iter().find(|(list, _)| *list == name).expect("a list of that name");

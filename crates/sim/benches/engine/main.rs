@@ -5,11 +5,16 @@
 //!
 //! `-- instructions` counts them for every transport and discipline, `-- instructions ndp` for some,
 //! `-- instructions against FILE` beside a table that an earlier commit printed. `-- gate FILE` fails where the
-//! flow lists cost more than the committed baseline says.
+//! flow lists cost more than the committed baseline says. `-- parts` divides them among queue, port, route, machine and
+//! so on, `-- parts ndp_128` of some lists. `-- threads 2` times one run on two threads, and two runs at once. `-- growth` gives
+//! what a hop costs in networks of 128 to 65,536 hosts.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads files, the wall clock and its arguments")]
 
 mod gate;
+mod growth;
 mod instructions;
+mod parts;
+mod threads;
 
 use headway_fabric::{Buffer, Limit};
 use headway_network::topology::FatTree;
@@ -21,6 +26,7 @@ use headway_params::ParamValue;
 use headway_sim::run;
 use headway_transport::InitialWindow;
 use headway_units::{Rate, Time};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -94,6 +100,7 @@ const CASES: &[Case] = &[
     Case { name: "growth_128n", k: 8, matrix: None, bytes: 400_000, transport: "amrt", subflows: 0 },
     Case { name: "growth_1024n", k: 16, matrix: None, bytes: 400_000, transport: "amrt", subflows: 0 },
     Case { name: "growth_8192n", k: 32, matrix: None, bytes: 400_000, transport: "amrt", subflows: 0 },
+    Case { name: "growth_65536n", k: 64, matrix: None, bytes: 100_000, transport: "amrt", subflows: 0 },
     Case { name: "tcp_128n", k: 8, matrix: None, bytes: 1_000_000, transport: "tcp", subflows: 0 },
     Case { name: "mptcp_1_128n", k: 8, matrix: None, bytes: 1_000_000, transport: "mptcp-lia", subflows: 1 },
     Case { name: "mptcp_4_128n", k: 8, matrix: None, bytes: 1_000_000, transport: "mptcp-lia", subflows: 4 },
@@ -104,6 +111,10 @@ fn main() -> ExitCode {
     match &wanted.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["instructions", "once", row, part] => instructions::once(row, *part == "whole"),
         ["instructions", ..] => instructions::table(&wanted[1..]),
+        ["growth"] => growth::table(),
+        ["threads"] => threads::table(2),
+        ["threads", number] => threads::table(number.parse().expect("a number of threads")),
+        ["parts", ..] => parts::table(&wanted[1..]),
         ["gate", "once", list, part] => gate::once(list, *part == "whole"),
         ["gate", file] => return gate::gate(file),
         _ => speeds(&wanted),
@@ -117,7 +128,9 @@ fn speeds(wanted: &[String]) {
         && once == "once"
     {
         let case = CASES.iter().find(|c| c.name == name).expect("a case of that name");
-        println!("hops {}", measure(case).0.packet_hops);
+        let (out, seconds) = measure(case);
+        let each = 1e9 * seconds / out.packet_hops as f64;
+        println!("hops {} in {seconds:.3} s, {each:.1} ns each", out.packet_hops);
         return;
     }
     println!("| case | flows done | packet-hops | M hops/s | instructions a hop | peak MB |");
@@ -151,9 +164,16 @@ fn measure(case: &Case) -> (Outcome, f64) {
 
 /// Instructions of this program with these arguments in a fresh process; `None` without valgrind.
 fn callgrind(arguments: &[&str]) -> Option<u64> {
+    callgrind_into(arguments, None)
+}
+
+/// The same, with what each instruction cost in a file.
+fn callgrind_into(arguments: &[&str], out: Option<&Path>) -> Option<u64> {
     let me = std::env::current_exe().ok()?;
+    let mut file = std::ffi::OsString::from("--callgrind-out-file=");
+    file.push(out.unwrap_or(Path::new("/dev/null")));
     let mut command = Command::new("valgrind");
-    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(me).args(arguments);
+    command.args(["--tool=callgrind", "--dump-instr=yes"]).arg(file).arg(me).args(arguments);
     let output = command.output().ok()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stderr);
