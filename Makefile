@@ -7,6 +7,7 @@
 #   make accept-distributed  sweeps on real Dask and Slurm daemons whose workers are killed all the time (minutes; parts need root)
 #   make bench    install, then the numbers that Headway is measured by
 #   make bench-hosts  messages between real hosts beside kernel TCP, in turns (Linux, as root); REPS=1 LINES=latency for a short form
+#   make bench-grpc  calls of gRPC over Headway beside tonic over TCP, in turns (Linux, as root); REPS=1 for a short form
 #   make bench-python-hosts  calls from Python beside calls from Rust, in turns (Linux)
 #   make gate     instructions an event on the engine's three flow lists: more than 2 % up fails (needs valgrind)
 #   make c-library  target/c: the headers and libraries of the C interfaces, static and shared
@@ -50,7 +51,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: beside bench-hosts bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint lint-python lint-rust publish-check clean
+.PHONY: beside bench-hosts bench-grpc bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint lint-python lint-rust publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -201,6 +202,10 @@ REPS ?= 5
 LINES ?=
 bench-hosts: $(PROGRAMS)
 	$(PYTHON) tools/bench_hosts.py --program $(BIN)/headway-perf --reps $(REPS) --lines '$(LINES)' --json $(BENCH_OUT)-hosts.json
+
+bench-grpc: tools
+	cargo build --quiet --profile programs -p headway-tonic --example load
+	$(PYTHON) tools/bench_grpc.py --program "$${CARGO_TARGET_DIR:-target}/programs/examples/load" --reps $(REPS)
 
 bench-python-hosts: $(PROGRAMS) $(VENV)/.native
 	$(BIN)/python tools/bench_python_hosts.py --program $(BIN)/headway-perf --reps $(REPS)

@@ -117,7 +117,8 @@ impl Endpoint {
         let inbox = Arc::new(Inbox::default());
         let driver = (Arc::clone(&inbox), Arc::clone(&counters), config.observer.clone());
         let driver = Driver::new(core, (socket, local), driver.0, driver.1, driver.2, origin);
-        let manner = Manner { attended: fast && threads, spin: config.spin };
+        let late = config.path.max_rtt * 3 / 4;
+        let manner = Manner { attended: fast && threads, spin: config.spin, late };
         let shared = Shared::new(driver, inbox, counters, manner);
         let shared = Arc::new(shared.map_err(io_error("making an eventfd and a timer"))?);
         let keeper = Arc::clone(&shared);

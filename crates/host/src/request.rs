@@ -1,7 +1,7 @@
 //! What applications ask of an endpoint, and who waits for what becomes of it.
 
 use crate::completion::{Awaited, Completion};
-use crate::core::{Command, Measured};
+use crate::core::{Command, Measured, Purpose};
 use crate::error::{CallError, SendError};
 use bytes::Bytes;
 use headway_units::Time;
@@ -39,6 +39,11 @@ pub(crate) enum Request {
 }
 
 impl Request {
+    /// Whether it is a reply to somebody.
+    pub(crate) fn is_reply(&self) -> bool {
+        matches!(self, Request::Send(command, _) if matches!(command.purpose, Purpose::Reply(_)))
+    }
+
     /// The endpoint is closed.
     pub(crate) fn refuse(self) {
         match self {

@@ -44,6 +44,16 @@ const PRECISE: Time = Time::ms(100);
 /// For so long after something heavy was under way the keeper drives: what follows is likely to be heavy too.
 const HEAVY: Time = Time::ms(5);
 
+/// An application that comes back within this time does so at once.
+const AT_ONCE: Time = Time::us(100);
+/// One that has come back at once so often is taken to do so again.
+const OFTEN: u32 = 16;
+/// The longest that the keeper's timer is put off for such a one.
+const LONGEST_LATE: Time = Time::ms(4);
+/// For so long a thread looks for the seat again and again. To sleep until it is free takes two wake-ups, and who has the seat
+/// is done sooner than that.
+const SEAT_SPINS: u32 = 1000;
+
 /// How an endpoint is driven.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
@@ -51,6 +61,8 @@ pub(crate) struct Manner {
     pub(crate) attended: bool,
     /// How long one that waits looks for datagrams again and again before it sleeps.
     pub(crate) spin: Time,
+    /// How late an acknowledgement may be without its peer sending again.
+    pub(crate) late: Time,
 }
 
 /// The driver, and what those who drive say to each other.
@@ -62,12 +74,24 @@ struct Seat {
     keeper_sleeps: Option<Time>,
     /// When an application last left.
     left: Option<Time>,
+    /// How often in a row one has come back at once.
+    at_once: u32,
     /// When the keeper's timer expires, at the latest.
     timer: Option<Time>,
     /// Until when timers matter to the thread that attends.
     precise: Time,
     /// When something heavy was last under way.
     heavy: Option<Time>,
+}
+
+impl Seat {
+    /// An application is there again.
+    fn came_back(&mut self, now: Time) {
+        if let Some(left) = self.left {
+            self.at_once =
+                if now <= left.saturating_add(AT_ONCE) { self.at_once.saturating_add(1) } else { 0 };
+        }
+    }
 }
 
 /// What an endpoint's threads share.
@@ -151,6 +175,7 @@ impl Shared {
             attendant_sleeps: None,
             keeper_sleeps: None,
             left: None,
+            at_once: 0,
             timer: None,
             precise: Time::ZERO,
             heavy: None,
@@ -182,11 +207,12 @@ impl Shared {
                 return request.refuse();
             };
             let now = driver.now();
+            let replies = request.is_reply();
             self.take_requests(driver, now);
             driver.take(now, request);
             driver.settle(now);
             match driver.transmit(now) {
-                Ok(_) => self.hand_over(&mut seat, now, stays),
+                Ok(_) => self.hand_over(&mut seat, now, stays, replies),
                 Err(_) => self.end(&mut seat),
             }
             return;
@@ -205,13 +231,25 @@ impl Shared {
     /// is in an observer.
     fn seat(&self) -> Option<MutexGuard<'_, Seat>> {
         if !self.heavy.load(SeqCst) && !is_observing() {
-            return Some(locked(&self.seat));
+            return Some(self.soon_locked());
         }
         match self.seat.try_lock() {
             Ok(seat) => Some(seat),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
+    }
+
+    /// The seat, for one whom each wake-up delays.
+    fn soon_locked(&self) -> MutexGuard<'_, Seat> {
+        for _ in 0..SEAT_SPINS {
+            match self.seat.try_lock() {
+                Ok(seat) => return seat,
+                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+            }
+        }
+        locked(&self.seat)
     }
 
     /// Somebody is to take the requests. A thread that leaves looks whether it was told just before.
@@ -235,8 +273,9 @@ impl Shared {
         }
     }
 
-    /// Who has done something without waiting makes sure that somebody goes on with it.
-    fn hand_over(&self, seat: &mut Seat, now: Time, stays: bool) {
+    /// Who has done something without waiting makes sure that somebody goes on with it. Who `replies` is likely to wait for the
+    /// next request at once.
+    fn hand_over(&self, seat: &mut Seat, now: Time, stays: bool, replies: bool) {
         let Some(driver) = seat.driver.as_mut() else { return };
         let answered = driver.has_answered();
         let next = driver.next_timeout();
@@ -254,7 +293,8 @@ impl Shared {
                 wake(&self.keeper);
             }
         } else if !stays {
-            self.entrust(seat, now);
+            seat.came_back(now);
+            self.entrust(seat, now, replies);
         }
     }
 
@@ -269,16 +309,23 @@ impl Shared {
         }
     }
 
-    /// Nobody is at the socket: the keeper comes, after a grace unless there is much to do.
-    fn entrust(&self, seat: &mut Seat, now: Time) {
+    /// Nobody is at the socket: the keeper comes, after a grace unless there is much to do. The grace may be longer for one who
+    /// `returns` at once.
+    fn entrust(&self, seat: &mut Seat, now: Time, returns: bool) {
         seat.left = Some(now);
         self.weigh(seat, now);
         let light = seat.driver.as_ref().is_none_or(Driver::is_light);
         if !light || self.followers.load(SeqCst) > 0 {
             self.tell_keeper_to_drive();
-        } else {
+        } else if !(returns && seat.timer.is_some_and(|timer| timer <= now.saturating_add(self.grace(seat))))
+        {
             self.set_timer(seat, now, now.saturating_add(GRACE));
         }
+    }
+
+    /// The longest that an application has to come back.
+    fn grace(&self, seat: &Seat) -> Time {
+        if seat.at_once >= OFTEN { self.manner.late.clamp(PERIOD, LONGEST_LATE) } else { PERIOD }
     }
 
     /// Wakes the keeper at that time, or before.
@@ -290,6 +337,16 @@ impl Shared {
         }
         seat.timer = Some(at);
         self.arm(at.saturating_sub(now).max(Time::us(1)));
+    }
+
+    /// The keeper's timer, if it is set for soon, is put off: a thread is about to wait for the peer, which leaves the time to do
+    /// so, and is likely to come back. To be woken by it would be in the way of a call.
+    fn put_off(&self, seat: &mut Seat, now: Time) {
+        if seat.timer.is_some_and(|timer| timer < now.saturating_add(GRACE)) {
+            let grace = self.grace(seat);
+            seat.timer = Some(now.saturating_add(grace));
+            self.arm(grace);
+        }
     }
 
     fn arm(&self, time: Time) {
@@ -339,6 +396,10 @@ impl Shared {
         deadline: Option<Instant>,
     ) -> Ended<A::Value> {
         let (mut arrived, mut spins_until) = (false, None);
+        if let Some(driver) = &seat.driver {
+            let now = driver.now();
+            seat.came_back(now);
+        }
         loop {
             let turn = match seat.driver.as_mut() {
                 Some(driver) => self.attend_once(driver, arrived, what),
@@ -369,8 +430,10 @@ impl Shared {
                 let precise = due.filter(|_| now < seat.precise);
                 seat.attendant_sleeps = precise;
                 if let (Some(due), None) = (due, precise) {
-                    self.set_timer(&mut seat, now, due.max(now.saturating_add(PERIOD)));
+                    let latest = now.saturating_add(self.grace(&seat));
+                    self.set_timer(&mut seat, now, due.max(latest));
                 }
+                self.put_off(&mut seat, now);
                 drop(seat);
                 let left = deadline.map(|deadline| time_left(deadline).unwrap_or_default());
                 let left =
@@ -378,7 +441,7 @@ impl Shared {
                 let longest = [left, precise.map(|at| at.saturating_sub(now))].into_iter().flatten().min();
                 arrived = sleep(&handle, blocked, &self.attendant, longest);
             }
-            seat = locked(&self.seat);
+            seat = self.soon_locked();
         }
     }
 
@@ -415,7 +478,7 @@ impl Shared {
             wake(&self.keeper);
         }
         if !self.kept.load(SeqCst) {
-            self.entrust(seat, now);
+            self.entrust(seat, now, true);
         } else if let Some(driver) = seat.driver.as_ref()
             && (driver.is_blocked() || sooner(driver.next_timeout(), seat.keeper_sleeps))
         {
@@ -538,7 +601,7 @@ impl Shared {
             driver.settle(now);
             driver.transmit(now)?;
             if self.attended.load(SeqCst) {
-                self.hand_over(seat, now, true);
+                self.hand_over(seat, now, true, false);
             }
         }
         Ok(())

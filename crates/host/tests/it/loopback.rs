@@ -351,6 +351,34 @@ fn wait_until(what: &str, done: impl Fn() -> bool) {
 }
 
 #[test]
+fn who_has_called_often_and_leaves_still_answers_what_comes() {
+    let config = Config { nic: Some(headway_units::Rate::gbps(100)), ..Config::default() };
+    let (a, b) = (endpoint(&config), endpoint(&config));
+    let server = b.local_addr();
+    let serving = thread::spawn(move || {
+        let mut last = None;
+        for _ in 0..200 {
+            let request = b.recv_timeout(LONG).expect("a request");
+            last = Some(request.reply(request.bytes.clone()).expect("room for a reply"));
+        }
+        // Each of the two leaves its endpoint alone now, and waits for what the other's still has to say.
+        let acknowledged = last.expect("replies").wait_timeout(LONG).expect("in time");
+        acknowledged.expect("the client's endpoint says that it has the last reply");
+        b
+    });
+    for n in 0..200 {
+        let request = bytes(100, n);
+        assert_eq!(a.call(server, request.clone()).expect("a reply"), request);
+    }
+    let client = a.local_addr();
+    let b = serving.join().expect("the reply is acknowledged");
+    let sent = b.send_nowait(client, bytes(9000, 7)).expect("room");
+    let outcome = sent.wait_timeout(LONG).expect("in time");
+    outcome.expect("it arrives though nobody waits for it");
+    assert_eq!(a.recv_timeout(LONG).expect("it is there").bytes, bytes(9000, 7));
+}
+
+#[test]
 fn prefixes_say_who_is_heard_and_allow_every_address() {
     let prefixes = |text: &str| Admission::Prefixes(vec![text.parse().expect("a prefix")]);
     let bind = |text| {
