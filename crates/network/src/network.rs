@@ -176,6 +176,21 @@ impl Network {
         &self.links
     }
 
+    /// How many times more the hosts of a switch can send than its links upwards carry, at the switch where it is most; 1 where
+    /// they carry all, or there are none.
+    pub fn oversubscription(&self) -> f64 {
+        let mut rates = vec![(0.0, 0.0); self.switches() as usize];
+        for link in &self.links {
+            let bps = link.spec.rate.bps() as f64;
+            match (link.from.checked_sub(self.hosts), link.to.checked_sub(self.hosts)) {
+                (None, Some(switch)) => rates[switch as usize].0 += bps,
+                (Some(switch), Some(_)) => rates[switch as usize].1 += bps,
+                _ => {}
+            }
+        }
+        rates.iter().filter(|(_, up)| *up > 0.0).map(|(down, up)| down / up).fold(1.0, f64::max)
+    }
+
     /// What its ports do.
     pub fn fabric(&self) -> &FabricSpec {
         &self.fabric

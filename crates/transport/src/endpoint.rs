@@ -367,6 +367,8 @@ pub struct Traffic {
     pub nic: Rate,
     /// Packet sizes.
     pub packet: Sizes,
+    /// How many times more the hosts of a switch can send than its links upwards carry, where it is most; 1 at the least.
+    pub oversubscription: f64,
 }
 
 /// What the credits of a receiver depend on that are on their way to its senders.

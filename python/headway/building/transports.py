@@ -2423,6 +2423,7 @@ def uet_rccc(
     pull: Bytes | None = None,
     pull_rate: float | None = None,
     window: bool | None = None,
+    oversubscription: float | None = None,
 ) -> Transport:
     """Packets sprayed over all paths; receivers give credit at the rate of their link (Ultra Ethernet 1.0, RCCC).
 
@@ -2444,6 +2445,9 @@ def uet_rccc(
         from 0.05 to 1; default: `0.99`)
     window: Whether senders have a window as well, that of `uet-nscc` with its defaults. RCCC §3.3 (true or false;
         default: `false`)
+    oversubscription: How many times more the hosts of a switch can send than its links upwards carry. Above 1, and
+        without a window, the rate of pulls follows what is marked or trimmed on the way; 0 = the network's, as far as
+        it is known. RCCC §3.4 (a number from 0 to 1000; default: `0.0`)
     """
     keys = given(
         spraying=spraying,
@@ -2456,6 +2460,7 @@ def uet_rccc(
         pull=pull,
         pull_rate=pull_rate,
         window=window,
+        oversubscription=oversubscription,
     )
     return Transport("transports.uet_rccc", {"name": "uet-rccc", **keys})
 

@@ -56,6 +56,7 @@ fn traffic<'a>(
         path: network.path(first, last),
         nic: network.links()[0].spec.rate,
         packet: fabric.sizes,
+        oversubscription: network.oversubscription(),
     })
 }
 

@@ -96,6 +96,15 @@ fn a_three_tier_network_has_the_links_of_its_tiers() {
 }
 
 #[test]
+fn hosts_can_send_more_than_links_upwards_carry_where_these_are_fewer() {
+    for (hosts_per_edge, aggs, times) in [(8, 2, 4.0), (2, 4, 1.0), (3, 2, 1.5)] {
+        let tiers = ThreeTier { agg: LINK, ..three_tier(2, 2, hosts_per_edge, aggs, 2) };
+        let network = network(tiers, Routing::Ecmp);
+        assert!((network.oversubscription() - times).abs() < 1e-12, "{}", network.oversubscription());
+    }
+}
+
+#[test]
 fn a_rail_network_has_a_leaf_for_each_rail_of_a_group_in_each_plane() {
     for [groups, nodes, gpus, planes, spines] in
         [[1, 4, 8, 1, 4], [2, 3, 4, 2, 3], [3, 1, 1, 1, 1], [1, 2, 2, 3, 2]]

@@ -95,6 +95,7 @@ impl Transport for Eqds {
                     pull_rate: params.pull_rate,
                     counts_again: true,
                     shares: false,
+                    oversubscription: 1.0,
                 }),
             },
             context,

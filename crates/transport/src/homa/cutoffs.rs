@@ -252,6 +252,7 @@ mod tests {
             path: Path { base_rtt: rtt, max_rtt: rtt + Time::us(1), bottleneck: nic, paths: 0, hops: 1 },
             nic,
             packet,
+            oversubscription: 1.0,
         }
     }
 

@@ -80,6 +80,8 @@ pub(crate) struct CreditRules {
     pub(crate) counts_again: bool,
     /// Whether messages that wait for one wire ask for their share of its rate.
     pub(crate) shares: bool,
+    /// How many times more hosts can send than links upwards carry; the rate of pulls follows marks and trimming above 1.
+    pub(crate) oversubscription: f64,
 }
 
 /// The largest first window, and the most credit or window that a message has.
@@ -227,6 +229,8 @@ pub struct UetRccc;
 impl Transport for UetRccc {
     type Endpoint = UetEndpoint;
     type Params = UetRcccParams;
+    /// 1: the rate of pulls follows marks and trimming where links upwards carry less than hosts can send.
+    const REVISION: u32 = 1;
     const CAPABILITIES: Capabilities =
         Capabilities { multipath: true, tunes: true, network_wide: true, ..Capabilities::NONE };
     const PACKETS: Family = PACKETS;
@@ -240,12 +244,15 @@ impl Transport for UetRccc {
         states: &[UetSenderState::TABLE, UetReceiverState::TABLE],
         deviations: deviations!(
             "§3.2: a finished message gets no more pulls; there its connection gets those that it may have beyond its target, up to 16 control packets a flow at 100 Gb/s.",
-            "§3.4: the rate of credit does not follow congestion in an oversubscribed network, nor the receiver's bus.",
+            "§3.4: where the network is not known, the rate of credit does not follow marks and trimming unless `oversubscription` says so. It never follows the receiver's bus.",
         ),
     };
 
     fn tune(params: &mut UetRcccParams, traffic: &Traffic) {
         params.uet.tune(traffic);
+        if params.rccc.oversubscription == 0.0 {
+            params.rccc.oversubscription = traffic.oversubscription;
+        }
     }
 
     fn endpoint(params: &UetRcccParams, context: HostContext) -> UetEndpoint {
@@ -260,6 +267,7 @@ impl Transport for UetRccc {
                     pull_rate: rccc.pull_rate,
                     counts_again: false,
                     shares: true,
+                    oversubscription: if rccc.window { 1.0 } else { rccc.oversubscription },
                 }),
             },
             context,

@@ -1,9 +1,14 @@
 //! Whom a receiver pulls next, and when: pulls are paced so that what they permit fills its link, and no more.
 
-use super::CreditRules;
 use super::control::rccc::QUANTUM;
+use super::control::uplinks::Uplinks;
+use super::{LAST_HOP, Settings};
+use crate::endpoint::HostContext;
 use crate::messages::MessageId;
-use headway_units::{Rate, Time};
+use crate::shared::scale;
+use headway_packet::{Ecn, Packet, PacketKind};
+use headway_primitives::mix;
+use headway_units::Time;
 use std::collections::VecDeque;
 
 /// Messages that wait for a pull, in three lines, and the clock of pulls. What each is owed, the message knows. RCCC §3.2
@@ -18,6 +23,8 @@ pub(super) struct Pacer {
     quantum: Time,
     next: Time,
     pub(super) armed: bool,
+    /// What slows pulls down where the links upwards are too few. RCCC §3.4
+    uplinks: Option<Uplinks>,
 }
 
 /// Quanta whose time passes after a pull that permits nothing more. RCCC §3.2
@@ -32,7 +39,15 @@ pub(super) enum Line {
 }
 
 impl Pacer {
-    pub(super) fn new(rules: Option<&CreditRules>, nic: Rate) -> Pacer {
+    pub(super) fn new(settings: &Settings, context: &HostContext) -> Pacer {
+        let (rules, nic) = (settings.credit.as_ref(), context.nic);
+        let uplinks = rules.filter(|rules| rules.oversubscription > 1.0).map(|rules| {
+            Uplinks::new(
+                rules.oversubscription,
+                settings.common.base_rtt,
+                mix(context.host.0.into()) ^ context.seed,
+            )
+        });
         let thousandths = rules.map_or(1000, |rules| (rules.pull_rate * 1000.0 + 0.5) as u64).max(1);
         Pacer {
             again: VecDeque::new(),
@@ -41,6 +56,7 @@ impl Pacer {
             quantum: Time(nic.time_of(QUANTUM).0 * 1000 / thousandths),
             next: Time::ZERO,
             armed: false,
+            uplinks,
         }
     }
 
@@ -68,7 +84,21 @@ impl Pacer {
     /// A pull leaves that permits so many bytes more.
     pub(super) fn left(&mut self, now: Time, bytes: u64) {
         let quanta = if bytes == 0 { EMPTY_PULL } else { bytes.div_ceil(QUANTUM) };
-        self.next = now.saturating_add(self.quantum.saturating_mul(quanta));
+        let quantum = match &mut self.uplinks {
+            Some(uplinks) => scale(self.quantum, 1.0 / uplinks.share(now)),
+            None => self.quantum,
+        };
+        self.next = now.saturating_add(quantum.saturating_mul(quanta));
+    }
+
+    /// A data packet has arrived, or what is left of it, or a request.
+    pub(super) fn arrived(&mut self, now: Time, packet: &Packet, base_rtt: impl FnOnce() -> Time) {
+        if let Some(uplinks) = &mut self.uplinks {
+            uplinks.learn(now, base_rtt);
+            let header = packet.kind == PacketKind::Header;
+            let trimmed = header.then(|| packet.flags.has(LAST_HOP));
+            uplinks.arrived(now, packet.is_data() && packet.ecn == Ecn::Ce, trimmed);
+        }
     }
 
     /// Takes messages out of all lines.

@@ -68,7 +68,7 @@ pub struct Receiver {
 
 impl Receiver {
     pub(super) fn new(settings: Settings, context: &HostContext) -> Receiver {
-        let pacer = Pacer::new(settings.credit.as_ref(), context.nic);
+        let pacer = Pacer::new(&settings, context);
         Receiver { settings, messages: Messages::default(), finished: FinishedMessages::default(), pacer }
     }
 
@@ -76,6 +76,7 @@ impl Receiver {
     pub(super) fn arrived(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         let (rules, ack_bytes) = (self.settings.credit.clone(), self.settings.common.ack_bytes);
+        self.pacer.arrived(now, packet, || self.settings.base_rtt(&(shared.context.path)(packet.src)));
         let Some(incoming) = self.know(shared, packet) else { return };
         if packet.kind == PacketKind::Rts {
             incoming.request(shared, key, packet);

@@ -282,6 +282,25 @@ fn pulls_go_round_at_the_rate_of_the_link_as_far_as_they_are_wanted() {
 }
 
 #[test]
+fn pulls_slow_down_where_packets_are_trimmed_on_the_way_and_links_upwards_are_few() {
+    let gaps = |oversubscription, last_hop| {
+        let mut script = Script::rccc(RcccParams { oversubscription, ..RcccParams::default() });
+        let wants = |packet: Packet| Packet { remaining: 1000, ..packet };
+        assert_eq!(script.on(us(1), wants(data(90, 0))), ["ack 0 <1", "pull 16384"]);
+        for index in 1..20 {
+            script.on(us(2), wants(header(data(90, index), last_hop)));
+        }
+        let at: Vec<Time> = script.effects(us(300)).iter().map(|(at, _)| *at - us(1)).collect();
+        (at[0], at[1] - at[0], at[2] - at[1])
+    };
+    // 19 of 20 are trimmed. The first look is within the second gap, and the lowest rate is nine tenths of an eighth.
+    let slow = Time(206_868 * 8889 / 1000 * 64);
+    assert_eq!(gaps(8.0, false), (PULL, PULL, slow));
+    assert_eq!(gaps(8.0, true), (PULL, PULL, PULL), "trimming in front of the receiver is its own doing");
+    assert_eq!(gaps(1.0, false), (PULL, PULL, PULL), "links upwards carry all");
+}
+
+#[test]
 fn unwanted_pulls_end_with_a_window_beyond_the_target() {
     let mut script = Script::rccc(RcccParams::default());
     script.on(us(1), Packet { remaining: 8, ..data(90, 0) });

@@ -79,6 +79,7 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
             path: network.path(0, network.hosts() - 1),
             nic: network.links()[0].spec.rate,
             packet: run.fabric.sizes,
+            oversubscription: network.oversubscription(),
         };
         let tuned = headway_transport::registry::tuned(transport, &[], &traffic).expect("it has parameters");
         run.transports[0].params = tuned.expect("it takes its own");

@@ -2,3 +2,4 @@
 
 pub(super) mod nscc;
 pub(super) mod rccc;
+pub(super) mod uplinks;
