@@ -19,6 +19,7 @@ use crate::shared::scale;
 use crate::spraying::{Spraying, USUAL_ENTROPIES};
 use crate::two_sided::{Machine, SendingHalf, TwoSided};
 pub use control::nscc::NsccParams;
+use control::rccc::MOST_OVERSUBSCRIPTION;
 pub use control::rccc::RcccParams;
 use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind};
@@ -251,7 +252,8 @@ impl Transport for UetRccc {
     fn tune(params: &mut UetRcccParams, traffic: &Traffic) {
         params.uet.tune(traffic);
         if params.rccc.oversubscription == 0.0 {
-            params.rccc.oversubscription = traffic.oversubscription;
+            // From there on the lowest rate is the same.
+            params.rccc.oversubscription = traffic.oversubscription.min(MOST_OVERSUBSCRIPTION);
         }
     }
 

@@ -279,7 +279,7 @@ fn what_follows_from_the_network_is_within_its_range() {
                     let path = Path { base_rtt, max_rtt: base_rtt, bottleneck: nic, paths: 4, hops: 3 };
                     let packet = Sizes { payload: 64, ..Sizes::default() };
                     let (sizes, mean) = (vec![(bytes, 1.0)], bytes as f64);
-                    let traffic = Traffic { sizes, mean, path, nic, packet, oversubscription: 4.0 };
+                    let traffic = Traffic { sizes, mean, path, nic, packet, oversubscription: 1e6 };
                     let tuned = registry::tuned(entry.info.name, &[], &traffic).expect("registered");
                     let tuned = tuned.expect("nothing is set");
                     let values = registry::resolved(entry.info.name, &tuned).expect("registered");

@@ -4,6 +4,9 @@
 
 use headway_params::ParamKind;
 
+/// The most that is told apart.
+pub(in crate::uet) const MOST_OVERSUBSCRIPTION: f64 = 1000.0;
+
 headway_params::params! {
     /// Parameters of RCCC.
     pub struct RcccParams {
@@ -17,7 +20,7 @@ headway_params::params! {
         window: bool = false, ParamKind::Bool;
         /// How many times more the hosts of a switch can send than its links upwards carry. Above 1, and without a window, the rate of pulls
         /// follows what is marked or trimmed on the way; 0 = the network's, as far as it is known. RCCC §3.4
-        oversubscription: f64 = 0.0, ParamKind::Float { min: 0.0, max: 1000.0 };
+        oversubscription: f64 = 0.0, ParamKind::Float { min: 0.0, max: MOST_OVERSUBSCRIPTION };
     }
 }
 
