@@ -28,12 +28,16 @@ impl PacketPool {
         self.grow(packet)
     }
 
-    /// A place that was not there before. Places are made by the quarter: doubled, half of them might never be used.
+    /// A place that was not there before. Room is reserved for four times as many, because all packets move when there is
+    /// none left; what is not used of it is address space and no memory.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, packet: Packet) -> u32 {
         if self.slots.len() == self.slots.capacity() {
-            self.slots.reserve_exact((self.slots.len() / 4).max(64));
+            let more = (3 * self.slots.len()).max(64);
+            if self.slots.try_reserve_exact(more).is_err() {
+                self.slots.reserve_exact(more / 12);
+            }
         }
         self.slots.push(Slot(packet));
         self.slots.len() as u32 - 1

@@ -272,15 +272,27 @@ impl EventQueue {
             reused.next = head;
             self.heads[index] = place;
         } else {
-            self.heads[index] = Place((self.chunks.len() as u32) << 3 | 1);
-            let further = [Place::NONE; FURTHER];
-            self.chunks.push(Chunk { events: [event; CHUNK], next: head, further });
+            self.heads[index] = self.grow(event, head);
         }
         if head == Place::NONE {
             self.mark(index);
         } else if self.ahead > 0 {
             self.link(index, head);
         }
+    }
+
+    /// A chunk that was not there before, in front of a list. Room is reserved for four times as many, because all chunks
+    /// move when there is none left; what is not used of it is address space and no memory.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, event: Near, next: Place) -> Place {
+        let chunks = &mut self.chunks;
+        if chunks.len() == chunks.capacity() {
+            // If not so much, then as much as a list reserves by itself.
+            let _ = chunks.try_reserve_exact(3 * chunks.len());
+        }
+        chunks.push(Chunk { events: [event; CHUNK], next, further: [Place::NONE; FURTHER] });
+        Place((chunks.len() as u32 - 1) << 3 | 1)
     }
 
     /// Notes that a bucket holds something.
