@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -139,3 +142,22 @@ def test_runs_side_by_side_come_before_threads() -> None:
     assert divided(16, 10**12, 2, 0, most_threads=16) == (2, 8)
     # Memory for four runs: the other cores are threads.
     assert divided(16, 5 * 10**9, 100, 10**9, most_threads=16) == (4, 4)
+
+
+def test_a_command_that_makes_one_run_keeps_its_free_memory(tmp_path: Path) -> None:
+    """The kernel then clears each page once; whoever makes many runs gives the memory back between them."""
+    file = tmp_path / "one.toml"
+    file.write_text(TEXT.format(transport="amrt"))
+    ask = "from headway.cli.main import status_of; from headway._headway import keep_memory; "
+    for command in (["run", str(file), "-q"], ["check", str(file)]):
+        answer = subprocess.run(
+            [sys.executable, "-c", f"{ask}print(status_of({command!r}), keep_memory())"],
+            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        status, delay = answer.stdout.splitlines()[-1].split()
+        assert status == "0"
+        assert (int(delay) == -1) == (command[0] == "run")

@@ -76,6 +76,22 @@ fn write_perfetto(py: Python<'_>, directory: PathBuf, out: PathBuf) -> PyResult<
     py.detach(|| headway_lab::perfetto::write_directory(&directory, &out)).map_err(|e| lab_error(&e))
 }
 
+/// `mi_option_purge_delay` of mimalloc.h, which the bindings do not name.
+const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
+
+/// Memory that becomes free stays with this process from now on, and is there when more is needed: the kernel clears each
+/// page once. For a process that makes one run. Answers after how many milliseconds it went back before; -1 for never.
+#[pyfunction]
+#[allow(unsafe_code, reason = "the allocator has no other way to be told")]
+fn keep_memory() -> std::ffi::c_long {
+    // SAFETY: options of the allocator may be read and set at any time.
+    unsafe {
+        let before = libmimalloc_sys::mi_option_get(PURGE_DELAY);
+        libmimalloc_sys::mi_option_set(PURGE_DELAY, -1);
+        before
+    }
+}
+
 /// Version of the simulator.
 #[pyfunction]
 fn version() -> &'static str {
@@ -163,6 +179,7 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_toml, module)?)?;
     module.add_function(wrap_pyfunction!(show_problem, module)?)?;
     module.add_function(wrap_pyfunction!(write_perfetto, module)?)?;
+    module.add_function(wrap_pyfunction!(keep_memory, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(epoch, module)?)?;
     module.add_function(wrap_pyfunction!(import_trace, module)?)?;

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from headway._headway import keep_memory
 from headway.cli.options import (
     force_option,
     out_option,
@@ -101,6 +102,7 @@ def run(
         ask(expected_bytes(file.name, scenario, out, whole_capture), where, yes=yes, smaller=smaller)
     if is_verbose():
         click.echo(_about(file.name, scenario), err=True)
+    keep_memory()
     began, began_cpu = time.monotonic(), time.process_time()
     with _watched(file.name) as progress:
         result = scenario.run(
