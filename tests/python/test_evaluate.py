@@ -44,6 +44,9 @@ def point(tmp_path: Path) -> Point:
     made.sample("f1", "throughput_bps", [HALF_LINK] * 10)
     made.sample("s0->s1", "utilisation", [1.0] * 5 + [0.5] * 5)
     made.sample("s0->s1", "queue_max_bytes", [1538.0 * i for i in range(10)])
+    made.sample("s0->s1", "queue_bytes", [100.0 * i for i in range(10)])
+    made.sample("s0->h2", "queue_bytes", [400.0 - 40.0 * i for i in range(10)])
+    made.sample("s1->s0", "queue_bytes", [450.0] * 5)
     return Point("amrt,seed=1", "amrt", {}, 1, results=Run(made.write(tmp_path / "run")))
 
 
@@ -78,6 +81,8 @@ def measure(point: Point, text: str) -> object:
         ("when_above(queue('s0->s1'), 3, 0, '10 ms')", 0.004),
         ("when_below(utilisation('s0->s1'), 1, 0, '10 ms')", 0.006),
         ("when_below(utilisation('s0->s1'), 0.1, 0, '10 ms')", float("inf")),
+        ("switches_largest()", 940.0),
+        ("switches_largest('s1')", 450.0),
         ("when_above(queue('s0->s1'), 30, 0, '10 ms')", float("inf")),
     ],
 )
@@ -96,6 +101,7 @@ def test_measures(point: Point, text: str, value: float) -> None:
         ("flow('f0', 'colour')", "flows have no column colour"),
         ("links_sum('colour')", "links have no column colour"),
         ("links_largest('queue_max_bytes', 'leaf*')", "no links are called like leaf*"),
+        ("switches_largest('leaf*')", "no sampled switch is called like leaf*; there are s0, s1"),
         ("mean(utilisation('s9'), 0, 1)", "no utilisation of s9 was sampled; it was of s0->s1"),
         ("mean(utilisation('s0->s1'), '20 ms', '30 ms')", "has no sample between"),
         ("of('homa', summary('fct_mean_s'))", "no variant homa (it has amrt)"),

@@ -39,7 +39,7 @@ headway_params::params! {
         resume_offset: u64 = 3072, ParamKind::Bytes { min: 1, max: 1 << 30 };
         /// Classes of data that are stopped one by one: data of priority 1 is the first, and the last takes all that follow.
         classes: u64 = 1, ParamKind::Int { min: 1, max: 8 };
-        /// Whether control is counted and stopped as data of the first class is, as acknowledgements of HPCC's simulator are without `ACK_HIGH_PRIO`.
+        /// Whether control is counted and stopped as data of the first class is, as the switches of HPCC's simulator do with acknowledgements.
         pause_control: bool = false, ParamKind::Bool;
         /// Bytes that a pause frame takes on the wire. 802.1Qbb
         frame: u64 = 84, ParamKind::Bytes { min: 1, max: 16_384 };

@@ -202,6 +202,22 @@ def waiting(context: Context, name: str) -> Series:
     return _packets(context.point(), name, "queue_bytes")
 
 
+def switches_largest(context: Context, like: str = "*") -> float:
+    """The most bytes that wait in all queues of one switch at the end of an interval, over those like `'leaf*'`."""
+    frame = context.point().run.series.to_polars()
+    frame = frame.filter(pl.col("metric") == "queue_bytes").with_columns(
+        pl.col("entity").cast(pl.String).str.split("->").list.first().alias("switch")
+    )
+    if frame.height == 0:
+        raise CannotMeasure('no queue was sampled; `[sample]` with `links = "all"` does that')
+    known = sorted(set(frame["switch"].to_list()))
+    named = [name for name in known if fnmatchcase(name, like)]
+    if not named:
+        raise CannotMeasure(f"no sampled switch is called like {like}{near(like, known)}")
+    together = frame.filter(pl.col("switch").is_in(named)).group_by("switch", "t_s").agg(pl.col("value").sum())
+    return number(together["value"].max(), "what waits in switches")
+
+
 def _packets(point: Point, name: str, metric: str) -> Series:
     fabric = point.run.manifest["scenario"]["fabric"]
     frame = float(fabric["payload"]) + float(fabric["header"]) + float(fabric["framing"])
@@ -373,7 +389,8 @@ _PLAIN: tuple[Callable[..., Any], ...] = (
         links_sum,
         links_largest,
     ),
-    *(series, throughput, rate, utilisation, queue, waiting, mean, peak, trough, when_above, when_below, rises),
+    *(series, throughput, rate, utilisation, queue, waiting, switches_largest),
+    *(mean, peak, trough, when_above, when_below, rises),
     *(percent_lower, percent_higher, within, jain, least, most),
     code_lines,
     *MODELS,
