@@ -195,6 +195,6 @@ def test_smoke_scale_names_the_claims_that_it_cannot_judge(scenarios: Path, tmp_
     beyond = first.replace("mine-holds", "mine-beyond").replace(plain, at.replace("SIZE", "64 packets"))
     ledger.write_text("".join(f"[[claim]]{claim}" for claim in (here, beyond, second)), "utf-8")
     answer = headway("reproduce", "mine/fig1", "--scale", "smoke", "--out", tmp_path / "small")
-    assert "smoke scale cannot judge 1 of 2, which need points that it leaves out: mine-beyond\n" in answer.out
+    assert "smoke scale cannot judge 1 of 2, for the reasons in their verdicts: mine-beyond\n" in answer.out
     whole = headway("reproduce", "mine/fig1", "--out", tmp_path / "whole")
     assert "cannot judge" not in whole.out

@@ -344,12 +344,12 @@ def print_claims(results: Sequence[Result], stated: str = PUBLISHED) -> None:
 
 
 def beyond_smoke(results: Sequence[Result]) -> str:
-    """Which claims small runs cannot judge, because what they measure is not run; empty if they judge all."""
+    """Which claims small runs cannot judge, each for the reason in its verdict; empty if they judge all."""
     missing = [r.claim.id for r in results if r.judgement.verdict is Verdict.PENDING and r.claim.measure is not None]
     if not missing:
         return ""
     of = f"{len(missing)} of {len(results)}"
-    return f"smoke scale cannot judge {of}, which need points that it leaves out: {', '.join(missing)}"
+    return f"smoke scale cannot judge {of}, for the reasons in their verdicts: {', '.join(missing)}"
 
 
 def _published(claim: Claim, unit: str) -> str:
