@@ -203,7 +203,7 @@ def waiting(context: Context, name: str) -> Series:
 
 
 def switches_largest(context: Context, like: str = "*") -> float:
-    """The most bytes that wait in all queues of one switch at the end of an interval, over those like `'leaf*'`."""
+    """The most bytes in all sampled queues of one switch at the end of an interval, over those like `'leaf*'`."""
     frame = context.point().run.series.to_polars()
     frame = frame.filter(pl.col("metric") == "queue_bytes").with_columns(
         pl.col("entity").cast(pl.String).str.split("->").list.first().alias("switch")

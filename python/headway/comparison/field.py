@@ -184,8 +184,9 @@ not edit it.
 The network has 64 hosts in eight racks. Every link has 100 Gb/s and 1 us, and eight spines make it a fabric that is
 not over-subscribed. A bandwidth-delay product is about 100 kB. Each question is a scenario of `scenarios/field`, and
 `scenarios/field/variants.toml` sets the transports: default parameters, the ports that each is meant for, the routes
-over which its authors ran it, and 500 kB of buffer a port, but for switches that trim or shape credits. There are
-three seeds a question.
+over which its authors ran it, and 500 kB of buffer a port, but for switches that trim or shape credits. Those with
+"switches that lose nothing" in the last table (`dcqcn`, `timely`, `hpcc`, `powertcp`, `powertcp-theta`) have lossless
+switches (PFC), whose ports share 16 MiB: their queues may be longer. There are three seeds a question.
 
 * A *slowdown* is a completion time over that of the same message alone in the network.
 * *Short* messages have up to 100 kB, *long* ones more than 1 MB. Columns show the median and the 99th percentile.
