@@ -2,7 +2,7 @@
 
 use headway_gauges::{Gauge, RoundTrips};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Stamps};
-use headway_transport::endpoint::Ahead;
+use headway_transport::endpoint::{Ahead, Next};
 use headway_transport::probes::Sink;
 use headway_transport::{End, Endpoint, EndpointEvent, Message};
 use headway_units::Time;
@@ -141,6 +141,19 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
         if !self.is_deaf_to(packet) {
             self.inner.receive(now, packet);
         }
+    }
+
+    fn receive_and_poll(&mut self, now: Time, packet: &Packet) -> Option<EndpointEvent> {
+        self.receive(now, packet);
+        self.poll_event()
+    }
+
+    fn poll_next(&mut self, now: Time) -> Next {
+        Next::of(self, now)
+    }
+
+    fn parts(&self) -> Vec<(u8, &dyn Endpoint)> {
+        self.inner.parts()
     }
 
     fn reads_stamps(&self) -> bool {

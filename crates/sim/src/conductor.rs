@@ -25,6 +25,7 @@ use crate::waiting::Waiting;
 use headway_network::{Arrivals, BuildError, Deadlock, FlowSpec, Network, PER_FLOW, PER_SAMPLE, Progress};
 use headway_network::{RunError, RunSpec, Source, Tap, Witness};
 use headway_transport::Endpoint;
+use headway_transport::registry::Machine;
 use headway_units::Time;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -76,14 +77,14 @@ pub enum Rest {
 }
 
 /// One run in progress.
-pub(crate) struct Conductor<'a, E> {
+pub(crate) struct Conductor<'a> {
     spec: &'a RunSpec,
     network: Arc<Network>,
     division: Division,
     flows: Arc<[Progressing]>,
     /// By flow, the number of its message once it is open; empty where no flow has a stop and none is probed.
     numbers: Arc<[AtomicU32]>,
-    shards: Vec<Mutex<Engine<'a, E>>>,
+    shards: Vec<Mutex<Engine<'a>>>,
     now: Time,
     /// What flows wait for, if any does.
     waiting: Option<Arc<Waiting>>,
@@ -125,15 +126,15 @@ pub(crate) struct Conductor<'a, E> {
     deadlock: Option<Deadlock>,
 }
 
-type Guards<'g, 'a, E> = Vec<MutexGuard<'g, Engine<'a, E>>>;
+type Guards<'g, 'a> = Vec<MutexGuard<'g, Engine<'a>>>;
 
-impl<'a, E: Endpoint + Send> Conductor<'a, E> {
+impl<'a> Conductor<'a> {
     pub(crate) fn new(
         spec: &'a RunSpec,
         network: Arc<Network>,
-        endpoints: Vec<E>,
+        machines: Vec<Machine>,
         watch: &Watch<'_>,
-    ) -> Result<Conductor<'a, E>, BuildError> {
+    ) -> Result<Conductor<'a>, BuildError> {
         let graph = spec.graph.as_ref();
         // Hosts that hear of each other without a packet belong to one shard.
         let apart = watch.witness.is_none() && graph.is_none_or(|graph| graph.local());
@@ -144,7 +145,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let (egress, reach) = egress_of(&network, spec.seed, &division)?;
         let egress = Shared::of(egress, shards, division.of_link());
         let of_host: Arc<[u8]> = division.of_node()[..network.hosts() as usize].into();
-        let hosts = Shared::of(endpoints.into_iter().map(Host::new).collect(), shards, &of_host);
+        let hosts = Shared::of(machines.into_iter().map(Host::new).collect(), shards, &of_host);
         let order = in_order(spec);
         let agendas = agendas(spec, &order, &of_host, shards);
         let periodic = spec.sample.as_ref().filter(|sample| sample.is_periodic());
@@ -279,7 +280,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
 
     fn conduct(
         &mut self,
-        shards: &[Mutex<Engine<'a, E>>],
+        shards: &[Mutex<Engine<'a>>],
         watch: &mut Watch<'_>,
         side_by_side: &dyn Fn(u64),
     ) -> Rest {
@@ -293,7 +294,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let mut tried = vec![0; shards.len()];
         loop {
             let mut together = true;
-            let mut all: Guards<'_, 'a, E> = shards.iter().map(lock).collect();
+            let mut all: Guards<'_, 'a> = shards.iter().map(lock).collect();
             let next = exchange(&mut all);
             let control = self.next_control(next);
             if self.is_over(&all) {
@@ -369,14 +370,14 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     }
 
     /// The run ends at the last event that was handled.
-    fn stop_here(&mut self, all: &mut Guards<'_, 'a, E>, watch: &mut Watch<'_>) {
+    fn stop_here(&mut self, all: &mut Guards<'_, 'a>, watch: &mut Watch<'_>) {
         self.now = reached(all);
         self.show(all, watch, true);
     }
 
     /// Whether all flows have ended that the run waits for.
-    fn is_over(&self, all: &Guards<'_, 'a, E>) -> bool {
-        let given = |shard: &Engine<'_, E>| shard.given.as_ref().map_or(0, |given| given.awaited);
+    fn is_over(&self, all: &Guards<'_, 'a>) -> bool {
+        let given = |shard: &Engine<'_>| shard.given.as_ref().map_or(0, |given| given.awaited);
         let awaited = self.responsive + all.iter().map(|shard| given(shard)).sum::<u64>();
         all.iter().map(|shard| shard.ended).sum::<u64>() == awaited
     }
@@ -388,7 +389,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     }
 
     /// Whether shards may go on side by side until a time: see the module.
-    fn may_part(&self, all: &Guards<'_, 'a, E>, from: u64, until: u64) -> bool {
+    fn may_part(&self, all: &Guards<'_, 'a>, from: u64, until: u64) -> bool {
         let asked = self.asking.partition_point(|at| *at < from);
         let asks = self.asking.get(asked).is_some_and(|at| *at < until);
         let some_waits =
@@ -398,7 +399,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
 
     /// Events of the only shard before a time, or as many as may pass unseen. Answers why it is to go no further, if it is
     /// not.
-    fn alone(&mut self, all: &mut Guards<'_, 'a, E>, until: u64, watch: &mut Watch<'_>) -> Option<Rest> {
+    fn alone(&mut self, all: &mut Guards<'_, 'a>, until: u64, watch: &mut Watch<'_>) -> Option<Rest> {
         if watch.source.is_some() {
             return self.alone_with_source(all, until, watch);
         }
@@ -429,7 +430,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     #[inline(never)]
     fn alone_with_source(
         &mut self,
-        all: &mut Guards<'_, 'a, E>,
+        all: &mut Guards<'_, 'a>,
         until: u64,
         watch: &mut Watch<'_>,
     ) -> Option<Rest> {
@@ -457,10 +458,10 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     }
 
     /// All events of all shards before a time, in their order, up to the instant in which the last flow ends.
-    fn one_by_one(&mut self, all: &mut Guards<'_, 'a, E>, mut until: u64) {
+    fn one_by_one(&mut self, all: &mut Guards<'_, 'a>, mut until: u64) {
         all.iter_mut().for_each(|shard| shard.take_letters());
         loop {
-            let first = |(number, shard): (usize, &mut MutexGuard<'_, Engine<'a, E>>)| {
+            let first = |(number, shard): (usize, &mut MutexGuard<'_, Engine<'a>>)| {
                 let (at, rank) = shard.ports.links.queue.first()?;
                 (at < until).then_some((at, rank, number))
             };
@@ -481,7 +482,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
 
     /// Whether there is room for more, and nobody who looks on has seen enough.
     #[cold]
-    fn goes_on(&mut self, all: &Guards<'_, 'a, E>, watch: &mut Watch<'_>, events: u64) -> bool {
+    fn goes_on(&mut self, all: &Guards<'_, 'a>, watch: &mut Watch<'_>, events: u64) -> bool {
         let reports = events / PROGRESS_EVENTS > (self.next_look - 1) / PROGRESS_EVENTS;
         self.next_look = (events / ROOM_EVENTS + 1) * ROOM_EVENTS;
         let samples = self.sampler.as_ref().map_or(0, Sampler::rows) * PER_SAMPLE;
@@ -498,7 +499,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         !reports || (watch.progress)(&self.reached(all))
     }
 
-    fn reached(&self, all: &Guards<'_, 'a, E>) -> Progress {
+    fn reached(&self, all: &Guards<'_, 'a>) -> Progress {
         Progress {
             now: self.now,
             stop: self.spec.stop,
@@ -515,13 +516,13 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
 
     /// How far it is, and the digest of its events so far.
     pub(crate) fn progress(&self) -> (Progress, u64) {
-        let all: Guards<'_, 'a, E> = self.shards.iter().map(lock).collect();
+        let all: Guards<'_, 'a> = self.shards.iter().map(lock).collect();
         let digest = all.iter().fold(0u64, |digest, shard| digest.wrapping_add(shard.digest));
         (self.reached(&all), digest)
     }
 
     /// What is measured of the network as a whole, all events of this instant being over.
-    fn look_around(&mut self, all: &mut Guards<'_, 'a, E>) {
+    fn look_around(&mut self, all: &mut Guards<'_, 'a>) {
         let now = self.now;
         let samples = self.next_sample == now;
         let (middle, last) = (self.middle == Some(now), self.last == Some(now));
@@ -549,9 +550,9 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         }
     }
 
-    fn take_sample(&mut self, all: &mut Guards<'_, 'a, E>) {
+    fn take_sample(&mut self, all: &mut Guards<'_, 'a>) {
         let Some(sampler) = &mut self.sampler else { return };
-        let mut shards: Vec<&mut Engine<'a, E>> = all.iter_mut().map(|guard| &mut **guard).collect();
+        let mut shards: Vec<&mut Engine<'a>> = all.iter_mut().map(|guard| &mut **guard).collect();
         let mut deliveries: Vec<_> = shards.iter_mut().map(|shard| shard.deliveries.take()).collect();
         let first = &mut *shards[0];
         let hosts = whole(&mut first.hosts);
@@ -567,7 +568,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     }
 
     /// Shows a tap what it has not seen and what is complete: in order of time, and of links in one instant.
-    fn show(&mut self, all: &mut Guards<'_, 'a, E>, watch: &mut Watch<'_>, everything: bool) {
+    fn show(&mut self, all: &mut Guards<'_, 'a>, watch: &mut Watch<'_>, everything: bool) {
         let Some(tap) = &mut watch.tap else { return };
         if everything {
             all.iter_mut().for_each(|shard| shard.ports.catch_up_all(self.now));
@@ -587,7 +588,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     }
 }
 
-fn given<E>(all: &Guards<'_, '_, E>) -> Vec<FlowSpec> {
+fn given(all: &Guards<'_, '_>) -> Vec<FlowSpec> {
     let given = all.iter().filter_map(|shard| shard.given.as_ref());
     given.flat_map(|given| given.flows.iter().copied()).collect()
 }
@@ -668,20 +669,20 @@ fn whole<T>(list: &mut Shared<T>) -> &mut [T] {
 }
 
 /// The time of the last event of any shard.
-fn reached<E: Endpoint>(all: &Guards<'_, '_, E>) -> Time {
+fn reached(all: &Guards<'_, '_>) -> Time {
     all.iter().map(|shard| shard.now).fold(Time::ZERO, Time::max)
 }
 
 /// Hands over what shards sent to each other, and answers when the next thing happens; the end of time if nothing will.
-fn exchange<E: Endpoint>(all: &mut Guards<'_, '_, E>) -> u64 {
+fn exchange(all: &mut Guards<'_, '_>) -> u64 {
     hand_over(all);
-    let next = |shard: &mut MutexGuard<'_, Engine<'_, E>>| {
+    let next = |shard: &mut MutexGuard<'_, Engine<'_>>| {
         shard.next_event_at().min(shard.first_letter).min(shard.next_start)
     };
     all.iter_mut().map(next).min().unwrap_or(u64::MAX)
 }
 
-fn hand_over<E: Endpoint>(all: &mut Guards<'_, '_, E>) {
+fn hand_over(all: &mut Guards<'_, '_>) {
     for from in 0..all.len() {
         let first = std::mem::replace(&mut all[from].ports.links.post.first, u64::MAX);
         if first == u64::MAX {
@@ -711,12 +712,12 @@ fn hand_over<E: Endpoint>(all: &mut Guards<'_, '_, E>) {
 }
 
 /// Shards one after the other, on this thread.
-fn take_turns<E: Endpoint>(shards: &[Mutex<Engine<'_, E>>], until: u64) {
+fn take_turns(shards: &[Mutex<Engine<'_>>], until: u64) {
     shards.iter().for_each(|shard| lock(shard).run_window(until));
 }
 
 /// Time that each link spent transmitting until now.
-fn busy<E: Endpoint>(all: &mut Guards<'_, '_, E>, now: Time) -> Vec<Time> {
+fn busy(all: &mut Guards<'_, '_>, now: Time) -> Vec<Time> {
     whole::<Egress>(&mut all[0].ports.egress).iter().map(|egress| egress.port.busy_until(now)).collect()
 }
 

@@ -22,7 +22,8 @@ use headway_network::{BuildError, Network};
 use headway_network::{Cause, EventKind, FlowSpec, Place, RunSpec, Seen, Until};
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 use headway_primitives::{mix, prefetch};
-use headway_transport::endpoint::{Ahead, Checked};
+use headway_transport::endpoint::{Ahead, Around, Checked, Next};
+use headway_transport::registry::Machine;
 use headway_transport::{End, Endpoint, EndpointEvent, Message};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
@@ -30,15 +31,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A host of a network.
-pub(crate) struct Host<E> {
-    pub(crate) endpoint: Checked<E>,
+pub(crate) struct Host {
+    pub(crate) endpoint: Checked<Machine>,
+    /// Whether ports write into its packets: [`Endpoint::reads_stamps`], which does not change.
+    pub(crate) reads_stamps: bool,
     /// Earliest timer event waiting in the queue; `Time::MAX` when none.
     armed: Time,
 }
 
-impl<E: Endpoint> Host<E> {
-    pub(crate) fn new(endpoint: E) -> Host<E> {
-        Host { endpoint: Checked::new(endpoint), armed: Time::MAX }
+impl Host {
+    pub(crate) fn new(endpoint: Machine) -> Host {
+        Host { reads_stamps: endpoint.reads_stamps(), endpoint: Checked::new(endpoint), armed: Time::MAX }
     }
 }
 
@@ -87,12 +90,12 @@ pub(crate) struct Nearness {
 }
 
 /// One shard of a run in progress.
-pub(crate) struct Engine<'a, E> {
+pub(crate) struct Engine<'a> {
     spec: &'a RunSpec,
     network: Arc<Network>,
     pub(crate) now: Time,
     pub(crate) ports: Ports<'a>,
-    pub(crate) hosts: Shared<Host<E>>,
+    pub(crate) hosts: Shared<Host>,
     /// What processors and interfaces of hosts are at, where they take time.
     work: Option<Box<Work>>,
     /// Numbers of the flows that its hosts send, in order of start and then of host; those before `next_flow` have
@@ -176,15 +179,15 @@ pub(crate) struct Common<'a> {
     pub(crate) numbers: Arc<[AtomicU32]>,
 }
 
-impl<'a, E: Endpoint> Engine<'a, E> {
+impl<'a> Engine<'a> {
     /// The shard of a number.
     pub(crate) fn new(
         common: &Common<'a>,
         mut ports: Ports<'a>,
-        hosts: Shared<Host<E>>,
+        hosts: Shared<Host>,
         agenda: Agenda,
         shard: usize,
-    ) -> Result<Engine<'a, E>, BuildError> {
+    ) -> Result<Engine<'a>, BuildError> {
         let Common { spec, shards, patience, .. } = *common;
         let network = Arc::clone(&common.network);
         let work = Work::new(spec, network.hosts())?;
@@ -255,7 +258,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let machine = |host: u32, ahead: Option<Ahead>, packet: Option<&Packet>| match ahead {
             None => {
                 if let Some(host) = hosts.get(host as usize) {
-                    prefetch(host);
+                    prefetch::<dyn Endpoint + Send>(&**host.endpoint.inner());
                 }
             }
             Some(ahead) => hosts[host as usize].endpoint.anticipate(packet, ahead),
@@ -390,7 +393,6 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         if number < self.ports.pulled {
             self.ports.egress[number as usize].armed = false;
             self.pull(number);
-            self.arm(number);
         } else {
             self.ports.look_after(number, self.now);
         }
@@ -403,22 +405,28 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         if packet.is_data() && matches!(packet.ecn, Ecn::Spare | Ecn::Ce) {
             self.flows[packet.tag as usize].mark();
         }
-        let endpoint = &mut self.hosts[host as usize].endpoint;
-        if endpoint.reads_stamps() {
-            self.deliver_stamped(host, handle);
+        let machine = &mut self.hosts[host as usize];
+        let event = if machine.reads_stamps {
+            self.deliver_stamped(host, handle)
         } else {
-            endpoint.receive(self.now, packet);
-        }
+            machine.endpoint.receive_and_poll(self.now, packet)
+        };
         self.ports.links.pool.release(handle);
-        self.settle(host);
+        if let Some(event) = event {
+            self.note(event);
+            self.note_events(host);
+        }
+        self.pull(host);
     }
 
     /// A packet arrived with what ports have written into it.
-    fn deliver_stamped(&mut self, host: u32, handle: u32) {
+    fn deliver_stamped(&mut self, host: u32, handle: u32) -> Option<EndpointEvent> {
         let links = &mut self.ports.links;
         let stamps = links.stamping.as_mut().map(|stamping| stamping.of(handle)).unwrap_or_default();
         let packet = links.pool.get(handle);
-        self.hosts[host as usize].endpoint.receive_stamped(self.now, packet, &stamps);
+        let endpoint = &mut self.hosts[host as usize].endpoint;
+        endpoint.receive_stamped(self.now, packet, &stamps);
+        endpoint.poll_event()
     }
 
     fn timer(&mut self, number: u32) {
@@ -435,18 +443,28 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     /// Drains a machine after an input: events, a packet if the wire is free, deadline.
     #[inline]
     fn settle(&mut self, number: u32) {
+        self.note_events(number);
+        self.pull(number);
+    }
+
+    #[inline]
+    fn note_events(&mut self, number: u32) {
         while let Some(event) = self.hosts[number as usize].endpoint.poll_event() {
             self.note(event);
         }
-        self.pull(number);
-        self.arm(number);
     }
 
-    /// Schedules a machine's earliest deadline. A packet that leaves may set one, so this follows each pull.
-    #[inline(always)]
+    /// Schedules a machine's earliest deadline.
     fn arm(&mut self, number: u32) {
+        let timeout = self.hosts[number as usize].endpoint.next_timeout();
+        self.arm_at(number, timeout);
+    }
+
+    /// Schedules a machine's earliest deadline, which is `timeout`.
+    #[inline(always)]
+    fn arm_at(&mut self, number: u32, timeout: Option<Time>) {
         let host = &mut self.hosts[number as usize];
-        if let Some(at) = host.endpoint.next_timeout()
+        if let Some(at) = timeout
             && at < host.armed
         {
             let at = at.max(self.now);
@@ -553,43 +571,54 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         }
     }
 
-    /// Asks a host for a packet if its wire is free.
+    /// Asks a host for a packet if its wire is free, and schedules its machine's earliest deadline: a packet that leaves may
+    /// set one.
     #[inline]
-    fn pull(&mut self, host: u32) {
+    fn pull(&mut self, number: u32) {
+        if !self.may_send(number) {
+            return self.arm(number);
+        }
+        let host = &mut self.hosts[number as usize];
+        let Next { packet, more, timeout } = host.endpoint.poll_next(self.now);
+        if let Some(packet) = packet {
+            if host.reads_stamps
+                && let Some(stamping) = &mut self.ports.links.stamping
+            {
+                stamping.take_along(host.endpoint.poll_echo());
+            }
+            self.note_repeated(&packet);
+            self.ports.send(number, packet, self.now, more);
+        }
+        self.arm_at(number, timeout);
+    }
+
+    /// Whether a host can be asked for a packet. If it cannot, because its wire is busy or down or packets wait in a queue in
+    /// front of it, does what has to be done in place of it.
+    #[inline(always)]
+    fn may_send(&mut self, host: u32) -> bool {
         if host >= self.ports.pulled {
-            return self.fill(host);
+            self.fill(host);
+            return false;
         }
         let egress = &mut self.ports.egress[host as usize];
         if egress.armed {
             if self.work.is_some() {
                 self.prepare(host);
             }
-            return;
+            return false;
         }
         let free_at = egress.port.free_at();
         if self.now < free_at {
             if egress.port.is_down() {
-                return self.pull_in_vain(host);
+                self.pull_in_vain(host);
+                return false;
             }
             egress.armed = true;
-            self.ports.links.queue.push(
-                free_at.0,
-                rank::of_work(PORT_SERVICE | host),
-                PORT_SERVICE | host,
-                0,
-            );
-            return;
+            let what = PORT_SERVICE | host;
+            self.ports.links.queue.push(free_at.0, rank::of_work(what), what, 0);
+            return false;
         }
-        let endpoint = &mut self.hosts[host as usize].endpoint;
-        let Some(packet) = endpoint.poll_transmit(self.now) else { return };
-        let more = endpoint.wants_transmit();
-        if endpoint.reads_stamps()
-            && let Some(stamping) = &mut self.ports.links.stamping
-        {
-            stamping.take_along(endpoint.poll_echo());
-        }
-        self.note_repeated(&packet);
-        self.ports.send(host, packet, self.now, more);
+        true
     }
 
     /// Takes all that a host has for its wire into the queue in front of it.
@@ -602,9 +631,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         while let Some(packet) = self.hosts[host as usize].endpoint.poll_transmit(self.now) {
             self.note_repeated(&packet);
             let handle = self.ports.links.pool.insert(packet);
-            let endpoint = &mut self.hosts[host as usize].endpoint;
-            if let (true, Some(stamping)) = (endpoint.reads_stamps(), &mut self.ports.links.stamping) {
-                stamping.put(handle, endpoint.poll_echo().unwrap_or_default());
+            let machine = &mut self.hosts[host as usize];
+            if let (true, Some(stamping)) = (machine.reads_stamps, &mut self.ports.links.stamping) {
+                stamping.put(handle, machine.endpoint.poll_echo().unwrap_or_default());
             }
             if self.ports.lossless.is_some() {
                 self.queue_lossless(host, handle);
@@ -645,7 +674,6 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let back = self.ports.change(number, self.now, self.spec.seed);
         for host in back {
             self.pull(host);
-            self.arm(host);
         }
     }
 

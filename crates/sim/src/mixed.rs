@@ -13,7 +13,7 @@
 use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{HostId, Packet, Stamps};
-use headway_transport::endpoint::{Ahead, Checked};
+use headway_transport::endpoint::{Ahead, Checked, Next};
 use headway_transport::probes::Sink;
 use headway_transport::{End, Endpoint, EndpointEvent, Message};
 use headway_units::Time;
@@ -98,11 +98,6 @@ impl Mixed {
         let parts: Box<[Part]> = machines.into_iter().map(part).collect();
         let stamped = parts.iter().any(|part| part.machine.reads_stamps());
         Mixed { parts, of_flow, wire: 0, sent: 0, stamped }
-    }
-
-    /// Each machine with the position of its transport.
-    pub(crate) fn each(&self) -> impl Iterator<Item = (u8, &dyn Endpoint)> {
-        self.parts.iter().map(|part| (part.transport, &part.machine as &dyn Endpoint))
     }
 
     /// The place of the machine that a flow belongs to.
@@ -198,6 +193,17 @@ impl Endpoint for Mixed {
         self.parts.iter_mut().find_map(|part| part.machine.poll_event())
     }
 
+    fn receive_and_poll(&mut self, now: Time, packet: &Packet) -> Option<EndpointEvent> {
+        self.parts[self.place(packet.tag)].machine.receive_and_poll(now, packet)
+    }
+
+    fn poll_next(&mut self, now: Time) -> Next {
+        if let [only] = &mut *self.parts {
+            return only.machine.poll_next(now);
+        }
+        Next::of(self, now)
+    }
+
     fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
         match packet {
             Some(packet) => self.parts[self.place(packet.tag)].machine.anticipate(Some(packet), ahead),
@@ -229,9 +235,13 @@ impl Endpoint for Mixed {
         self.parts[self.place(end.tag)].machine.probe(end, found);
     }
 
-    /// There is no one to lend: those who want them ask [`Mixed::each`] machine.
+    /// There is not one distribution to lend: each of [`Mixed::parts`] has its own.
     fn round_trips(&self) -> Option<&RoundTrips> {
         None
+    }
+
+    fn parts(&self) -> Vec<(u8, &dyn Endpoint)> {
+        self.parts.iter().map(|part| (part.transport, &part.machine as &dyn Endpoint)).collect()
     }
 }
 
@@ -329,7 +339,10 @@ mod tests {
         assert_eq!((host.live_messages(), host.next_timeout()), (1, Some(Time::us(300))));
         hear(&mut host, 1);
         assert_eq!((host.live_messages(), host.next_timeout()), (2, Some(Time::us(200))));
-        assert_eq!(host.each().map(|(_, machine)| machine.live_messages()).collect::<Vec<_>>(), [0, 1, 1]);
+        assert_eq!(
+            host.parts().iter().map(|(_, machine)| machine.live_messages()).collect::<Vec<_>>(),
+            [0, 1, 1]
+        );
         let mut left = [pull(&mut host), pull(&mut host)];
         left.sort_unstable();
         assert_eq!((left, pull(&mut host)), ([Some(1), Some(2)], None));

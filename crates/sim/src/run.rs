@@ -1,19 +1,15 @@
 //! From a specification to an outcome.
 
 use crate::check::check_flow;
-use crate::conductor::{Conductor, Rest, Trial, Watch};
+use crate::conductor::{Conductor, Trial, Watch};
 use crate::crew::with_crew;
 use crate::mixed::{self, Machine, Mixed};
 use headway_network::Network;
 use headway_network::{FlowSpec, Outcome, Progress, RunError, Tap, Witness};
 use headway_network::{RunSpec, TransportSpec};
-use headway_transport::endpoint::{Endpoint, HostContext};
+use headway_transport::endpoint::HostContext;
 use headway_transport::registry;
-use headway_units::Time;
 use std::sync::Arc;
-
-#[cfg(engine_for_each)]
-mod for_each;
 
 /// Makes machines of transports that are in no registry.
 pub trait Maker {
@@ -107,55 +103,13 @@ pub fn check(spec: &RunSpec, maker: Option<&dyn Maker>) -> Result<(), RunError> 
     prepare(spec, network, &alone(&mut |_| true, u64::MAX), maker).map(drop)
 }
 
-/// A run that is ready to begin, whatever its machines are.
-pub(crate) trait Running {
-    /// To the end; `false` when stopped early.
-    fn run(&mut self, watch: &mut Watch<'_>) -> bool;
-    /// As [`Conductor::go`].
-    fn go(&mut self, watch: &mut Watch<'_>, until: Option<Time>) -> Result<Rest, RunError>;
-    /// How far it is, and the digest of its events so far.
-    fn progress(&self) -> (Progress, u64);
-    /// What has become of it.
-    fn finish(self: Box<Self>, interrupted: bool) -> Outcome;
-    /// The flows that it was given while it went on, and what has become of all.
-    fn finish_with_given(self: Box<Self>, interrupted: bool) -> (Vec<FlowSpec>, Outcome);
-}
-
-/// A run, and how to find the machines of a host, each with the position of its transport.
-struct Ready<'a, E, F> {
-    conductor: Conductor<'a, E>,
-    machines: F,
-}
-
-impl<E: Endpoint + Send, F: Fn(&E) -> Vec<(u8, &dyn Endpoint)>> Running for Ready<'_, E, F> {
-    fn run(&mut self, watch: &mut Watch<'_>) -> bool {
-        self.conductor.run(watch)
-    }
-
-    fn go(&mut self, watch: &mut Watch<'_>, until: Option<Time>) -> Result<Rest, RunError> {
-        self.conductor.go(watch, until)
-    }
-
-    fn progress(&self) -> (Progress, u64) {
-        self.conductor.progress()
-    }
-
-    fn finish(self: Box<Self>, interrupted: bool) -> Outcome {
-        self.conductor.finish(interrupted, self.machines)
-    }
-
-    fn finish_with_given(self: Box<Self>, interrupted: bool) -> (Vec<FlowSpec>, Outcome) {
-        (self.conductor.given(), self.finish(interrupted))
-    }
-}
-
 /// Makes the machines of a run, and all else that it needs.
 pub(crate) fn prepare<'a>(
     spec: &'a RunSpec,
     network: Arc<Network>,
     watch: &Watch<'_>,
     maker: Option<&dyn Maker>,
-) -> Result<Box<dyn Running + 'a>, RunError> {
+) -> Result<Conductor<'a>, RunError> {
     for (flow, one) in spec.flows.iter().enumerate() {
         let listed = check_flow(spec.transports.len(), &network, one)
             .and_then(|()| check_listed(spec, flow as u32, one));
@@ -164,8 +118,13 @@ pub(crate) fn prepare<'a>(
     let maker_of = |transport: &TransportSpec| maker.filter(|maker| maker.knows(&transport.name));
     match &spec.transports[..] {
         [] => Err(RunError::Empty("transport")),
-        // Its machines are behind a pointer anyhow, and the engine is compiled for those of a mixture.
-        [only] if maker_of(only).is_none() => single(spec, network, only, watch),
+        // A mixture passes every call on, which a run of one transport need not pay for.
+        [only] => {
+            let machines = (0..network.hosts())
+                .map(|host| machine(spec, only, network.host_context(host, spec.seed), maker_of(only)));
+            let machines = machines.collect::<Result<Vec<_>, _>>()?;
+            Ok(Conductor::new(spec, network, machines, watch)?)
+        }
         many => mixture(spec, network, many, watch, &maker_of),
     }
 }
@@ -189,41 +148,16 @@ fn carries(spec: &RunSpec, carrier: u32, flow: &FlowSpec) -> bool {
     })
 }
 
-/// All hosts run one transport: the engine is compiled for its machines where builds are optimised (`build.rs`), or takes
-/// them behind pointers.
-fn single<'a>(
-    spec: &'a RunSpec,
-    network: Arc<Network>,
-    transport: &'a TransportSpec,
-    watch: &Watch<'_>,
-) -> Result<Box<dyn Running + 'a>, RunError> {
-    #[cfg(engine_for_each)]
-    if let Some(ready) = for_each::ready(spec, &network, transport, watch)? {
-        return ready;
+/// The machine of a transport at one host: of its maker, or of the registry.
+fn machine(
+    spec: &RunSpec,
+    transport: &TransportSpec,
+    context: HostContext,
+    maker: Option<&dyn Maker>,
+) -> Result<Machine, RunError> {
+    if let Some(maker) = maker {
+        return Ok(maker.endpoint(spec, transport, context));
     }
-    let machines =
-        (0..network.hosts()).map(|host| registered(transport, network.host_context(host, spec.seed)));
-    let machines = machines.collect::<Result<Vec<_>, _>>()?;
-    ready(spec, network, machines, watch, only)
-}
-
-/// The machines of a host that has one.
-pub(crate) fn only<E: Endpoint>(machine: &E) -> Vec<(u8, &dyn Endpoint)> {
-    vec![(0, machine)]
-}
-
-fn ready<'a, E: Endpoint + Send + 'a>(
-    spec: &'a RunSpec,
-    network: Arc<Network>,
-    endpoints: Vec<E>,
-    watch: &Watch<'_>,
-    machines: impl Fn(&E) -> Vec<(u8, &dyn Endpoint)> + 'a,
-) -> Result<Box<dyn Running + 'a>, RunError> {
-    Ok(Box::new(Ready { conductor: Conductor::new(spec, network, endpoints, watch)?, machines }))
-}
-
-/// A machine of a transport of the registry, behind a pointer.
-fn registered(transport: &TransportSpec, context: HostContext) -> Result<Machine, RunError> {
     let made = registry::machine(&transport.name, &transport.params, context);
     let made = made.ok_or_else(|| RunError::UnknownTransport(transport.name.clone()))?;
     made.map_err(|source| RunError::Param { transport: transport.name.clone(), source })
@@ -236,20 +170,17 @@ fn mixture<'a, 'm>(
     transports: &[TransportSpec],
     watch: &Watch<'_>,
     maker_of: &dyn Fn(&TransportSpec) -> Option<&'m dyn Maker>,
-) -> Result<Box<dyn Running + 'a>, RunError> {
+) -> Result<Conductor<'a>, RunError> {
     let of_flow: Arc<[u8]> = spec.flows.iter().map(|flow| flow.transport).collect();
-    let machine = |number: u8, host: usize| {
+    let part = |number: u8, host: usize| {
         let transport = &transports[usize::from(number)];
         let context = network.host_context(host as u32, spec.seed);
-        match maker_of(transport) {
-            Some(maker) => Ok((number, maker.endpoint(spec, transport, context))),
-            None => registered(transport, context).map(|machine| (number, machine)),
-        }
+        Ok((number, machine(spec, transport, context, maker_of(transport))?))
     };
     let hosts = mixed::transports_of(spec, network.hosts()).into_iter().enumerate().map(|(host, numbers)| {
-        let machines = numbers.into_iter().map(|number| machine(number, host)).collect::<Result<_, _>>()?;
-        Ok(Mixed::new(machines, Arc::clone(&of_flow)))
+        let parts = numbers.into_iter().map(|number| part(number, host)).collect::<Result<_, RunError>>()?;
+        Ok(Box::new(Mixed::new(parts, Arc::clone(&of_flow))) as Machine)
     });
     let hosts = hosts.collect::<Result<Vec<_>, RunError>>()?;
-    ready(spec, network, hosts, watch, |host: &Mixed| host.each().collect())
+    Ok(Conductor::new(spec, network, hosts, watch)?)
 }

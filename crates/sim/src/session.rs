@@ -1,14 +1,14 @@
 //! A run that can rest, and takes flows from a source while it goes on.
 
-use crate::conductor::{Rest, Watch};
-use crate::run::{Running, alone, prepare};
+use crate::conductor::{Conductor, Rest, Watch};
+use crate::run::{alone, prepare};
 use headway_network::{Network, Outcome, Progress, RunError, RunSpec, Source};
 use headway_units::Time;
 use self_cell::self_cell;
 use std::sync::Arc;
 
 /// `None` once it is finished.
-type Held<'a> = Option<Box<dyn Running + 'a>>;
+type Held<'a> = Option<Conductor<'a>>;
 
 self_cell!(
     struct Cell {

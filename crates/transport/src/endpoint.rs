@@ -141,6 +141,26 @@ pub enum Ahead {
     Near,
 }
 
+/// The answer to [`Endpoint::poll_next`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// The answer to [`Endpoint::poll_transmit`].
+    pub packet: Option<Packet>,
+    /// The answer to [`Endpoint::wants_transmit`] after that.
+    pub more: bool,
+    /// The answer to [`Endpoint::next_timeout`] after that.
+    pub timeout: Option<Time>,
+}
+
+impl Next {
+    /// Asks a machine for the three, one after the other.
+    #[inline]
+    pub fn of<E: Endpoint + ?Sized>(machine: &mut E, now: Time) -> Next {
+        let packet = machine.poll_transmit(now);
+        Next { packet, more: machine.wants_transmit(), timeout: machine.next_timeout() }
+    }
+}
+
 /// One host's instance of one protocol, with all its messages in both directions.
 pub trait Endpoint {
     /// A message to send.
@@ -176,6 +196,20 @@ pub trait Endpoint {
     fn next_timeout(&self) -> Option<Time>;
     /// The next thing the application should know.
     fn poll_event(&mut self) -> Option<EndpointEvent>;
+    /// [`Endpoint::receive`], and then [`Endpoint::poll_event`] for the first time.
+    ///
+    /// This method and [`Endpoint::poll_next`] exist for drivers that hold machines behind pointers: one call through a
+    /// pointer replaces several, and within it the compiler knows the machine.
+    #[inline]
+    fn receive_and_poll(&mut self, now: Time, packet: &Packet) -> Option<EndpointEvent> {
+        self.receive(now, packet);
+        self.poll_event()
+    }
+    /// [`Endpoint::poll_transmit`], and then [`Endpoint::wants_transmit`] and [`Endpoint::next_timeout`].
+    #[inline]
+    fn poll_next(&mut self, now: Time) -> Next {
+        Next::of(self, now)
+    }
     /// A hint, and nothing more: `packet` will be received soon, or if there is none, a deadline is near or the wire
     /// will be free. From drivers of so many machines that none is in the processor's cache.
     #[inline]
@@ -216,6 +250,11 @@ pub trait Endpoint {
     /// whose answers do not tell which packet they are to.
     fn round_trips(&self) -> Option<&RoundTrips> {
         None
+    }
+    /// The machines that this one consists of, each with the position of its transport; empty for a machine of one
+    /// transport.
+    fn parts(&self) -> Vec<(u8, &dyn Endpoint)> {
+        Vec::new()
     }
 }
 
@@ -295,6 +334,18 @@ impl<A: Around> Endpoint for A {
         event
     }
     #[inline]
+    fn receive_and_poll(&mut self, now: Time, packet: &Packet) -> Option<EndpointEvent> {
+        self.before_input(now);
+        let event = self.inner_mut().receive_and_poll(now, packet);
+        self.after_event(event.as_ref());
+        event
+    }
+    #[inline]
+    fn poll_next(&mut self, now: Time) -> Next {
+        self.before_transmit(now);
+        self.inner_mut().poll_next(now)
+    }
+    #[inline]
     fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
         self.inner().anticipate(packet, ahead);
     }
@@ -322,6 +373,9 @@ impl<A: Around> Endpoint for A {
     }
     fn round_trips(&self) -> Option<&RoundTrips> {
         self.inner().round_trips()
+    }
+    fn parts(&self) -> Vec<(u8, &dyn Endpoint)> {
+        self.inner().parts()
     }
 }
 

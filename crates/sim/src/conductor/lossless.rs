@@ -4,10 +4,9 @@ use super::{Conductor, Guards};
 use crate::ports::lossless::{Guard, deadlock};
 use headway_network::pfc::OnDeadlock;
 use headway_network::{Fault, FaultSpec, LinkRecord, Stopped};
-use headway_transport::Endpoint;
 use headway_units::Time;
 
-impl<'a, E: Endpoint + Send> Conductor<'a, E> {
+impl<'a> Conductor<'a> {
     /// When pauses are looked at next, if something happens at `next`; never where switches drop.
     pub(super) fn next_check(&self, next: u64) -> Time {
         // A run that rested may be beyond it.
@@ -16,7 +15,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
 
     /// Looks for pauses that wait for each other, all events of this instant being over, and plans the next look: not
     /// before something happens, which is at `next`.
-    pub(super) fn check_pauses(&mut self, all: &Guards<'_, 'a, E>, next: u64) {
+    pub(super) fn check_pauses(&mut self, all: &Guards<'_, 'a>, next: u64) {
         let Some(pfc) = &self.spec.fabric.pfc else { return };
         let ends = pfc.on_deadlock == OnDeadlock::End;
         let every = pfc.deadlock_check.0;
@@ -33,7 +32,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     }
 
     /// The first deadlock is the one that is told.
-    pub(super) fn find_deadlock(&mut self, all: &Guards<'_, 'a, E>) {
+    pub(super) fn find_deadlock(&mut self, all: &Guards<'_, 'a>) {
         let Some(first) = all.first().and_then(|shard| shard.ports.lossless.as_deref()) else { return };
         if self.deadlock.is_some() {
             return;
@@ -77,7 +76,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     ///
     /// # Panics
     /// When the memory of a switch does not hold what waits at its ports: only a bug can cause that.
-    pub(super) fn note_pauses(&self, all: &Guards<'_, 'a, E>, records: &mut [LinkRecord]) {
+    pub(super) fn note_pauses(&self, all: &Guards<'_, 'a>, records: &mut [LinkRecord]) {
         let of_node = self.division.of_node();
         let hosts = self.network.hosts();
         for (number, shard) in all.iter().enumerate() {

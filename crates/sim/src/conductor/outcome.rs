@@ -9,20 +9,15 @@ use headway_network::{
     TimeByCause, TransportRecord,
 };
 use headway_transport::Endpoint;
-use headway_transport::endpoint::Around;
 use headway_units::Time;
 use std::sync::MutexGuard;
 
-impl<'a, E: Endpoint + Send> Conductor<'a, E> {
-    /// Collects the outcome. `machines` are those of a host, each with the position of its transport.
-    pub(crate) fn finish(
-        mut self,
-        interrupted: bool,
-        machines: impl Fn(&E) -> Vec<(u8, &dyn Endpoint)>,
-    ) -> Outcome {
+impl<'a> Conductor<'a> {
+    /// Collects the outcome.
+    pub(crate) fn finish(mut self, interrupted: bool) -> Outcome {
         let now = self.now;
         let shards = std::mem::take(&mut self.shards);
-        let mut all: Guards<'_, 'a, E> = shards.iter().map(lock).collect();
+        let mut all: Guards<'_, 'a> = shards.iter().map(lock).collect();
         all.iter_mut().for_each(|shard| shard.ports.catch_up_all(now));
         if self.sampler.is_some() {
             self.take_sample(&mut all);
@@ -66,8 +61,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let (events, digest) = all.iter().fold((0u64, 0u64), |(events, digest), shard| {
             (events + shard.events, digest.wrapping_add(shard.digest))
         });
-        let hosts: Vec<_> =
-            whole(&mut all[0].hosts).iter().map(|host| machines(host.endpoint.inner())).collect();
+        let hosts: Vec<_> = whole(&mut all[0].hosts).iter().map(|host| parts(&host.endpoint)).collect();
         let machines = || hosts.iter().flatten().map(|(_, machine)| *machine);
         Outcome {
             flows,
@@ -89,11 +83,16 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         }
     }
 
+    /// The flows that it was given while it went on, and the outcome of all.
+    pub(crate) fn finish_with_given(self, interrupted: bool) -> (Vec<FlowSpec>, Outcome) {
+        (self.given(), self.finish(interrupted))
+    }
+
     /// What every link did.
     ///
     /// # Panics
     /// When a port's counters contradict each other: only a bug can cause that.
-    fn records(&self, all: &mut Guards<'_, 'a, E>) -> Vec<LinkRecord> {
+    fn records(&self, all: &mut Guards<'_, 'a>) -> Vec<LinkRecord> {
         let faults: Vec<FaultCounts> = {
             // Most happens in the shard of the link; a switch that chooses late loses what has no way on in its own.
             let of = |link: usize| {
@@ -108,7 +107,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         records.unwrap_or_else(|broken| panic!("{broken} (seed {})", self.spec.seed))
     }
 
-    fn warnings(&self, all: &Guards<'_, 'a, E>, flows: &[FlowRecord], interrupted: bool) -> Vec<String> {
+    fn warnings(&self, all: &Guards<'_, 'a>, flows: &[FlowRecord], interrupted: bool) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(what) = self.full {
             warnings
@@ -132,7 +131,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
 }
 
 /// The specification with the flows that were given while the run went on, if any were.
-fn with_given<E>(spec: &RunSpec, all: &Guards<'_, '_, E>) -> Option<RunSpec> {
+fn with_given(spec: &RunSpec, all: &Guards<'_, '_>) -> Option<RunSpec> {
     let given = given(all);
     if given.is_empty() {
         return None;
@@ -143,16 +142,16 @@ fn with_given<E>(spec: &RunSpec, all: &Guards<'_, '_, E>) -> Option<RunSpec> {
 
 /// Where the time of a flow went, from its start to its finish. Whatever passed between the arrival of its last byte and its
 /// finish passed at its receiver.
-fn by_cause<E: Endpoint>(all: &Guards<'_, '_, E>, flow: u32, record: &FlowRecord) -> Option<TimeByCause> {
+fn by_cause(all: &Guards<'_, '_>, flow: u32, record: &FlowRecord) -> Option<TimeByCause> {
     let took = record.fct()?;
-    let told = |shard: &MutexGuard<'_, Engine<'_, E>>| shard.ports.links.attribution.as_ref()?.of(flow);
+    let told = |shard: &MutexGuard<'_, Engine<'_>>| shard.ports.links.attribution.as_ref()?.of(flow);
     let mut by_cause = all.iter().find_map(told)?;
     by_cause.host += took - by_cause.sum();
     Some(by_cause)
 }
 
 /// Adds what links carried for whom to their records. Each link is counted in the shard of its port alone.
-fn note_volumes<E: Endpoint>(all: &Guards<'_, '_, E>, records: &mut [LinkRecord]) {
+fn note_volumes(all: &Guards<'_, '_>, records: &mut [LinkRecord]) {
     for volumes in all.iter().filter_map(|shard| shard.ports.links.volumes.as_deref()) {
         for (number, record) in records.iter_mut().enumerate() {
             let own = volumes.of(number);
@@ -163,13 +162,19 @@ fn note_volumes<E: Endpoint>(all: &Guards<'_, '_, E>, records: &mut [LinkRecord]
 }
 
 /// Packets that ports dropped, all and data among them, by transport where there are several.
-fn dropped<E: Endpoint>(all: &Guards<'_, '_, E>) -> Vec<(u64, u64)> {
+fn dropped(all: &Guards<'_, '_>) -> Vec<(u64, u64)> {
     let mut sum: Vec<(u64, u64)> = all[0].ports.links.dropped.counts().to_vec();
     for shard in &all[1..] {
         let counts = shard.ports.links.dropped.counts();
         sum.iter_mut().zip(counts).for_each(|(sum, more)| *sum = (sum.0 + more.0, sum.1 + more.1));
     }
     sum
+}
+
+/// The machines of a host, each with the position of its transport.
+fn parts(machine: &dyn Endpoint) -> Vec<(u8, &dyn Endpoint)> {
+    let parts = machine.parts();
+    if parts.is_empty() { vec![(0, machine)] } else { parts }
 }
 
 /// Of several transports, what no flow's record says.

@@ -1,9 +1,6 @@
-//! Looking ahead is a matter of speed alone, and so are the number of threads, and whether the engine is compiled for a
-//! transport's machines or takes them behind pointers.
+//! Looking ahead is a matter of speed alone, and so is the number of threads.
 
 use super::*;
-use crate::mixed::Machine;
-use crate::run::only;
 use headway_fabric::{Buffer, Limit};
 use headway_network::topology::FatTree;
 use headway_network::{
@@ -11,7 +8,7 @@ use headway_network::{
     TransportSpec,
 };
 use headway_packet::Sizes;
-use headway_transport::endpoint::{Endpoint, HostContext, Transport};
+use headway_transport::endpoint::{HostContext, Transport};
 use headway_transport::{InitialWindow, amrt::Amrt, expresspass::ExpressPass, ndp::Ndp, phost::Phost};
 use headway_units::Rate;
 
@@ -67,20 +64,11 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
     }
 }
 
-fn machine<T: Transport>(context: HostContext) -> T::Endpoint {
-    T::endpoint(&T::Params::default(), context)
+fn machine<T: Transport>(context: HostContext) -> Machine {
+    Box::new(T::endpoint(&T::Params::default(), context))
 }
 
-fn behind_a_pointer<T: Transport>(context: HostContext) -> Machine {
-    Box::new(machine::<T>(context))
-}
-
-fn outcome<E: Endpoint + Send>(
-    spec: &RunSpec,
-    machine: fn(HostContext) -> E,
-    look_ahead: bool,
-    threads: usize,
-) -> Outcome {
+fn outcome(spec: &RunSpec, machine: fn(HostContext) -> Machine, look_ahead: bool, threads: usize) -> Outcome {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric).expect("a network"));
     let endpoints = (0..network.hosts()).map(|host| machine(network.host_context(host, 1))).collect();
     let mut progress = |_: &Progress| true;
@@ -96,12 +84,12 @@ fn outcome<E: Endpoint + Send>(
     let mut conductor = Conductor::new(spec, Arc::clone(&network), endpoints, &watch).expect("a run");
     conductor.force_look_ahead(look_ahead);
     assert!(conductor.run(&mut watch));
-    conductor.finish(false, only)
+    conductor.finish(false)
 }
 
 fn assert_same<T: Transport>() {
     let spec = crowded(T::INFO.name, T::INFO.discipline);
-    let outcome = |look_ahead, threads| outcome(&spec, behind_a_pointer::<T>, look_ahead, threads);
+    let outcome = |look_ahead, threads| outcome(&spec, machine::<T>, look_ahead, threads);
     let (with, without) = (outcome(true, 1), outcome(false, 1));
     assert!(
         with.links.iter().any(|link| link.counters.drops() + link.counters.trimmed > 0),
@@ -122,13 +110,4 @@ fn a_run_that_looks_ahead_or_has_several_threads_is_the_run_that_does_not() {
     assert_same::<Phost>();
     assert_same::<Ndp>();
     assert_same::<ExpressPass>();
-}
-
-#[test]
-fn an_engine_for_the_machines_of_a_transport_sees_what_the_one_for_all_sees() {
-    let spec = crowded(Amrt::INFO.name, Amrt::INFO.discipline);
-    for threads in [1, 2] {
-        let own = outcome(&spec, machine::<Amrt>, true, threads);
-        assert_eq!(own, outcome(&spec, behind_a_pointer::<Amrt>, true, threads), "{threads} threads");
-    }
 }

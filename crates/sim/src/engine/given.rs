@@ -9,7 +9,6 @@ use crate::links::FLOW_START;
 use crate::progressing::Progressing;
 use crate::rank;
 use headway_network::{Ask, Cause, FlowSpec, FlowState, Happening, RunError, Source, Until};
-use headway_transport::Endpoint;
 use headway_units::Time;
 use rustc_hash::FxHashSet;
 use slab::Slab;
@@ -43,7 +42,7 @@ enum Due {
     Timer(u64),
 }
 
-impl<E: Endpoint> Engine<'_, E> {
+impl Engine<'_> {
     /// From now on flows may be given.
     pub(crate) fn take_flows(&mut self) {
         self.given.get_or_insert_default();

@@ -8,7 +8,6 @@ use crate::links::FLOW_START;
 use crate::rank;
 use crate::waiting::Waiting;
 use headway_network::{Cause, Gap, GraphStep, Node};
-use headway_transport::Endpoint;
 use headway_units::Time;
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ fn interface(gap: Gap) -> u32 {
     u32::from(u16::MAX) + 1 + u32::from(gap.sends)
 }
 
-impl<E: Endpoint> Engine<'_, E> {
+impl Engine<'_> {
     /// Steps that wait for nothing begin with the run: those of this shard.
     pub(super) fn begin_steps(&mut self, steps: &[u32]) {
         let Some(waiting) = self.waiting.clone() else { return };

@@ -5,7 +5,7 @@ use crate::ports::lossless::Asks;
 use headway_packet::Packet;
 use headway_transport::Endpoint;
 
-impl<E: Endpoint> Engine<'_, E> {
+impl Engine<'_> {
     /// A port may send again.
     #[inline(never)]
     pub(super) fn port_release(&mut self, number: u32) {
@@ -17,7 +17,6 @@ impl<E: Endpoint> Engine<'_, E> {
     fn ask(&mut self, number: u32) {
         if number < self.ports.hosts && self.ports.lossless.is_some() {
             self.pull(number);
-            self.arm(number);
         }
     }
 
@@ -88,8 +87,8 @@ impl<E: Endpoint> Engine<'_, E> {
                 continue;
             }
             let Some(packet) = self.poll(host) else { return };
-            let endpoint = &mut self.hosts[host as usize].endpoint;
-            let echo = endpoint.reads_stamps().then(|| endpoint.poll_echo());
+            let machine = &mut self.hosts[host as usize];
+            let echo = machine.reads_stamps.then(|| machine.endpoint.poll_echo());
             self.note_repeated(&packet);
             self.ports.send_or_keep(host, (packet, echo), self.now);
         }

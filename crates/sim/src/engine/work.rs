@@ -70,7 +70,7 @@ impl Work {
     }
 }
 
-impl<E: Endpoint> Engine<'_, E> {
+impl Engine<'_> {
     /// An event of a host's processor or interface.
     #[cold]
     #[inline(never)]
@@ -151,14 +151,14 @@ impl<E: Endpoint> Engine<'_, E> {
         if !one.next.is_empty() {
             return;
         }
-        let endpoint = &mut self.hosts[host as usize].endpoint;
+        let machine = &mut self.hosts[host as usize];
         let (flows, now) = (&self.flows, self.now);
         let attribution = &mut self.ports.links.attribution;
         let echoes = &mut one.echoes;
         let mut pull = || {
-            let packet = endpoint.poll_transmit(now)?;
-            if endpoint.reads_stamps() {
-                echoes.push_back(endpoint.poll_echo());
+            let packet = machine.endpoint.poll_transmit(now)?;
+            if machine.reads_stamps {
+                echoes.push_back(machine.endpoint.poll_echo());
             }
             if let Some(attribution) = attribution {
                 attribution.pulled(host, now);

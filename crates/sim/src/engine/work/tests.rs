@@ -9,12 +9,13 @@ use headway_network::{
     TransportSpec,
 };
 use headway_packet::{HostId, Packet, PacketKind, Sizes};
+use headway_transport::registry::Machine;
 use headway_transport::{End, Endpoint, EndpointEvent, InitialWindow, Message};
 use headway_units::{Rate, Time};
 use proptest::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Sends all it has in order, without a window or an answer, and notes when each packet reaches it.
 struct Plain {
@@ -22,7 +23,8 @@ struct Plain {
     out: VecDeque<Packet>,
     missing: FxHashMap<u32, u64>,
     events: VecDeque<EndpointEvent>,
-    received: Vec<Receipt>,
+    /// What each host received, host by host.
+    received: Arc<Mutex<Vec<Vec<Receipt>>>>,
 }
 
 impl Endpoint for Plain {
@@ -37,7 +39,7 @@ impl Endpoint for Plain {
         }
     }
     fn receive(&mut self, now: Time, packet: &Packet) {
-        self.received.push((now, packet.tag, packet.index));
+        self.received.lock().expect("one thread")[self.host as usize].push((now, packet.tag, packet.index));
         let missing = self.missing.entry(packet.tag).or_insert(packet.message_bytes);
         *missing -= u64::from(packet.payload);
         let (tag, src, message) = (packet.tag, packet.src, packet.message);
@@ -145,12 +147,15 @@ type Receipt = (Time, u32, u32);
 /// A run, and what each host's machine received.
 fn run(spec: &RunSpec) -> (Outcome, Vec<Vec<Receipt>>) {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric).expect("a network"));
-    let machine = |host| Plain {
-        host,
-        out: VecDeque::new(),
-        missing: FxHashMap::default(),
-        events: VecDeque::new(),
-        received: Vec::new(),
+    let received = Arc::new(Mutex::new(vec![Vec::new(); HOSTS as usize]));
+    let machine = |host| {
+        Box::new(Plain {
+            host,
+            out: VecDeque::new(),
+            missing: FxHashMap::default(),
+            events: VecDeque::new(),
+            received: Arc::clone(&received),
+        }) as Machine
     };
     let mut progress = |_: &Progress| true;
     let mut watch = Watch {
@@ -165,12 +170,9 @@ fn run(spec: &RunSpec) -> (Outcome, Vec<Vec<Receipt>>) {
     let machines = (0..HOSTS).map(machine).collect();
     let mut conductor = Conductor::new(spec, network, machines, &watch).expect("a run");
     assert!(conductor.run(&mut watch));
-    let received = std::cell::RefCell::new(Vec::new());
-    let outcome = conductor.finish(false, |only: &Plain| {
-        received.borrow_mut().push(only.received.clone());
-        vec![(0, only as &dyn Endpoint)]
-    });
-    (outcome, received.into_inner())
+    let outcome = conductor.finish(false);
+    let received = received.lock().expect("one thread").clone();
+    (outcome, received)
 }
 
 /// When flows finished.
