@@ -148,8 +148,8 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
         self.poll_event()
     }
 
-    fn poll_next(&mut self, now: Time) -> Next {
-        Next::of(self, now)
+    fn poll_next(&mut self, now: Time, place: &mut Packet) -> Next {
+        Next::of(self, now, place)
     }
 
     fn parts(&self) -> Vec<(u8, &dyn Endpoint)> {

@@ -579,15 +579,20 @@ impl<'a> Engine<'a> {
             return self.arm(number);
         }
         let host = &mut self.hosts[number as usize];
-        let Next { packet, more, timeout } = host.endpoint.poll_next(self.now);
-        if let Some(packet) = packet {
+        let pool = &mut self.ports.links.pool;
+        let handle = pool.reserve();
+        let Next { sent, more, timeout } = host.endpoint.poll_next(self.now, pool.get_mut(handle));
+        if sent {
             if host.reads_stamps
                 && let Some(stamping) = &mut self.ports.links.stamping
             {
                 stamping.take_along(host.endpoint.poll_echo());
             }
-            self.note_repeated(&packet);
-            self.ports.send(number, packet, self.now, more);
+            let packet = self.ports.links.pool.get(handle);
+            note_repeated(&self.flows, packet);
+            self.ports.send(number, handle, self.now, more);
+        } else {
+            pool.release(handle);
         }
         self.arm_at(number, timeout);
     }
@@ -629,7 +634,7 @@ impl<'a> Engine<'a> {
             return self.pull_unless_stopped(host);
         }
         while let Some(packet) = self.hosts[host as usize].endpoint.poll_transmit(self.now) {
-            self.note_repeated(&packet);
+            note_repeated(&self.flows, &packet);
             let handle = self.ports.links.pool.insert(packet);
             let machine = &mut self.hosts[host as usize];
             if let (true, Some(stamping)) = (machine.reads_stamps, &mut self.ports.links.stamping) {
@@ -656,15 +661,7 @@ impl<'a> Engine<'a> {
         if packet.is_data() {
             self.flows[packet.tag as usize].drop_one();
         }
-        self.note_repeated(&packet);
-    }
-
-    /// Counts what a machine sends again.
-    #[inline(always)]
-    fn note_repeated(&self, packet: &Packet) {
-        if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
-            self.flows[packet.tag as usize].retransmit(packet.payload);
-        }
+        note_repeated(&self.flows, &packet);
     }
 
     /// Links go down, come up or change.
@@ -805,6 +802,14 @@ impl<'a> Engine<'a> {
             FlowState::Unfinished | FlowState::Stopped => flow.delivered() > 0,
             FlowState::Pending | FlowState::Failed => false,
         }
+    }
+}
+
+/// Counts what a machine sends again.
+#[inline(always)]
+fn note_repeated(flows: &[Progressing], packet: &Packet) {
+    if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
+        flows[packet.tag as usize].retransmit(packet.payload);
     }
 }
 

@@ -197,11 +197,11 @@ impl Endpoint for Mixed {
         self.parts[self.place(packet.tag)].machine.receive_and_poll(now, packet)
     }
 
-    fn poll_next(&mut self, now: Time) -> Next {
+    fn poll_next(&mut self, now: Time, place: &mut Packet) -> Next {
         if let [only] = &mut *self.parts {
-            return only.machine.poll_next(now);
+            return only.machine.poll_next(now, place);
         }
-        Next::of(self, now)
+        Next::of(self, now, place)
     }
 
     fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {

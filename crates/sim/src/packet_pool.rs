@@ -4,7 +4,7 @@
 //! makes that sound: handles come from [`PacketPool::insert`] alone, an engine has one pool, and its slots never
 //! become fewer. Debug builds, and with them all tests, check.
 
-use headway_packet::Packet;
+use headway_packet::{HostId, Packet, PacketKind};
 use headway_primitives::prefetch_at;
 
 /// A packet on a cache line of its own.
@@ -26,6 +26,15 @@ impl PacketPool {
             return handle;
         }
         self.grow(packet)
+    }
+
+    /// A place for a packet, which still holds a former one.
+    #[inline]
+    pub(crate) fn reserve(&mut self) -> u32 {
+        match self.free.pop() {
+            Some(handle) => handle,
+            None => self.grow(Packet::new(PacketKind::Data, HostId(0), HostId(0), 0)),
+        }
     }
 
     /// A place that was not there before. Room is reserved for four times as many, because all packets move when there is

@@ -357,9 +357,8 @@ impl<'a> Ports<'a> {
 
     /// Puts a host's packet on its idle wire; `more` asks for an event when the wire is free again.
     #[inline]
-    pub(crate) fn send(&mut self, host: u32, packet: Packet, now: Time, more: bool) {
+    pub(crate) fn send(&mut self, host: u32, handle: u32, now: Time, more: bool) {
         let (egress, links) = (&mut self.egress[host as usize], &mut self.links);
-        let handle = links.pool.insert(packet);
         let ends = egress.port.transmit_idle(now, links.pool.get_mut(handle));
         if more {
             egress.armed = true;

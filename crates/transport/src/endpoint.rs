@@ -144,8 +144,8 @@ pub enum Ahead {
 /// The answer to [`Endpoint::poll_next`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// The answer to [`Endpoint::poll_transmit`].
-    pub packet: Option<Packet>,
+    /// Whether [`Endpoint::poll_transmit`] had a packet.
+    pub sent: bool,
     /// The answer to [`Endpoint::wants_transmit`] after that.
     pub more: bool,
     /// The answer to [`Endpoint::next_timeout`] after that.
@@ -153,11 +153,15 @@ pub struct Next {
 }
 
 impl Next {
-    /// Asks a machine for the three, one after the other.
+    /// Asks a machine for the three, one after the other, and writes the packet into `place`.
     #[inline]
-    pub fn of<E: Endpoint + ?Sized>(machine: &mut E, now: Time) -> Next {
+    pub fn of<E: Endpoint + ?Sized>(machine: &mut E, now: Time, place: &mut Packet) -> Next {
         let packet = machine.poll_transmit(now);
-        Next { packet, more: machine.wants_transmit(), timeout: machine.next_timeout() }
+        let sent = packet.is_some();
+        if let Some(packet) = packet {
+            *place = packet;
+        }
+        Next { sent, more: machine.wants_transmit(), timeout: machine.next_timeout() }
     }
 }
 
@@ -205,10 +209,11 @@ pub trait Endpoint {
         self.receive(now, packet);
         self.poll_event()
     }
-    /// [`Endpoint::poll_transmit`], and then [`Endpoint::wants_transmit`] and [`Endpoint::next_timeout`].
+    /// [`Endpoint::poll_transmit`], whose packet it writes into `place`, and then [`Endpoint::wants_transmit`] and
+    /// [`Endpoint::next_timeout`].
     #[inline]
-    fn poll_next(&mut self, now: Time) -> Next {
-        Next::of(self, now)
+    fn poll_next(&mut self, now: Time, place: &mut Packet) -> Next {
+        Next::of(self, now, place)
     }
     /// A hint, and nothing more: `packet` will be received soon, or if there is none, a deadline is near or the wire
     /// will be free. From drivers of so many machines that none is in the processor's cache.
@@ -341,9 +346,9 @@ impl<A: Around> Endpoint for A {
         event
     }
     #[inline]
-    fn poll_next(&mut self, now: Time) -> Next {
+    fn poll_next(&mut self, now: Time, place: &mut Packet) -> Next {
         self.before_transmit(now);
-        self.inner_mut().poll_next(now)
+        self.inner_mut().poll_next(now, place)
     }
     #[inline]
     fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {

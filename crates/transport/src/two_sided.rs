@@ -137,6 +137,7 @@ impl<P: TwoSided> Endpoint for Machine<P> {
         self.sender.open(&mut self.shared, now, message);
     }
 
+    #[inline]
     fn receive(&mut self, now: Time, packet: &Packet) {
         P::route(self, now, packet);
     }
@@ -164,6 +165,7 @@ impl<P: TwoSided> Endpoint for Machine<P> {
         }
     }
 
+    #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         P::poll_transmit(self, now)
     }
@@ -182,6 +184,7 @@ impl<P: TwoSided> Endpoint for Machine<P> {
         self.shared.timers.next()
     }
 
+    #[inline]
     fn poll_event(&mut self) -> Option<EndpointEvent> {
         self.shared.events.pop_front()
     }

@@ -1,6 +1,6 @@
 //! What happens at hosts and ports of a lossless fabric.
 
-use super::Engine;
+use super::{Engine, note_repeated};
 use crate::ports::lossless::Asks;
 use headway_packet::Packet;
 use headway_transport::Endpoint;
@@ -71,7 +71,7 @@ impl Engine<'_> {
         if packet.is_data() {
             self.flows[packet.tag as usize].drop_one();
         }
-        self.note_repeated(&packet);
+        note_repeated(&self.flows, &packet);
     }
 
     /// Asks a host for packets as long as its wire is free: for control alone while its data is stopped.
@@ -89,7 +89,7 @@ impl Engine<'_> {
             let Some(packet) = self.poll(host) else { return };
             let machine = &mut self.hosts[host as usize];
             let echo = machine.reads_stamps.then(|| machine.endpoint.poll_echo());
-            self.note_repeated(&packet);
+            note_repeated(&self.flows, &packet);
             self.ports.send_or_keep(host, (packet, echo), self.now);
         }
         if self.ports.keeps(host) || self.hosts[host as usize].endpoint.wants_transmit() {

@@ -222,7 +222,8 @@ impl Engine<'_> {
             stamping.take_along(echo);
         }
         if !self.ports.egress[host as usize].port.is_down() {
-            self.ports.send(host, packet, self.now, false);
+            let handle = self.ports.links.pool.insert(packet);
+            self.ports.send(host, handle, self.now, false);
             return self.ports.egress[host as usize].port.free_at();
         }
         let takes = self.ports.egress[host as usize].port.refuse(&packet);
