@@ -101,9 +101,9 @@ $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
 # The tag says for which systems the wheel is: Python 3.11 and newer (abi3), and this machine's C library and newer ones.
 # Those of a release are built for older ones (.github/workflows/release.yml).
 wheel: tools $(VENV)/.tools
-	@echo 'building the wheel (release): 5 to 10 minutes the first time, of which the last crate takes half'
+	@echo 'building the wheel, optimised as a whole: 5 to 10 minutes'
 	@rm -f dist/*.whl
-	$(BIN)/maturin build --release --out dist
+	$(BIN)/maturin build --profile wheel --out dist
 
 sdist: tools $(VENV)/.tools
 	@rm -f dist/*.tar.gz
@@ -143,8 +143,8 @@ new-transport new-discipline new-controller new-topology new-traffic new-figure 
 # The programs of the testbed and of real hosts, beside the command line. Linux only.
 $(VENV)/.programs: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@echo 'building the programs for real packets: 2 to 5 minutes the first time'
-	@cargo build --profile programs $(if $(LIBELF),--features headway-kernel/load) $(addprefix --bin ,$(PROGRAM_NAMES))
-	@for program in $(PROGRAM_NAMES); do install -m 755 "$${CARGO_TARGET_DIR:-target}/programs/$$program" $(BIN)/; done
+	@cargo build --release $(if $(LIBELF),--features headway-kernel/load) $(addprefix --bin ,$(PROGRAM_NAMES))
+	@for program in $(PROGRAM_NAMES); do install -m 755 "$${CARGO_TARGET_DIR:-target}/release/$$program" $(BIN)/; done
 	@touch $@
 
 demo: tools $(VENV)/.native
@@ -204,8 +204,8 @@ bench-hosts: $(PROGRAMS)
 	$(PYTHON) tools/bench_hosts.py --program $(BIN)/headway-perf --reps $(REPS) --lines '$(LINES)' --json $(BENCH_OUT)-hosts.json
 
 bench-grpc: tools
-	cargo build --quiet --profile programs -p headway-tonic --example load
-	$(PYTHON) tools/bench_grpc.py --program "$${CARGO_TARGET_DIR:-target}/programs/examples/load" --reps $(REPS)
+	cargo build --quiet --release -p headway-tonic --example load
+	$(PYTHON) tools/bench_grpc.py --program "$${CARGO_TARGET_DIR:-target}/release/examples/load" --reps $(REPS)
 
 bench-python-hosts: $(PROGRAMS) $(VENV)/.native
 	$(BIN)/python tools/bench_python_hosts.py --program $(BIN)/headway-perf --reps $(REPS)
@@ -214,16 +214,16 @@ bench-python-hosts: $(PROGRAMS) $(VENV)/.native
 # lists would be most of what is compiled.
 gate: tools
 	@if ! command -v valgrind >/dev/null; then echo 'instruction gate skipped: valgrind is not installed'; else \
-		HEADWAY_ENGINES=amrt,ndp cargo bench --quiet --profile programs -p headway-sim --bench engine -- gate $(CURDIR)/tests/golden/instructions.txt; fi
+		HEADWAY_ENGINES=amrt,ndp cargo bench --quiet --profile release -p headway-sim --bench engine -- gate $(CURDIR)/tests/golden/instructions.txt; fi
 
 # Alone, not beside the Rust library of the tests: so it has link-time optimisation.
 c-library: tools
-	cargo rustc --quiet --release -p headway-c --crate-type staticlib,cdylib
-	$(if $(PROGRAMS),cargo rustc --quiet --release -p headway-c-hosts --crate-type staticlib$(,)cdylib)
+	cargo rustc --quiet --profile wheel -p headway-c --crate-type staticlib,cdylib
+	$(if $(PROGRAMS),cargo rustc --quiet --profile wheel -p headway-c-hosts --crate-type staticlib$(,)cdylib)
 	@mkdir -p target/c
 	@cp crates/c/include/headway_sim.h $(if $(PROGRAMS),crates/c-hosts/include/headway.h) target/c/
 	@for library in libheadway_c.a libheadway_c.so libheadway_c.dylib $(if $(PROGRAMS),libheadway.a libheadway.so); do \
-		found="$${CARGO_TARGET_DIR:-target}/release/$$library"; \
+		found="$${CARGO_TARGET_DIR:-target}/wheel/$$library"; \
 		if [ -f "$$found" ]; then cp "$$found" target/c/; fi; done
 
 # The comparisons of scenarios/peers; the status is 1 if a number leaves its bound.
