@@ -113,12 +113,11 @@ accept-wheel: tools $(VENV)/.tools
 	$(BIN)/python tests/accept/wheel.py dist
 
 # The tests take the installed module and programs, or else unoptimised ones, which run the same events. The Rust tests
-# are built first, by one call with all that they need: their programs are the ones that are taken, and the module is of
-# the same dependencies (crates/python/Cargo.toml).
+# are built first, by one call with all that they need: their programs are the ones that are taken.
 $(VENV)/.tested: $(VENV)/.tools $(RUST_SOURCES) | tools $(VENV)/.dependencies
 	@if $(MAKE) --question $(VENV)/.native; then :; else \
 		echo 'building the native module for the tests, unoptimised: 3 to 8 minutes the first time'; \
-		VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --features shared --extras dev,docs $(QUIET); \
+		VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev,docs $(QUIET); \
 		rm -f $(VENV)/.native; fi
 	@touch $@
 
@@ -132,7 +131,7 @@ $(VENV)/.tested-programs: $(VENV)/.tools $(RUST_SOURCES) | tools
 
 # The module of an unoptimised build, which takes the place of the installed one until the next `make install`.
 develop: $(VENV)/.tools | tools
-	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --features shared --extras dev,docs --quiet
+	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev,docs --quiet
 	@rm -f $(VENV)/.native
 	@touch $(VENV)/.tested
 
