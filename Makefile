@@ -32,6 +32,7 @@ SHELL := /bin/bash
 
 VENV := .venv
 BIN := $(VENV)/bin
+MATURIN := VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_COMPILE=1 $(BIN)/maturin
 PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 python; do \
 	if "$$p" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$p"; break; fi; done)
 DEMO_OUT := out/demo
@@ -70,10 +71,12 @@ tools:
 
 install: tools $(VENV)/.native $(PROGRAMS)
 
+# Bytecode is compiled when something is imported: of most packages nothing is.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile --progress-bar off
+
 $(VENV)/.tools: pyproject.toml | tools
-	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
-	@echo 'installing the Python dependencies into $(VENV)'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.16,<2' 'uv>=0.9'
+	@[ -x $(BIN)/python ] || { echo 'creating $(VENV)'; $(PYTHON) -m venv $(VENV); }
+	@$(PIP) --quiet 'maturin>=1.16,<2'
 	@touch $@
 
 # What the tests and the site need from elsewhere. It is mostly waiting for the network, so `make test` does it beside the compiler.
@@ -88,22 +91,43 @@ IMPORTING = import contextlib, importlib, sys; \
 	exec("for name in sys.argv[1:]:\n with contextlib.suppress(Exception): importlib.import_module(name)")
 $(VENV)/.dependencies: $(VENV)/.tools
 	@$(BIN)/python -c '$(DEPENDENCIES)' >$@.txt
+	@$(PIP) --quiet 'uv>=0.9'
 	@$(BIN)/uv pip install --quiet --no-cache --python $(BIN)/python --requirement $@.txt || \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement $@.txt
+		$(PIP) --quiet --requirement $@.txt
 	@$(BIN)/python -W ignore -c '$(IMPORTING)' $(IMPORTED)
 	@touch $@
 
 $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
-	@echo 'building the native module (release): 5 to 10 minutes the first time, of which the last crate takes half'
-	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --release --extras dev,docs
+	@echo 'building and installing Headway: minutes the first time'
+	@$(MATURIN) develop --release
+	@touch $@
+
+# For the demo: what a simulation and its report need. `make install` adds real hosts, the checks of transports and
+# matplotlib, and takes the place of this.
+FOR_A_DEMO = import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*(one for one in project["dependencies"] if not one.startswith("matplotlib")), sep="\n")
+IN_PLACE = import pathlib, sys, sysconfig; \
+	pathlib.Path(sysconfig.get_path("purelib"), "headway.pth").write_text(sys.argv[1] + "\n"); \
+	command = pathlib.Path(sysconfig.get_path("scripts"), "headway"); \
+	command.write_text(f"\#!{sys.executable}\nfrom headway.cli.main import main\n\nraise SystemExit(main())\n"); \
+	command.chmod(0o755)
+$(VENV)/.demo: $(VENV)/.tools $(RUST_SOURCES) | tools
+	@if [ -e $(VENV)/.native ]; then $(AGAIN) --no-print-directory $(VENV)/.native; else \
+		$(BIN)/python -c '$(FOR_A_DEMO)' >$@.txt; \
+		echo "installing $$(tr '\n' ' ' <$@.txt)"; \
+		$(PIP) --quiet --requirement $@.txt; \
+		echo 'building the simulator: a minute or two the first time'; \
+		$(MATURIN) develop --release --no-default-features --skip-install; \
+		$(BIN)/python -c '$(IN_PLACE)' $(CURDIR)/python; \
+		rm -f $(VENV)/.tested; fi
 	@touch $@
 
 # The tag says for which systems the wheel is: Python 3.11 and newer (abi3), and this machine's C library and newer ones.
 # Those of a release are built for older ones (.github/workflows/release.yml).
 wheel: tools $(VENV)/.tools
-	@echo 'building the wheel (release): 5 to 10 minutes the first time, of which the last crate takes half'
+	@echo 'building the wheel, optimised as a whole: 5 to 10 minutes'
 	@rm -f dist/*.whl
-	$(BIN)/maturin build --release --out dist
+	$(BIN)/maturin build --profile wheel --out dist
 
 sdist: tools $(VENV)/.tools
 	@rm -f dist/*.tar.gz
@@ -113,13 +137,12 @@ accept-wheel: tools $(VENV)/.tools
 	$(BIN)/python tests/accept/wheel.py dist
 
 # The tests take the installed module and programs, or else unoptimised ones, which run the same events. The Rust tests
-# are built first, by one call with all that they need: their programs are the ones that are taken, and the module is of
-# the same dependencies (crates/python/Cargo.toml).
+# are built first, by one call with all that they need: their programs are the ones that are taken.
 $(VENV)/.tested: $(VENV)/.tools $(RUST_SOURCES) | tools $(VENV)/.dependencies
 	@if $(MAKE) --question $(VENV)/.native; then :; else \
 		echo 'building the native module for the tests, unoptimised: 3 to 8 minutes the first time'; \
-		VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --features shared --extras dev,docs $(QUIET); \
-		rm -f $(VENV)/.native; fi
+		$(MATURIN) develop --extras dev,docs $(QUIET); \
+		rm -f $(VENV)/.native $(VENV)/.demo; fi
 	@touch $@
 
 $(VENV)/.tested-programs: $(VENV)/.tools $(RUST_SOURCES) | tools
@@ -132,8 +155,8 @@ $(VENV)/.tested-programs: $(VENV)/.tools $(RUST_SOURCES) | tools
 
 # The module of an unoptimised build, which takes the place of the installed one until the next `make install`.
 develop: $(VENV)/.tools | tools
-	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --features shared --extras dev,docs --quiet
-	@rm -f $(VENV)/.native
+	@$(MATURIN) develop --extras dev,docs --quiet
+	@rm -f $(VENV)/.native $(VENV)/.demo
 	@touch $(VENV)/.tested
 
 new-transport new-discipline new-controller new-topology new-traffic new-figure new-model:
@@ -143,11 +166,12 @@ new-transport new-discipline new-controller new-topology new-traffic new-figure 
 # The programs of the testbed and of real hosts, beside the command line. Linux only.
 $(VENV)/.programs: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@echo 'building the programs for real packets: 2 to 5 minutes the first time'
-	@cargo build --profile programs $(if $(LIBELF),--features headway-kernel/load) $(addprefix --bin ,$(PROGRAM_NAMES))
-	@for program in $(PROGRAM_NAMES); do install -m 755 "$${CARGO_TARGET_DIR:-target}/programs/$$program" $(BIN)/; done
+	@cargo build --release $(if $(LIBELF),--features headway-kernel/load) $(addprefix --bin ,$(PROGRAM_NAMES))
+	@for program in $(PROGRAM_NAMES); do install -m 755 "$${CARGO_TARGET_DIR:-target}/release/$$program" $(BIN)/; done
 	@touch $@
 
-demo: tools $(VENV)/.native
+demo: tools $(VENV)/.demo
+	@echo 'reproducing a figure'
 	@$(BIN)/headway reproduce amrt/fig01-multi-bottleneck --scale smoke --out $(DEMO_OUT)
 	@if [ -n "$${DISPLAY:-}$${WAYLAND_DISPLAY:-}" ] && command -v xdg-open >/dev/null; then \
 		xdg-open $(DEMO_OUT)/report.html >/dev/null 2>&1 & \
@@ -204,8 +228,8 @@ bench-hosts: $(PROGRAMS)
 	$(PYTHON) tools/bench_hosts.py --program $(BIN)/headway-perf --reps $(REPS) --lines '$(LINES)' --json $(BENCH_OUT)-hosts.json
 
 bench-grpc: tools
-	cargo build --quiet --profile programs -p headway-tonic --example load
-	$(PYTHON) tools/bench_grpc.py --program "$${CARGO_TARGET_DIR:-target}/programs/examples/load" --reps $(REPS)
+	cargo build --quiet --release -p headway-tonic --example load
+	$(PYTHON) tools/bench_grpc.py --program "$${CARGO_TARGET_DIR:-target}/release/examples/load" --reps $(REPS)
 
 bench-python-hosts: $(PROGRAMS) $(VENV)/.native
 	$(BIN)/python tools/bench_python_hosts.py --program $(BIN)/headway-perf --reps $(REPS)
@@ -214,16 +238,16 @@ bench-python-hosts: $(PROGRAMS) $(VENV)/.native
 # lists would be most of what is compiled.
 gate: tools
 	@if ! command -v valgrind >/dev/null; then echo 'instruction gate skipped: valgrind is not installed'; else \
-		HEADWAY_ENGINES=amrt,ndp cargo bench --quiet --profile programs -p headway-sim --bench engine -- gate $(CURDIR)/tests/golden/instructions.txt; fi
+		HEADWAY_ENGINES=amrt,ndp cargo bench --quiet --profile release -p headway-sim --bench engine -- gate $(CURDIR)/tests/golden/instructions.txt; fi
 
 # Alone, not beside the Rust library of the tests: so it has link-time optimisation.
 c-library: tools
-	cargo rustc --quiet --release -p headway-c --crate-type staticlib,cdylib
-	$(if $(PROGRAMS),cargo rustc --quiet --release -p headway-c-hosts --crate-type staticlib$(,)cdylib)
+	cargo rustc --quiet --profile wheel -p headway-c --crate-type staticlib,cdylib
+	$(if $(PROGRAMS),cargo rustc --quiet --profile wheel -p headway-c-hosts --crate-type staticlib$(,)cdylib)
 	@mkdir -p target/c
 	@cp crates/c/include/headway_sim.h $(if $(PROGRAMS),crates/c-hosts/include/headway.h) target/c/
 	@for library in libheadway_c.a libheadway_c.so libheadway_c.dylib $(if $(PROGRAMS),libheadway.a libheadway.so); do \
-		found="$${CARGO_TARGET_DIR:-target}/release/$$library"; \
+		found="$${CARGO_TARGET_DIR:-target}/wheel/$$library"; \
 		if [ -f "$$found" ]; then cp "$$found" target/c/; fi; done
 
 # The comparisons of scenarios/peers; the status is 1 if a number leaves its bound.

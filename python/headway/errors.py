@@ -12,6 +12,7 @@ from headway.layout import MANIFEST_FILE, SWEEP_FILE
 
 __all__ = [
     "ClaimsError",
+    "FeatureMissing",
     "HeadwayError",
     "NameNotFound",
     "ResultsError",
@@ -35,6 +36,16 @@ class NameNotFound(HeadwayError):
         self.nearest = nearest(name, known)
         lines = [line for line in (did_you_mean(self.nearest), hint) if line]
         super().__init__(f"no {kind} is called '{name}'" + with_help(*lines))
+
+
+class FeatureMissing(HeadwayError, ImportError):
+    """A part that was left out when Headway was built or installed, as `make demo` does, and how to get it."""
+
+    def __init__(self, part: str, lacks: str) -> None:
+        self.lacks = lacks
+        first = "`make install` installs everything, as `pip install` does"
+        advice = with_help(first, "`make demo` installs only what a simulation needs")
+        super().__init__(f"{part} needs {lacks}, which is not installed" + advice)
 
 
 class ResultsError(HeadwayError):

@@ -215,9 +215,9 @@ def _canvas(study: Study, *figures: Figure) -> Canvas:
 def _shown_type() -> type[Canvas]:
     """A matplotlib figure that a notebook shows as it would be saved. It is made when something is drawn: matplotlib
     takes a second to import."""
+    # First: it says what to install where matplotlib is absent.
+    from headway.report.paper import paper_style  # isort: skip
     from matplotlib.figure import Figure as Base
-
-    from headway.report.paper import paper_style
 
     class Shown(Base):
         """A figure that shows itself."""

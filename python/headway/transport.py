@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from headway import _headway
 from headway._headway import End, Event, Host, Message, Packet, Path
-from headway.errors import HeadwayError
+from headway.errors import FeatureMissing, HeadwayError
 
 __all__ = ["End", "Event", "Host", "Message", "Packet", "Path", "Transport", "check"]
 
@@ -166,6 +166,8 @@ def check(transport: type[Transport], *, seeds: int = 200) -> None:
     """
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
         raise ValueError(f"seeds is a number from 1, not {seeds!r}")
+    if not hasattr(_headway, "check_transport"):
+        raise FeatureMissing("headway.transport.check", "the feature `check` of the native module")
     one = declared(class_name(transport), transport)
     found = _headway.check_transport(
         one,

@@ -13,7 +13,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from new import CRATES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -35,27 +34,6 @@ def test_no_dependency_needs_a_newer_compiler_than_the_workspace_says() -> None:
     assert newer == {}
 
 
-def features(*which: str) -> set[str]:
-    """Some crates and their dependencies, each with its features; of the workspace's own crates those that have any."""
-    asked = ["cargo", "tree", "--locked", *which, "--prefix", "none", "--format", "{p} [{f}]"]
-    printed = subprocess.run(asked, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
-    lines = {line.removesuffix(" (*)") for line in printed.splitlines()}
-    return {line for line in lines if line and not ("(/" in line and line.endswith("[]"))}
-
-
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
-def test_the_module_shares_what_is_built_for_the_rust_tests() -> None:
-    # With other features, the heaviest dependencies would be compiled twice, for minutes, and nobody would notice.
-    whole = features("--workspace", "--all-features", "--edges", "normal,build,dev")
-    module = features("--package", "headway-python", "--features", "shared", "--edges", "normal,build")
-    parts = [word for crate in CRATES for word in ("--package", f"headway-{crate}")]
-    made = features(*parts, "--all-features", "--edges", "normal,build,dev")
-    where = "features to add to crates/python/Cargo.toml, as the whole workspace has them"
-    assert module - whole == set(), where
-    assert made - whole == set(), where
-    assert len(module) > 50
-
-
 def test_the_readme_names_the_compiler_that_the_workspace_says() -> None:
     workspace = tomllib.loads((REPOSITORY / "Cargo.toml").read_text("utf-8"))["workspace"]["package"]
     assert f"Rust {workspace['rust-version']} or newer" in (REPOSITORY / "README.md").read_text("utf-8")
@@ -68,7 +46,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not maturin.exists() or shutil.which("cargo") is None:
         pytest.skip("needs maturin and cargo")
     folder = tmp_path_factory.mktemp("wheel")
-    build = [str(maturin), "build", "--profile", "dev", "--features", "shared", "--quiet", "--out", str(folder)]
+    build = [str(maturin), "build", "--profile", "dev", "--quiet", "--out", str(folder)]
     # The module of an unoptimised build is large, and nobody downloads it.
     build += ["--compression-method", "stored"]
     subprocess.run(build, cwd=REPOSITORY, check=True, capture_output=True, timeout=1500)

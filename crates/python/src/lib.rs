@@ -1,6 +1,6 @@
 //! The native module `headway._headway`: it gives Python the scenarios, the runs, and the lists of registered parts.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "hosts"))]
 mod hosts;
 mod machine;
 mod result;
@@ -171,8 +171,9 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<machine::PyPacket>()?;
     module.add_class::<machine::PyEvent>()?;
     module.add_class::<machine::PyEnd>()?;
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "hosts"))]
     hosts::register(module)?;
+    #[cfg(feature = "check")]
     module.add_function(wrap_pyfunction!(machine::check::check_transport, module)?)?;
     module.add_function(wrap_pyfunction!(list, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

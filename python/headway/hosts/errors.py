@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 from headway import _headway
 from headway._headway import HeadwayError
+from headway.errors import FeatureMissing
 
 
 class HostError(HeadwayError):
@@ -80,6 +83,8 @@ _ALL = (
 )
 
 if not hasattr(_headway, "HostEndpoint"):
+    if sys.platform.startswith("linux"):
+        raise FeatureMissing("headway.hosts", "the feature `hosts` of the native module")
     raise ImportError("headway.hosts is for Linux: real hosts need its sockets, timers and epoll")
 
 _headway.set_host_errors({error.__name__: error for error in _ALL})

@@ -13,7 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
+from headway.errors import FeatureMissing
+
+try:
+    import matplotlib as mpl
+except ModuleNotFoundError as error:
+    raise FeatureMissing("a figure as SVG, PDF or PNG", "the package `matplotlib`") from error
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.layout_engine import ConstrainedLayoutEngine

@@ -1,5 +1,6 @@
 //! Transports written in Python: a machine of theirs behind the contract of every machine.
 
+#[cfg(feature = "check")]
 pub(crate) mod check;
 mod objects;
 
