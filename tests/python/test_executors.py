@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 
 import headway
-from clusters import Dask, Recordings, dask, differences, has_slurm, namespaces, slurm, tiny_scenario, until
+import lacking
+from clusters import Dask, Recordings, dask, differences, namespaces, need_slurm, slurm, tiny_scenario, until
 from headway.errors import HeadwayError
 from headway.layout import TASKS
 from headway.locks import acquire
@@ -51,7 +52,7 @@ class Machines:
 @pytest.fixture(scope="module")
 def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
     """Network namespaces as machines, which share nothing but the file system; without root, processes alone."""
-    pytest.importorskip("distributed")
+    lacking.package("distributed", "long")
     folder = tmp_path_factory.mktemp("cluster")
     if os.geteuid() == 0 and shutil.which("ip") is not None:
         with namespaces(3) as nets, dask(folder, 0, nets[0][1], nets[0][0]) as cluster:
@@ -226,7 +227,7 @@ def test_any_pool_of_python_runs_a_sweep(pool: Callable[[int], Any], scenario_fi
 
 
 def test_submitit_runs_a_sweep(scenario_file: Path, tmp_path: Path) -> None:
-    submitit: Any = pytest.importorskip("submitit")
+    submitit: Any = lacking.package("submitit", "long")
     executor = submitit.LocalExecutor(tmp_path / "jobs")
     executor.update_parameters(timeout_min=5)
     assert len(headway.sweep(scenario_file, tmp_path / "far", executor=executor, jobs=1)) == 4
@@ -509,8 +510,7 @@ def test_options_of_slurm() -> None:
 def test_slurm_runs_a_sweep_in_arrays_no_larger_than_the_site_allows(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if why := has_slurm():
-        pytest.skip(why)
+    need_slurm()
     monkeypatch.setattr(ArrayLane, "limits", Limits(0.1, 0.1))
     monkeypatch.setattr("headway.sweeps.packing._expected", lambda *_: 0.02)
     file = tiny_scenario(tmp_path, 20)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 import kernel_peer
+import lacking
 import testbeds
 
 LIMIT = 60
@@ -30,7 +30,7 @@ COMMAND = [sys.executable, "-m", "headway", "kernel"]
 def need_kernel() -> None:
     """Skip the test where this machine cannot load a congestion control; the reason is the program's own."""
     if not PROGRAM.is_file():
-        pytest.skip("needs headway-kernel (`make install` builds it, on Linux)")
+        lacking.lack("headway-kernel", "`make install` builds it, on Linux")
     probe = subprocess.run([PROGRAM, "probe"], capture_output=True, text=True, check=False, timeout=LIMIT)
     if probe.returncode != 0:
         pytest.skip(probe.stderr.strip().removeprefix("error: "))
@@ -109,8 +109,7 @@ def path() -> Iterator[Path3]:
     """A bottleneck that marks."""
     need_kernel()
     for tool in ("ip", "tc", "unshare", "nsenter", "sysctl"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"needs the program `{tool}`")
+        lacking.program(tool)
     with ExitStack() as stack:
         spaces = []
         for _ in range(3):
@@ -212,8 +211,7 @@ def test_an_unmodified_application_runs_through_it(
     folder = tmp_path_factory.mktemp("served")
     command: list[str] = server(folder)
     for program in (command[0], client[0]):
-        if shutil.which(program) is None:
-            pytest.skip(f"needs the program `{program}`")
+        lacking.program(program)
     data = os.urandom(1000) * 20_000
     (folder / "file").write_bytes(data)
     seen = ""
@@ -280,8 +278,7 @@ def test_it_goes_with_its_loader_however_that_ends(number: signal.Signals) -> No
 @pytest.mark.parametrize("before", ["", "clsact"])
 def test_an_interface_is_as_it_was_when_marking_ends(number: signal.Signals, before: str) -> None:
     need_kernel()
-    if shutil.which("tc") is None:
-        pytest.skip("needs the program `tc`")
+    lacking.program("tc")
     make = "tc qdisc add dev lo clsact && " if before else ""
     space = ["unshare", "--net", "sh", "-c", f"ip link set lo up && {make}echo ready && exec sleep 600"]
     with holding(space) as host:
@@ -360,8 +357,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(arguments: tuple[str, ...], s
 def test_it_needs_root() -> None:
     need_kernel()
     command = ["setpriv", "--reuid=65534", str(PROGRAM), "list"]
-    if shutil.which(command[0]) is None:
-        pytest.skip("needs the program `setpriv`")
+    lacking.program(command[0])
     # Where users cannot reach the program, they cannot be told either.
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
     if "ermission denied" in done.stderr:

@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 from new import CRATES
 
+from lacking import absent, lack
+from support import LIMIT
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -24,7 +27,7 @@ def version(text: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
+@pytest.mark.skipif(shutil.which("cargo") is None, reason=absent("cargo"))
 def test_no_dependency_needs_a_newer_compiler_than_the_workspace_says() -> None:
     workspace = tomllib.loads((REPOSITORY / "Cargo.toml").read_text("utf-8"))["workspace"]["package"]
     asked = ["cargo", "metadata", "--format-version", "1", "--all-features", "--locked"]
@@ -43,7 +46,7 @@ def features(*which: str) -> set[str]:
     return {line for line in lines if line and not ("(/" in line and line.endswith("[]"))}
 
 
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
+@pytest.mark.skipif(shutil.which("cargo") is None, reason=absent("cargo"))
 def test_the_module_shares_what_is_built_for_the_rust_tests() -> None:
     # With other features, the heaviest dependencies would be compiled twice, for minutes, and nobody would notice.
     whole = features("--workspace", "--all-features", "--edges", "normal,build,dev")
@@ -66,7 +69,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package as pip installs it from a wheel, in a directory of its own, with the dependencies of the tests."""
     maturin = Path(sys.executable).with_name("maturin")
     if not maturin.exists() or shutil.which("cargo") is None:
-        pytest.skip("needs maturin and cargo")
+        lack("maturin or cargo")
     folder = tmp_path_factory.mktemp("wheel")
     build = [str(maturin), "build", "--profile", "dev", "--features", "shared", "--quiet", "--out", str(folder)]
     # The module of an unoptimised build is large, and nobody downloads it.
@@ -100,7 +103,7 @@ def test_a_wheel_holds_every_scenario_ledger_verdict_and_page(installed: Path) -
 def test_an_sdist_holds_what_a_wheel_is_built_from(tmp_path: Path) -> None:
     maturin = Path(sys.executable).with_name("maturin")
     if not maturin.exists() or shutil.which("cargo") is None:
-        pytest.skip("needs maturin and cargo")
+        lack("maturin or cargo")
     command = [str(maturin), "sdist", "--out", str(tmp_path)]
     subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, timeout=300)
     (sdist,) = tmp_path.glob("*.tar.gz")

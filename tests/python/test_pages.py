@@ -10,13 +10,15 @@ import pytest
 from executed import PageError, run_page
 from pages import REPOSITORY, broken_links, build, executable, notebooks, run_notebook, sources
 
+import lacking
+
 PAGES = [page for page in sources() if executable(page)]
 
 
 def missing(*modules: str) -> str | None:
     """Says which of some packages are not installed."""
     absent = [name for name in modules if importlib.util.find_spec(name) is None]
-    return f"{', '.join(absent)} not installed: pip install 'headway[docs]'" if absent else None
+    return lacking.absent(f"the package {', '.join(absent)}", "pip install '.[docs]'") if absent else None
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from headway import read
+import lacking
+from drawn import EXPLORES, found
 from support import Answer
 
 Headway = Callable[..., Answer]
@@ -23,7 +25,7 @@ FIRST, LAST = os.environ.get("HEADWAY_RANDOM", "1 16").split()
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not PROGRAM.exists():
-        pytest.skip(f"needs {PROGRAM}, which `cargo test` builds")
+        lacking.lack("headway-soak", "`cargo test` builds it")
     made = tmp_path_factory.mktemp("random")
     subprocess.run([PROGRAM, "write", FIRST, LAST, made], check=True, timeout=300)
     return made

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import headway as package
+import lacking
 import wireshark
 from support import Answer
 
@@ -246,9 +246,9 @@ def _payload(packet: wireshark.Captured) -> bytes:
 
 def _seen_on_loopback(datagrams: list[bytes], path: Path) -> None:
     """Send datagrams until dumpcap has twice as many."""
-    dumpcap = shutil.which("dumpcap")
-    if dumpcap is None or os.geteuid() != 0:
-        pytest.skip("needs dumpcap (Debian, Ubuntu: apt install tshark) and root")
+    dumpcap = lacking.program("dumpcap", "apt install tshark")
+    if os.geteuid() != 0:
+        lacking.lack("root")
     command = [dumpcap, "-q", "-i", "lo", "-f", f"udp dst port {wireshark.PORT}", "-w", str(path)]
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out,
