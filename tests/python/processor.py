@@ -25,7 +25,7 @@ Query = Callable[[str], list[tuple[Any, ...]]]
 # The page is served from nowhere: every request to this host is answered by the test.
 SITE = "http://processor.test/"
 # A module of 11 MB is compiled before the first answer.
-PATIENCE = 60_000
+PATIENCE = 300_000
 # What one message to the module may hold, in bytes: its own buffer has 32 MB.
 CHUNK = 16 << 20
 

@@ -10,6 +10,9 @@ from typing import Any
 
 import polars
 
+# Seconds after which a child process or a wait has failed: it is hung. What takes longer on a busy machine has not.
+LIMIT = 600
+
 TWO_FLOWS = """
 title = "Two flows through one switch"
 stop = "{stop}"

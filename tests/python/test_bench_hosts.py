@@ -23,7 +23,7 @@ def bench(*arguments: object) -> subprocess.CompletedProcess[str]:
     """The tool's end; network namespaces of its own are gone by then."""
     words = [sys.executable, str(TOOL), "--program", str(PROGRAM), *(str(argument) for argument in arguments)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        out, error = process.communicate(timeout=120)
+        out, error = process.communicate(timeout=LIMIT)
     assert not list(Path("/run/netns").glob(f"headway-bench-{process.pid}-*"))
     return subprocess.CompletedProcess(words, process.returncode, out, error)
 

@@ -18,7 +18,7 @@ import pytest
 import headway as package
 from headway.claims.ledger import known_claims
 from headway.data.sentences import UNSAMPLED
-from support import Answer
+from support import LIMIT, Answer
 
 Headway = Callable[..., Answer]
 
@@ -52,7 +52,7 @@ def test_run_writes_a_run_directory(headway: Headway, scenario_file: Path, tmp_p
 
 def test_a_pipe_gets_no_progress(scenario_file: Path) -> None:
     process = start("run", scenario_file)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 0
     assert out.count("\n") == 1
     assert err == ""
@@ -318,11 +318,11 @@ def test_ctrl_c_ends_with_130_and_readable_results(long_scenario_file: Path, tmp
     out = tmp_path / "out"
     process = start(command, long_scenario_file, "--out", out)
     begun = [out] if command == "run" else []
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + LIMIT
     while not any(p.exists() for p in begun or out.rglob("*.partial")) and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 130
     assert "Traceback" not in err
     places = [out] if command == "run" else list(out.rglob("*.partial"))
@@ -334,13 +334,13 @@ def test_ctrl_c_ends_with_130_and_readable_results(long_scenario_file: Path, tmp
 def test_ctrl_c_while_workers_begin_is_no_traceback(long_scenario_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     process = start("sweep", long_scenario_file, "--out", out)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + LIMIT
     while not (out / "sweep.json").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(0.1)
     os.killpg(process.pid, signal.SIGINT)
     try:
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=LIMIT)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -353,7 +353,7 @@ def test_a_closed_pipe_is_no_error_of_ours(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "headway", *arguments]
-    process = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    process = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=LIMIT)
     os.close(writer)
     assert process.stderr == ""
     assert process.returncode == 141

@@ -36,7 +36,7 @@ from headway.sweeps.executors.slurm import ArrayLane, Slurm, memory_mb, script
 from headway.sweeps.mail import Inbox, Outbox, outbox
 from headway.sweeps.packing import Limits, Packer
 from headway.sweeps.task import Task, run_task
-from support import Answer
+from support import LIMIT, Answer
 
 HEADWAY = [sys.executable, "-m", "headway"]
 
@@ -100,7 +100,7 @@ def test_killed_workers_lose_nothing_and_record_nothing_twice(machines: Machines
         while process.poll() is None and killed < 4:
             kill()
             time.sleep(chance.uniform(0.05, 0.2))
-        said, _ = process.communicate(timeout=120)
+        said, _ = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, said
     assert killed, "the sweep was over before any worker was killed"
     assert "400/400 points done" in said
@@ -127,7 +127,7 @@ def test_ctrl_c_stops_what_the_command_started_and_nothing_else(
     try:
         until(lambda: under_way(other) == under_way(out) == 2, "all four points are under way")
         second.send_signal(signal.SIGINT)
-        said, _ = second.communicate(timeout=60)
+        said, _ = second.communicate(timeout=LIMIT)
         assert second.returncode == 130, said
         assert "stopped; the same command goes on from here" in said
         partial = [path for path in (out / "points").glob("*.partial") if (path / "manifest.json").exists()]
@@ -137,7 +137,7 @@ def test_ctrl_c_stops_what_the_command_started_and_nothing_else(
         assert [path for path in (other / "points").glob("*.partial") if (path / "manifest.json").exists()] == []
     finally:
         first.send_signal(signal.SIGINT)
-        first.communicate(timeout=60)
+        first.communicate(timeout=LIMIT)
 
 
 def test_a_cluster_that_is_not_there_is_named(

@@ -34,7 +34,7 @@ from headway.sweeps.pace import (
     run_expected,
     trial,
 )
-from support import Answer
+from support import LIMIT, Answer
 
 Headway = Callable[..., Answer]
 
@@ -215,7 +215,7 @@ def test_processes_that_learn_at_once_lose_nothing(empty_store: Path) -> None:
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     both = [subprocess.Popen([sys.executable, "-c", code, name], env=env) for name in ("a", "b")]
     try:
-        assert [process.wait(timeout=120) for process in both] == [0, 0]
+        assert [process.wait(timeout=LIMIT) for process in both] == [0, 0]
     finally:
         for process in both:
             process.kill()

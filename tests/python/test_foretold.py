@@ -73,7 +73,7 @@ def test_what_is_expected_afterwards_is_found(foretold: ModuleType, tmp_path: Pa
 
     def git(*words: str) -> None:
         identity = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org", "-c", "commit.gpgsign=false"]
-        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True, timeout=LIMIT)
 
     def claims(**values: int) -> None:
         text = "".join(CLAIM.format(name=name, value=value) for name, value in values.items())

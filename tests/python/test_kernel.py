@@ -18,8 +18,8 @@ import pytest
 import kernel_peer
 import lacking
 import testbeds
+from support import LIMIT
 
-LIMIT = 60
 PROGRAM = testbeds.PROGRAMS / "headway-kernel"
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 SUFFIX = f"_{os.getpid() % 10**8}"

@@ -105,7 +105,7 @@ def test_an_sdist_holds_what_a_wheel_is_built_from(tmp_path: Path) -> None:
     if not maturin.exists() or shutil.which("cargo") is None:
         lack("maturin or cargo")
     command = [str(maturin), "sdist", "--out", str(tmp_path)]
-    subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, timeout=300)
+    subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, timeout=LIMIT)
     (sdist,) = tmp_path.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         held = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
@@ -121,7 +121,7 @@ def alone(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProc
     environment["PYTHONPATH"] = str(site)
     command = [sys.executable, "-m", "headway", *arguments]
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False
     )
 
 

@@ -26,7 +26,7 @@ from headway.sweeps.executors import Local
 from headway.sweeps.plan import folder_name
 from headway.sweeps.sharing import entered
 from headway.sweeps.worker import Finished
-from support import Answer
+from support import LIMIT, Answer
 
 
 class Recorder(Silent):
@@ -141,7 +141,7 @@ def test_two_sweeps_in_one_directory_share_the_work(scenario_file: Path, tmp_pat
     for one in both:
         one.start()
     for one in both:
-        one.join(timeout=120)
+        one.join(timeout=LIMIT)
     assert len(ended) == 2
     assert all(outcome.count(State.DONE) == 16 for outcome, _ in ended)
     assert sorted(ended[0][1].ran + ended[1][1].ran) == sorted(row["label"] for row in rows(out))

@@ -14,7 +14,7 @@ import pytest
 from headway import Scenario
 from headway.scenario import thread_count
 from headway.sweeps.capacity import divided
-from support import Answer
+from support import LIMIT, Answer
 
 TEXT = """
 stop = "10 ms"
@@ -156,7 +156,7 @@ def test_a_command_that_makes_one_run_keeps_its_free_memory(tmp_path: Path) -> N
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=LIMIT,
         )
         status, delay = answer.stdout.splitlines()[-1].split()
         assert status == "0"

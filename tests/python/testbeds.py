@@ -20,8 +20,6 @@ import lacking
 from support import LIMIT
 
 PROGRAMS = Path(sys.executable).parent
-LIMIT = 120
-"""Seconds after which something has failed: tens of times what it takes on an idle machine."""
 
 
 def need_programs() -> None:

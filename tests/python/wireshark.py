@@ -159,7 +159,7 @@ def tshark(path: Path, *arguments: str) -> str:
     """What tshark says about a file, with the dissector loaded; skips the test where there is no tshark."""
     program = lacking.program("tshark", "apt install tshark")
     command = [program, "-r", str(path), "-X", f"lua_script:{DISSECTOR}", "-o", "ip.check_checksum:TRUE", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
     assert done.returncode == 0, done.stderr
     assert "Lua" not in done.stderr, done.stderr
     return done.stdout

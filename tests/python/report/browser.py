@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # What a page may take to be ready, in milliseconds; a bound, not a measure.
-PATIENCE = 10_000
+PATIENCE = 120_000
 
 
 @contextmanager
