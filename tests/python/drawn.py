@@ -1,7 +1,7 @@
 """Properties that are tried on drawn cases: the same ones in every run, and those that failed once among them.
 
 Hypothesis draws from the name and the text of a property, so that a run says what the run before it said. With
-`HEADWAY_EXPLORE=1` it draws others, and more of them (`make soak`). What fails then is written to `found.jsonl`, is
+`HEADWAY_EXPLORE=SEED` it draws others, and more of them (`make soak`). What fails then is written to `found.jsonl`, is
 committed with its repair, and is tried first from then on.
 """
 
@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
-EXPLORES = os.environ.get("HEADWAY_EXPLORE", "") not in ("", "0")
+EXPLORES = int(os.environ.get("HEADWAY_EXPLORE") or 0)
 FOUND = Path(__file__).with_name("found.jsonl")
 
 settings.register_profile("same", derandomize=True, database=None, deadline=None)
@@ -57,6 +57,8 @@ def drawn(**strategies: SearchStrategy[Any]) -> Callable[[Callable[..., None]], 
         property_: Callable[..., None] = tried
         for case in found(test.__name__):
             property_ = example(**case)(property_)
+        if EXPLORES:
+            property_ = seed(EXPLORES)(property_)
         whole: Callable[[], None] = pytest.mark.explored(given(**strategies)(property_))
         return whole
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,10 +19,10 @@ Headway = Callable[..., Answer]
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "debug/headway-soak"
 # The first few are tried in every run, as are those that failed once; others by hand:
-# HEADWAY_RANDOM="17 400" pytest tests/python/test_random.py. Who explores has another hundred each day.
+# HEADWAY_RANDOM="17 400" pytest tests/python/test_random.py. Who explores tries a hundred from there on.
 FIRST, LAST = map(int, os.environ.get("HEADWAY_RANDOM", "1 16").split())
 if EXPLORES and "HEADWAY_RANDOM" not in os.environ:
-    FIRST, LAST = (1000 + int(time.time() // 86400) * 100 + at for at in (0, 99))
+    FIRST, LAST = EXPLORES, EXPLORES + 99
 SEEDS = sorted({*range(FIRST, LAST + 1), *(case["seed"] for case in found("test_everything_can_be_done_with_any_run"))})
 
 
