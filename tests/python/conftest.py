@@ -38,6 +38,13 @@ def pytest_sessionfinish() -> None:
     Copies.end()
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files of nothing but long tests are not even imported where these are not wanted."""
+    if config.option.markexpr == "not long" and collection_path.suffix == ".py":
+        return "\npytestmark = pytest.mark.long\n" in collection_path.read_text("utf-8") or None
+    return None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long modules first, in the order of LONG; all others as they are."""
     items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))

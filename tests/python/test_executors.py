@@ -77,6 +77,7 @@ def local(file: Path, out: Path) -> Path:
     return out
 
 
+@pytest.mark.long
 def test_killed_workers_lose_nothing_and_record_nothing_twice(machines: Machines, tmp_path: Path) -> None:
     file = tiny_scenario(tmp_path, 400)
     chance = random.Random(18)
@@ -111,6 +112,7 @@ def test_killed_workers_lose_nothing_and_record_nothing_twice(machines: Machines
     assert not (tmp_path / "far" / TASKS).exists()
 
 
+@pytest.mark.long
 def test_ctrl_c_stops_what_the_command_started_and_nothing_else(
     machines: Machines, long_scenario_file: Path, tmp_path: Path
 ) -> None:
@@ -140,9 +142,11 @@ def test_ctrl_c_stops_what_the_command_started_and_nothing_else(
         first.communicate(timeout=LIMIT)
 
 
+@pytest.mark.long
 def test_a_cluster_that_is_not_there_is_named(
     headway: Callable[..., Answer], scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    lacking.package("distributed", "long")
     monkeypatch.setattr("headway.sweeps.executors.dask.CONNECT_S", 0.5)
     answer = headway("sweep", scenario_file, "--out", tmp_path / "o", "--executor", "dask:tcp://127.0.0.1:9")
     assert answer.status == 2
@@ -226,6 +230,7 @@ def test_any_pool_of_python_runs_a_sweep(pool: Callable[[int], Any], scenario_fi
     assert differences(local(scenario_file, tmp_path / "near"), tmp_path / "far") == []
 
 
+@pytest.mark.long
 def test_submitit_runs_a_sweep(scenario_file: Path, tmp_path: Path) -> None:
     submitit: Any = lacking.package("submitit", "long")
     executor = submitit.LocalExecutor(tmp_path / "jobs")
@@ -507,6 +512,7 @@ def test_options_of_slurm() -> None:
     assert isinstance(named("slurm:partition=short,time=1:00:00"), Slurm)
 
 
+@pytest.mark.long
 def test_slurm_runs_a_sweep_in_arrays_no_larger_than_the_site_allows(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -139,6 +139,7 @@ def carry(path: Path3, control: str, count: int, port: int) -> tuple[dict[str, A
     ("control", "sets", "port"),
     [("dctcp", (), 7001), ("l2dct", (), 7002), ("d2tcp", ("--set=deadline=500 ms", "--set=bytes=8 MB"), 7003)],
 )
+@pytest.mark.long
 def test_marks_reduce_the_window_of_a_real_connection(
     path: Path3, control: str, sets: tuple[str, ...], port: int
 ) -> None:
@@ -156,6 +157,7 @@ def test_marks_reduce_the_window_of_a_real_connection(
     assert sent["strange"] <= 5
 
 
+@pytest.mark.long
 def test_vegas_holds_a_short_queue_without_marks(path: Path3) -> None:
     count = 8_000_000
     with loaded("vegas") as (name, _):
@@ -201,6 +203,7 @@ def iperf3(_: Path) -> list[str]:
     ],
     ids=["nginx and curl", "iperf3", "iperf3 by Vegas"],
 )
+@pytest.mark.long
 def test_an_unmodified_application_runs_through_it(
     path: Path3,
     tmp_path_factory: pytest.TempPathFactory,
@@ -249,6 +252,7 @@ def sockets(path: Path3, how: str) -> str:
     ).stdout
 
 
+@pytest.mark.long
 def test_without_ecn_a_connection_becomes_reno(path: Path3) -> None:
     with loaded("l2dct") as (name, _):
         path.run(path.receiver, "sysctl -qw net.ipv4.tcp_ecn=0")
@@ -265,6 +269,7 @@ def test_without_ecn_a_connection_becomes_reno(path: Path3) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.long
 def test_it_goes_with_its_loader_however_that_ends(number: signal.Signals) -> None:
     with loaded("dctcp") as (name, process):
         assert registered(name)
@@ -276,6 +281,7 @@ def test_it_goes_with_its_loader_however_that_ends(number: signal.Signals) -> No
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("before", ["", "clsact"])
+@pytest.mark.long
 def test_an_interface_is_as_it_was_when_marking_ends(number: signal.Signals, before: str) -> None:
     need_kernel()
     lacking.program("tc")
@@ -300,6 +306,7 @@ def test_an_interface_is_as_it_was_when_marking_ends(number: signal.Signals, bef
         assert "bpf" not in filters()
 
 
+@pytest.mark.long
 def test_it_is_listed_and_unloaded_by_name() -> None:
     with loaded("d2tcp") as (name, process):
         listed = subprocess.run([*COMMAND, "list", "--json"], capture_output=True, text=True, check=True, timeout=LIMIT)
@@ -317,6 +324,7 @@ def test_it_is_listed_and_unloaded_by_name() -> None:
     assert gone.stderr.startswith(f"error: no congestion control named {name} is loaded")
 
 
+@pytest.mark.long
 def test_a_pinned_one_stays_until_it_is_unloaded() -> None:
     need_kernel()
     # Another mount namespace: pins, if any were left, would go with it.

@@ -96,6 +96,7 @@ def dependencies(folder: Path) -> set[str]:
 
 
 @needs_cargo
+@pytest.mark.long
 def test_what_is_made_passes_the_suite(copy: Path) -> None:
     wanted = {
         "discipline": "plain-fifo",
@@ -138,6 +139,7 @@ def test_what_is_made_passes_the_suite(copy: Path) -> None:
     assert twice.returncode != 0
 
 
+@pytest.mark.long
 def test_a_figure_that_is_made_is_drawn(copy: Path) -> None:
     made = run(copy, "make", "new-figure", "NAME=my-share")
     assert made.returncode == 0, made.stdout + made.stderr

@@ -111,6 +111,7 @@ def test_an_empty_sweep_has_a_card_without_a_picture() -> None:
     assert "<svg" not in card
 
 
+@pytest.mark.long
 def test_tables_go_to_other_libraries(run: Run) -> None:
     pyarrow = lacking.package("pyarrow", "long")
     table = run.flows.to_arrow()

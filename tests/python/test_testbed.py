@@ -142,6 +142,7 @@ def test_only_what_was_dropped_is_called_dropped(measured: Path) -> None:
         assert not any(word in place for word in ("sent", "received", "accepted", "bytes"))
 
 
+@pytest.mark.long
 def test_tshark_shows_the_same_fields_of_simulated_and_of_real_packets(measured: Path, headway: Headway) -> None:
     simulated = measured / "simulated.pcapng"
     answer = headway("run", measured / "two-flows.toml", "--capture", simulated)
@@ -169,6 +170,7 @@ def test_tshark_shows_the_same_fields_of_simulated_and_of_real_packets(measured:
         assert session <= real
 
 
+@pytest.mark.long
 def test_a_real_capture_holds_the_handshake(measured: Path) -> None:
     path = measured / "real.pcapng"
     assert wireshark.matching(path, 'headway.handshake == "hello"')

@@ -170,6 +170,7 @@ def states(root: Path, done: int) -> None:
             kept.rename(root / "sweep" / "points" / record["label"])
 
 
+@pytest.mark.long
 def test_a_sweep_is_followed_in_a_browser(server: Server, root: Path) -> None:
     total = len(json.loads((root / "sweep" / "sweep.json").read_text()))
     states(root, total - 2)

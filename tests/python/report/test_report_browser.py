@@ -23,6 +23,8 @@ from report.conftest import KINDS
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.long
+
 # The inside of every picture, as the page brought it and as the script draws it at the same width.
 BOTH_DRAWINGS = """() => [...document.querySelectorAll("svg[data-panel]")].map((svg) => {
   const before = svg.innerHTML;
