@@ -99,7 +99,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int | None]]:
 
 
 def listed(headway: Headway, name: str = "two-share") -> dict[str, Any]:
-    rows = json.loads(headway("list", "claims", "--json").out)
+    rows = json.loads(headway("list", "claims", "mine", "--json").out)
     row: dict[str, Any] = next(row for row in rows if row["id"] == name)
     return row
 
