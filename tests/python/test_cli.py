@@ -21,6 +21,7 @@ from headway.data.sentences import UNSAMPLED
 from support import HOW_MANY, LIMIT, Answer, chosen
 
 Headway = Callable[..., Answer]
+LONG = pytest.mark.long
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:
@@ -151,9 +152,6 @@ def test_reproduce_prints_verdicts_and_writes_the_report(headway: Headway, tmp_p
     assert "pending" not in verdicts.values()
     again = headway("reproduce", "amrt/fig01", "--scale", "smoke", "--out", out, "--json")
     assert json.loads(again.out) == claims
-
-
-LONG = pytest.mark.long
 
 
 @pytest.mark.parametrize(
@@ -356,7 +354,13 @@ def test_ctrl_c_while_workers_begin_is_no_traceback(long_scenario_file: Path, tm
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("arguments", [["list", "claims"], ["list", "claims", "--json"], ["--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["list", "claims"],
+        *(pytest.param(one, marks=LONG) for one in (["list", "claims", "--json"], ["--help"], ["--version"])),
+    ],
+)
 def test_a_closed_pipe_is_no_error_of_ours(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)

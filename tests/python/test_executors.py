@@ -22,6 +22,7 @@ import pytest
 import headway
 import lacking
 from clusters import Dask, Recordings, dask, differences, namespaces, need_slurm, slurm, tiny_scenario, until
+from explaining import claim
 from headway.errors import HeadwayError
 from headway.layout import TASKS
 from headway.locks import acquire
@@ -213,11 +214,18 @@ def test_what_failed_in_another_shard_stays_on_the_list(scenario_file: Path, tmp
     assert len(found) == 3
 
 
-def test_no_claim_is_judged_for_good_while_shards_are_missing(headway: Callable[..., Answer], tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    command = ("reproduce", "amrt/fig01", "--scale", "smoke", "--out", out, "--jobs", "1", "--shard")
+def test_no_claim_is_judged_for_good_while_shards_are_missing(
+    headway: Callable[..., Answer], scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, out = tmp_path / "scenarios/mine", tmp_path / "out"
+    home.mkdir(parents=True)
+    shutil.copy(scenario_file, home / "one.toml")
+    (home / "claims.toml").write_text(claim("ends", 0, "over", "flow('f0', 'finish_s')", "one"), encoding="utf-8")
+    monkeypatch.setenv("HEADWAY_SCENARIOS", str(tmp_path / "scenarios"))
+    command = ("reproduce", "mine/one", "--out", out, "--jobs", "1", "--shard")
     assert "not all shards are finished" in headway(*command, "1/2").err
     assert "not all shards are finished" not in headway(*command, "2/2").err
+    assert '"verdict": "reproduced"' in (out / "claims.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
