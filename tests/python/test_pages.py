@@ -15,10 +15,8 @@ import lacking
 # test_python_page runs docs/python.md.
 PAGES = [page for page in sources() if executable(page) and page.name != "python.md"]
 # Their commands take seconds. All commands and options of every page are looked up in any case.
-SLOW = set(
-    "choosing comparing engine errors faq own-topology own-workload python-transport reports run-length tutorial uet-nscc "
-    "verdicts".split()
-)
+SLOW = {"choosing", "comparing", "engine", "errors", "faq", "own-topology", "own-workload", "python-transport"}
+SLOW |= {"reports", "run-length", "tutorial", "uet-nscc", "verdicts"}
 
 
 def missing(*modules: str) -> str | None:
