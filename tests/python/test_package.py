@@ -88,6 +88,7 @@ def data() -> set[str]:
     return {path.relative_to(REPOSITORY).as_posix() for path in paths if path.is_file()}
 
 
+@pytest.mark.long
 def test_a_wheel_holds_every_scenario_ledger_verdict_and_page(installed: Path) -> None:
     package = installed / "headway"
     held = {path.relative_to(package).as_posix() for path in package.rglob("*") if path.is_file()}
@@ -125,6 +126,7 @@ def alone(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.long
 def test_an_installed_package_has_its_scenarios(installed: Path, tmp_path: Path) -> None:
     where = [sys.executable, "-c", "import headway; print(headway.__file__)"]
     environment = {**os.environ, "PYTHONPATH": str(installed)}
