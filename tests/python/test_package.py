@@ -101,6 +101,7 @@ def test_a_wheel_holds_every_scenario_ledger_verdict_and_page(installed: Path) -
     assert "Tag: cp311-abi3-" in tags.read_text("utf-8"), "one wheel for every Python from 3.11 on"
 
 
+@pytest.mark.long
 def test_an_sdist_holds_what_a_wheel_is_built_from(tmp_path: Path) -> None:
     maturin = Path(sys.executable).with_name("maturin")
     if not maturin.exists() or shutil.which("cargo") is None:
