@@ -27,7 +27,7 @@ from markdown_it import MarkdownIt
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 EXECUTED = ("console", "sh", "python")
-LONGEST_S = 120.0
+LONGEST_S = 600.0
 # Reads programs of one page, a JSON string a line, and runs them in one namespace. A NUL ends what each prints.
 INTERPRETER = """\
 import json, sys

@@ -19,10 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headway.data.reader import read_object
+import pytest
 
-# Seconds after which something has failed: many times what it takes on an idle machine.
-LIMIT = 120
+from headway.data.reader import read_object
+from lacking import absent
+from support import LIMIT
 
 TINY = """
 title = "Two flows through one switch"
@@ -246,10 +247,15 @@ def differences(one: Path, other: Path) -> list[str]:
 
 def has_slurm() -> str:
     """Why Slurm's daemons cannot be started here; empty if they can."""
-    missing = [name for name in ("munged", "slurmctld", "slurmd", "sbatch", "squeue") if shutil.which(name) is None]
-    if missing:
-        return f"needs {', '.join(missing)} (apt install munge slurmctld slurmd slurm-client)"
-    return "" if os.geteuid() == 0 else "needs root: Slurm's daemons start tasks for others"
+    if not all(map(shutil.which, ("munged", "slurmctld", "slurmd", "sbatch", "squeue"))):
+        return absent("slurm", "apt install munge slurmctld slurmd slurm-client")
+    return "" if os.geteuid() == 0 else absent("root", "Slurm's daemons start tasks for others")
+
+
+def need_slurm() -> None:
+    """Skip the test where they cannot be started."""
+    if why := has_slurm():
+        pytest.skip(why)
 
 
 SLURM_CONF = """

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 
+import drawn
+import lacking
 from copied import Copies
 from headway.cli.main import status_of
+from headway.sweeps import forecast
 from headway.sweeps.executors import local
 from support import TWO_FLOWS, Answer
+
+# The order of a set of texts is the same in every run, here and in what tests start. Who explores has others.
+if not drawn.EXPLORES:
+    os.environ.setdefault("PYTHONHASHSEED", "0")
 
 # Tests make their runs; those of the store name one of their own.
 os.environ["HEADWAY_STORE"] = "off"
@@ -21,6 +28,9 @@ os.environ["HEADWAY_STORE"] = "off"
 SPAWN = local.CONTEXT
 if sys.platform == "linux":
     local.CONTEXT = Copies()
+
+# What is forecast does not depend on what else runs on the machine.
+vars(forecast)["contention"] = lambda _: 1.0
 
 # The longest, which build or read everything, begin first: several processes share the tests.
 # pytest-xdist would put those with the most tests first if it were not told to keep this order (`make test`).
@@ -32,9 +42,45 @@ def pytest_sessionfinish() -> None:
     Copies.end()
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files of nothing but long tests are not even imported where these are not wanted."""
+    if config.option.markexpr == "not long" and collection_path.suffix == ".py":
+        return "\npytestmark = pytest.mark.long\n" in collection_path.read_text("utf-8") or None
+    return None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long modules first, in the order of LONG; all others as they are."""
     items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Who explores keeps what fails."""
+    report = yield
+    if drawn.EXPLORES and report.failed and item.get_closest_marker("explored") and isinstance(item, pytest.Function):
+        name = item.originalname
+        case = drawn.FAILED.get(name) or (item.callspec.params if hasattr(item, "callspec") else None)
+        if case:
+            drawn.keep(name, case)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was skipped and why, each reason once; and how to repeat each failure."""
+    stats = terminalreporter.stats
+    skipped = [report.longrepr[2] for report in stats.get("skipped", ()) if isinstance(report.longrepr, tuple)]
+    for line in lacking.told(skipped):
+        terminalreporter.write_line(line)
+    for report in [*stats.get("failed", ()), *stats.get("error", ())]:
+        if isinstance(report, pytest.TestReport):
+            terminalreporter.write_line(f"to repeat it: PYTHONHASHSEED=0 {_program()} -m pytest '{report.nodeid}'")
+
+
+def _program() -> str:
+    """This interpreter, as one would type it."""
+    program = Path(sys.executable)
+    return str(program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import struct
 import sys
 
 CHUNK = 50_000
-LIMIT = 60
+LIMIT = 600
 INFINITE = 0x7FFFFFFF
 OPTION_ECN = 8
 LEAST, PACKETS = 2, 10_000

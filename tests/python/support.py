@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars
+import pytest
+
+# Seconds after which a child process or a wait has failed: it is hung. What takes longer on a busy machine has not.
+LIMIT = 600
 
 TWO_FLOWS = """
 title = "Two flows through one switch"
@@ -47,6 +51,16 @@ links = ["s0->h2"]
 [sweep]
 seeds = 2
 """
+
+
+# What reads scenarios of the project reads one of each folder in every run, and all of them in the long tests.
+HOW_MANY = pytest.mark.parametrize("how_many", ["some", pytest.param("all", marks=pytest.mark.long)])
+
+
+def chosen(names: Iterable[str], how_many: str) -> list[str]:
+    """The first name of each folder, or all."""
+    listed = sorted(names)
+    return listed if how_many == "all" else list({name.partition("/")[0]: name for name in reversed(listed)}.values())
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from lacking import absent
+from support import LIMIT
+
 TOOL = Path(__file__).parents[2] / "tools/bench_hosts.py"
 PROGRAM = Path(sys.executable).with_name("headway-perf")
 
@@ -20,7 +23,7 @@ def bench(*arguments: object) -> subprocess.CompletedProcess[str]:
     """The tool's end; network namespaces of its own are gone by then."""
     words = [sys.executable, str(TOOL), "--program", str(PROGRAM), *(str(argument) for argument in arguments)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        out, error = process.communicate(timeout=120)
+        out, error = process.communicate(timeout=LIMIT)
     assert not list(Path("/run/netns").glob(f"headway-bench-{process.pid}-*"))
     return subprocess.CompletedProcess(words, process.returncode, out, error)
 
@@ -29,9 +32,9 @@ def on_real_hosts(test: Callable[..., None]) -> Callable[..., None]:
     """Skips a test where two hosts cannot be made, or have no program."""
     root = sys.platform == "linux" and os.geteuid() == 0
     lacks = {
-        "network namespaces need Linux and root": not root,
-        "ip is not installed": shutil.which("ip") is None,
-        "headway-perf is not installed": not PROGRAM.exists(),
+        absent("root", "for network namespaces"): not root,
+        absent("ip", "apt install iproute2"): shutil.which("ip") is None,
+        absent("headway-perf", "`make install` builds it, on Linux"): not PROGRAM.exists(),
     }
     for reason, lacking in lacks.items():
         test = pytest.mark.skipif(lacking, reason=reason)(test)

@@ -151,7 +151,7 @@ def test_without_the_question_there_is_no_cause_and_the_path_is_plain(tmp_path: 
 
 
 RACKS = """
-warmup = "10 ms"
+warmup = "500 us"
 [topology]
 kind = "single-switch"
 hosts = 6
@@ -161,7 +161,7 @@ delay = "1 us"
 name = "dctcp"
 [[traffic]]
 kind = "poisson"
-cdf = "dctcp_websearch"
+cdf = { kind = "uniform", mean = "50 kB", spread = 0.9 }
 load = 0.6
 flows = 250
 [variants.dctcp]
@@ -226,7 +226,8 @@ def test_causes_name_the_variants_that_do_not_sample_them(headway: Headway, tmp_
 
 def test_a_comparison_tells_the_transports_of_one_run_apart(tmp_path: Path) -> None:
     text = RACKS.replace("[transport]", '[fabric]\ndiscipline = "ecn-threshold"\n[sample]\ncauses = true\n[transport]')
-    more = '[[traffic]]\nkind = "poisson"\ncdf = "dctcp_websearch"\nload = 0.2\nflows = 150\ntransport = "cubic"\n'
+    more = '[[traffic]]\nkind = "poisson"\nload = 0.2\nflows = 150\ntransport = "cubic"\n'
+    more += 'cdf = { kind = "uniform", mean = "50 kB", spread = 0.9 }\n'
     head, _, rest = text.partition("[variants.dctcp]")
     variants, _, seeds = rest.partition("[sweep]")
     assert "homa" in variants

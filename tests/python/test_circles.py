@@ -93,8 +93,10 @@ def exports(every: Mapping[Module, str]) -> dict[Module, Module]:
 def owner(path: Module, every: Mapping[Module, str], others: Mapping[Module, Module]) -> Module:
     """The module in whose file the thing of a path is, however many modules hand it on."""
     for _ in others:
-        if handed := [n for n in range(1, len(path) + 1) if path[:n] in others]:
-            path = (*others[path[: handed[0]]], *path[handed[0] :])
+        handed = next((n for n in range(1, len(path) + 1) if path[:n] in others), None)
+        if handed is None:
+            break
+        path = (*others[path[:handed]], *path[handed:])
     while path and path not in every:
         path = path[:-1]
     return path
@@ -116,6 +118,12 @@ def needs(source: Path) -> dict[Module, set[Module]]:
             if target not in (module, module[: len(target)]) and target[: len(module)] != module:
                 graph[module].add(target)
     return graph
+
+
+@functools.cache
+def needs_of_package() -> dict[Module, set[Module]]:
+    """What the modules of the package need, read once for all tests."""
+    return python_needs(PACKAGE)
 
 
 def python_needs(package: Path) -> dict[Module, set[Module]]:
@@ -199,11 +207,11 @@ def by_folder(graph: Mapping[Module, set[Module]]) -> dict[Module, set[Module]]:
 
 
 def test_no_two_files_of_the_package_need_each_other() -> None:
-    assert circle(python_needs(PACKAGE)) is None
+    assert circle(needs_of_package()) is None
 
 
 def test_no_two_folders_of_the_package_need_each_other() -> None:
-    assert circle(by_folder(python_needs(PACKAGE))) is None
+    assert circle(by_folder(needs_of_package())) is None
 
 
 def test_a_circle_of_python_is_found(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from headway.data.toml import parsed
 from headway.in_effect import MARKINGS, TRIMMING
 from headway.names import known_scenarios
 from headway.scenario import Scenario
-from support import Answer
+from support import LIMIT, Answer
 
 Headway = Callable[..., Answer]
 
@@ -83,7 +83,9 @@ def test_completion_scripts_ask_this_program(headway: Headway, shell: str) -> No
 def test_a_shell_is_offered_commands_options_and_scenarios(words: str, number: int, offered: str) -> None:
     asked = {"_HEADWAY_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(number)}
     command = [sys.executable, "-m", "headway"]
-    done = subprocess.run(command, env={**os.environ, **asked}, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, env={**os.environ, **asked}, capture_output=True, text=True, timeout=LIMIT, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert f"plain,{offered}" in done.stdout.splitlines()
 

@@ -17,6 +17,7 @@ from headway import HeadwayError, ResultsError
 from headway.cli import explain, listing, report, reproduce
 from headway.cli.compare import COMMAND as COMPARE
 from headway.cli.sweep import COMMAND as SWEEP
+from support import LIMIT
 
 SCRIPT = """
 import sys
@@ -121,7 +122,7 @@ def test_mistakes_are_errors_of_the_package(tmp_path: Path) -> None:
 def test_a_plain_script_sweeps_a_scenario_that_it_builds(tmp_path: Path) -> None:
     # At the top level, and from a pipe: processes that run points do not run the program again.
     command = [sys.executable, "-", str(tmp_path / "out")]
-    ran = subprocess.run(command, input=SCRIPT, capture_output=True, text=True, timeout=120, check=False)
+    ran = subprocess.run(command, input=SCRIPT, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert ran.stdout == "4 {} mine\n", ran.stderr
     again = headway.read_sweep(tmp_path / "out")
     assert sorted(one.label for one in again) == ["amrt,seed=1", "amrt,seed=2", "phost,seed=1", "phost,seed=2"]

@@ -333,7 +333,7 @@ name = "dctcp"
 
 [[traffic]]
 kind = "poisson"
-cdf = "dctcp_websearch"
+cdf = { kind = "uniform", mean = "100 kB", spread = 0.9 }
 load = 0.6
 flows = 40
 

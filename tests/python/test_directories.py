@@ -37,8 +37,15 @@ def refused(answer: Answer, *words: str) -> None:
         assert word in answer.err
 
 
-@pytest.mark.parametrize("first", ["sweep", "reproduce"])
-@pytest.mark.parametrize("second", ["sweep", "reproduce"])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("sweep", "reproduce"),
+        ("reproduce", "sweep"),
+        pytest.param("sweep", "sweep", marks=pytest.mark.long),
+        pytest.param("reproduce", "reproduce", marks=pytest.mark.long),
+    ],
+)
 def test_another_sweep_is_refused_and_forced(
     headway: Headway, scenario_file: Path, other_file: Path, tmp_path: Path, first: str, second: str
 ) -> None:

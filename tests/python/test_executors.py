@@ -20,7 +20,9 @@ from typing import Any
 import pytest
 
 import headway
-from clusters import Dask, Recordings, dask, differences, has_slurm, namespaces, slurm, tiny_scenario, until
+import lacking
+from clusters import Dask, Recordings, dask, differences, namespaces, need_slurm, slurm, tiny_scenario, until
+from explaining import claim
 from headway.errors import HeadwayError
 from headway.layout import TASKS
 from headway.locks import acquire
@@ -35,7 +37,7 @@ from headway.sweeps.executors.slurm import ArrayLane, Slurm, memory_mb, script
 from headway.sweeps.mail import Inbox, Outbox, outbox
 from headway.sweeps.packing import Limits, Packer
 from headway.sweeps.task import Task, run_task
-from support import Answer
+from support import LIMIT, Answer
 
 HEADWAY = [sys.executable, "-m", "headway"]
 
@@ -51,7 +53,7 @@ class Machines:
 @pytest.fixture(scope="module")
 def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
     """Network namespaces as machines, which share nothing but the file system; without root, processes alone."""
-    pytest.importorskip("distributed")
+    lacking.package("distributed", "long")
     folder = tmp_path_factory.mktemp("cluster")
     if os.geteuid() == 0 and shutil.which("ip") is not None:
         with namespaces(3) as nets, dask(folder, 0, nets[0][1], nets[0][0]) as cluster:
@@ -76,6 +78,7 @@ def local(file: Path, out: Path) -> Path:
     return out
 
 
+@pytest.mark.long
 def test_killed_workers_lose_nothing_and_record_nothing_twice(machines: Machines, tmp_path: Path) -> None:
     file = tiny_scenario(tmp_path, 400)
     chance = random.Random(18)
@@ -99,7 +102,7 @@ def test_killed_workers_lose_nothing_and_record_nothing_twice(machines: Machines
         while process.poll() is None and killed < 4:
             kill()
             time.sleep(chance.uniform(0.05, 0.2))
-        said, _ = process.communicate(timeout=120)
+        said, _ = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, said
     assert killed, "the sweep was over before any worker was killed"
     assert "400/400 points done" in said
@@ -110,6 +113,7 @@ def test_killed_workers_lose_nothing_and_record_nothing_twice(machines: Machines
     assert not (tmp_path / "far" / TASKS).exists()
 
 
+@pytest.mark.long
 def test_ctrl_c_stops_what_the_command_started_and_nothing_else(
     machines: Machines, long_scenario_file: Path, tmp_path: Path
 ) -> None:
@@ -126,7 +130,7 @@ def test_ctrl_c_stops_what_the_command_started_and_nothing_else(
     try:
         until(lambda: under_way(other) == under_way(out) == 2, "all four points are under way")
         second.send_signal(signal.SIGINT)
-        said, _ = second.communicate(timeout=60)
+        said, _ = second.communicate(timeout=LIMIT)
         assert second.returncode == 130, said
         assert "stopped; the same command goes on from here" in said
         partial = [path for path in (out / "points").glob("*.partial") if (path / "manifest.json").exists()]
@@ -136,12 +140,14 @@ def test_ctrl_c_stops_what_the_command_started_and_nothing_else(
         assert [path for path in (other / "points").glob("*.partial") if (path / "manifest.json").exists()] == []
     finally:
         first.send_signal(signal.SIGINT)
-        first.communicate(timeout=60)
+        first.communicate(timeout=LIMIT)
 
 
+@pytest.mark.long
 def test_a_cluster_that_is_not_there_is_named(
     headway: Callable[..., Answer], scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    lacking.package("distributed", "long")
     monkeypatch.setattr("headway.sweeps.executors.dask.CONNECT_S", 0.5)
     answer = headway("sweep", scenario_file, "--out", tmp_path / "o", "--executor", "dask:tcp://127.0.0.1:9")
     assert answer.status == 2
@@ -208,11 +214,18 @@ def test_what_failed_in_another_shard_stays_on_the_list(scenario_file: Path, tmp
     assert len(found) == 3
 
 
-def test_no_claim_is_judged_for_good_while_shards_are_missing(headway: Callable[..., Answer], tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    command = ("reproduce", "amrt/fig01", "--scale", "smoke", "--out", out, "--jobs", "1", "--shard")
+def test_no_claim_is_judged_for_good_while_shards_are_missing(
+    headway: Callable[..., Answer], scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, out = tmp_path / "scenarios/mine", tmp_path / "out"
+    home.mkdir(parents=True)
+    shutil.copy(scenario_file, home / "one.toml")
+    (home / "claims.toml").write_text(claim("ends", 0, "over", "flow('f0', 'finish_s')", "one"), encoding="utf-8")
+    monkeypatch.setenv("HEADWAY_SCENARIOS", str(tmp_path / "scenarios"))
+    command = ("reproduce", "mine/one", "--out", out, "--jobs", "1", "--shard")
     assert "not all shards are finished" in headway(*command, "1/2").err
     assert "not all shards are finished" not in headway(*command, "2/2").err
+    assert '"verdict": "reproduced"' in (out / "claims.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
@@ -225,8 +238,9 @@ def test_any_pool_of_python_runs_a_sweep(pool: Callable[[int], Any], scenario_fi
     assert differences(local(scenario_file, tmp_path / "near"), tmp_path / "far") == []
 
 
+@pytest.mark.long
 def test_submitit_runs_a_sweep(scenario_file: Path, tmp_path: Path) -> None:
-    submitit: Any = pytest.importorskip("submitit")
+    submitit: Any = lacking.package("submitit", "long")
     executor = submitit.LocalExecutor(tmp_path / "jobs")
     executor.update_parameters(timeout_min=5)
     assert len(headway.sweep(scenario_file, tmp_path / "far", executor=executor, jobs=1)) == 4
@@ -506,11 +520,11 @@ def test_options_of_slurm() -> None:
     assert isinstance(named("slurm:partition=short,time=1:00:00"), Slurm)
 
 
+@pytest.mark.long
 def test_slurm_runs_a_sweep_in_arrays_no_larger_than_the_site_allows(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if why := has_slurm():
-        pytest.skip(why)
+    need_slurm()
     monkeypatch.setattr(ArrayLane, "limits", Limits(0.1, 0.1))
     monkeypatch.setattr("headway.sweeps.packing._expected", lambda *_: 0.02)
     file = tiny_scenario(tmp_path, 20)

@@ -143,6 +143,7 @@ def test_each_claim_gets_its_word_and_the_region_is_where_it_turns(
     assert f"It {region['text']}." in page
 
 
+@pytest.mark.long
 def test_readings_that_exclude_each_other_are_never_tried(headway: Headway, home: Path, tmp_path: Path) -> None:
     found = explained(headway, tmp_path / "out", "mine/one", "--search-only", "--trajectories", "2")
     tried = [set(one["values"]) for one in found["tried"]]
@@ -157,6 +158,7 @@ def test_a_claim_above_its_bound_ends_the_search(headway: Headway, home: Path, t
     assert found["best"]["key"] == AS_STATED
 
 
+@pytest.mark.long
 def test_flows_without_an_end_are_in_no_bound_and_models_hold_under_every_reading(
     headway: Headway, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +172,7 @@ def test_flows_without_an_end_are_in_no_bound_and_models_hold_under_every_readin
     assert {one["verdicts"]["in-theory"] for one in found["tried"]} == {"r"}
 
 
+@pytest.mark.long
 def test_the_best_reading_is_held_against_all_figures(headway: Headway, home: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     found = explained(headway, out, "within-reach", "--best", "2")
@@ -186,6 +189,7 @@ def test_the_best_reading_is_held_against_all_figures(headway: Headway, home: Pa
     assert "short links" in page
 
 
+@pytest.mark.long
 def test_the_same_command_runs_nothing_twice(headway: Headway, home: Path, tmp_path: Path) -> None:
     first = explained(headway, tmp_path / "out", "within-reach", "--search-only")
     answer = headway("explain", "within-reach", "--out", tmp_path / "out", "--search-only", "--search-seeds", "1")
@@ -195,6 +199,7 @@ def test_the_same_command_runs_nothing_twice(headway: Headway, home: Path, tmp_p
     assert ": about" not in answer.out
 
 
+@pytest.mark.long
 def test_a_search_that_was_stopped_goes_on(
     headway: Headway, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,6 +226,7 @@ def test_a_search_that_was_stopped_goes_on(
     assert {**found, "wall_s": 0} == {**whole, "wall_s": 0}
 
 
+@pytest.mark.long
 def test_ctrl_c_where_nothing_is_left_to_run_stops_what_would_come_next(
     headway: Headway, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -260,6 +266,7 @@ def test_a_reading_is_recorded_and_outdated_when_its_choice_changes(
     assert rows["within-reach"]["reading"] == "outdated"
 
 
+@pytest.mark.long
 def test_of_several_readings_the_one_that_brings_most_is_recorded(headway: Headway, home: Path, tmp_path: Path) -> None:
     readings = ["--reading", "delay=3", "--reading", "delay=4"]
     found = explained(headway, tmp_path / "out", "mine", *readings, "--record")
@@ -270,6 +277,7 @@ def test_of_several_readings_the_one_that_brings_most_is_recorded(headway: Headw
     assert parts == {"held"}, "nothing was searched, so nothing was held out"
 
 
+@pytest.mark.long
 def test_what_is_on_record_as_stated_is_not_run_again(headway: Headway, home: Path, tmp_path: Path) -> None:
     for figure in ("one", "two"):
         headway("reproduce", f"mine/{figure}", "--seeds", "2", "--record", "--out", tmp_path / figure)
@@ -312,6 +320,7 @@ def test_only_json_is_printed_where_that_is_asked_for(headway: Headway, home: Pa
     assert json.loads(answer.out)["claims"][0]["status"] == HOLDS
 
 
+@pytest.mark.long
 def test_one_whole_trajectory_is_enough_and_nothing_is_warned_of(home: Path) -> None:
     choices = load_choices(home / "claims.toml")
     design = morris.Design((choices["delay"], choices["buffer"]), 2)

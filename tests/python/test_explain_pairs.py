@@ -106,6 +106,7 @@ def test_pairs_find_what_no_choice_does_alone(headway: Headway, home: Path, tmp_
     assert found["notes"] == []
 
 
+@pytest.mark.long
 def test_a_costly_choice_is_tried_alone_and_around_the_best_reading_only(
     headway: Headway, home: Path, tmp_path: Path
 ) -> None:
@@ -120,6 +121,7 @@ def test_a_costly_choice_is_tried_alone_and_around_the_best_reading_only(
     assert any(note.startswith("costly: core;") for note in found["notes"])
 
 
+@pytest.mark.long
 def test_trajectories_show_what_no_choice_does_alone_and_its_combination_is_tried(
     headway: Headway, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +140,7 @@ def test_trajectories_show_what_no_choice_does_alone_and_its_combination_is_trie
     assert "It breaks none of them" in page
 
 
+@pytest.mark.long
 def test_more_than_is_said_beforehand_is_never_run(headway: Headway, home: Path, tmp_path: Path) -> None:
     answer = headway("explain", "mine/one", "--out", tmp_path, "--seeds", "1", "--search-seeds", "1", "--best", "1")
     assert answer.status == 0, answer.err
@@ -159,6 +162,7 @@ def test_more_than_is_said_beforehand_is_never_run(headway: Headway, home: Path,
     assert ahead.in_all(target.choices, most) == 2**4, "there are no more readings than that"
 
 
+@pytest.mark.long
 def test_a_limit_on_pairs_is_told(
     headway: Headway, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +182,7 @@ def lucky(search: searching.Search) -> None:
     search._take_back()
 
 
+@pytest.mark.long
 def test_the_smallest_reading_is_stripped_of_what_it_can_spare(
     headway: Headway, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +195,7 @@ def test_the_smallest_reading_is_stripped_of_what_it_can_spare(
     assert found["notes"] == []
 
 
+@pytest.mark.long
 def test_a_limit_on_what_is_taken_back_is_told(
     headway: Headway, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,6 +84,7 @@ def test_a_search_alone_records_its_bounds_and_readings_leave_them(
     assert searched(headway, home, tmp_path / "again") == after
 
 
+@pytest.mark.long
 def test_a_search_that_reaches_a_claim_takes_its_proof_back(headway: Headway, home: Path, tmp_path: Path) -> None:
     explained(headway, tmp_path / "held", "mine", "--reading", "delay=3 us", "--record")
     before = kept(home)
@@ -95,6 +96,7 @@ def test_a_search_that_reaches_a_claim_takes_its_proof_back(headway: Headway, ho
     assert searched(headway, home, tmp_path / "search")["delayed"] == before["delayed"]
 
 
+@pytest.mark.long
 def test_an_outdated_entry_gives_a_bound_nothing(headway: Headway, home: Path, tmp_path: Path) -> None:
     explained(headway, tmp_path / "held", "mine", "--reading", "delay=3 us", "--record")
     ledger = home / "claims.toml"
@@ -106,6 +108,7 @@ def test_an_outdated_entry_gives_a_bound_nothing(headway: Headway, home: Path, t
     assert entry["values"] == {}
 
 
+@pytest.mark.long
 def test_no_proof_stands_against_whole_figures(
     headway: Headway, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,6 +136,7 @@ overrides = { "fabric.buffer" = "value" }
 """
 
 
+@pytest.mark.long
 def test_a_reading_takes_over_what_it_does_not_change_and_nothing_else(
     headway: Headway, home: Path, tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ def test_the_page_says_what_each_transport_is_given() -> None:
     assert "\n".join(field.information()) in PAGE, "docs/field.md is not of this version: make field"
 
 
+@pytest.mark.long
 def test_the_page_has_the_numbers_of_this_version(done: Sweep) -> None:
     (case,) = field.cases(FOLDER, "permutation", measured(done))
     assert set(case.rows) == set(SOME)
@@ -86,6 +87,7 @@ def worst(run: headway.Run) -> float:
     return float(run.flows.to_polars()["slowdown"].to_numpy().max())
 
 
+@pytest.mark.long
 def test_numbers_are_those_of_the_flows(done: Sweep) -> None:
     (case,) = field.cases(FOLDER, "permutation", measured(done))
     p99, goodput, ratios = [], [], []
@@ -142,6 +144,7 @@ def test_the_page_is_made_of_the_record() -> None:
         assert set(case.rows) == set(variants()), case.called
 
 
+@pytest.mark.long
 def test_the_record_has_the_runs_of_this_version(done: Sweep) -> None:
     """Which runs are known is said by their digests: those of other settings are made anew."""
     record = read_object(FOLDER / RECORD_FILE)
@@ -152,6 +155,7 @@ def test_the_record_has_the_runs_of_this_version(done: Sweep) -> None:
         assert one in [Measured.read(entry) for entry in record.values()]
 
 
+@pytest.mark.long
 def test_a_transport_that_is_new_costs_its_own_runs(tmp_path: Path) -> None:
     """The others are taken from the record, and what it lacks is put there."""
     folder = tmp_path / "questions"

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -34,7 +35,7 @@ from headway.sweeps.pace import (
     run_expected,
     trial,
 )
-from support import Answer
+from support import LIMIT, Answer
 
 Headway = Callable[..., Answer]
 
@@ -193,6 +194,16 @@ def processor_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def test_other_work_is_the_clock_over_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    processor = iter(n * contention_module.SPIN_S / 10 for n in range(1000))
+    clock = iter((100.0, 100.0 + 3 * contention_module.SPIN_S, 7.0, 7.0 + 0.9 * contention_module.SPIN_S))
+    times = SimpleNamespace(perf_counter=clock.__next__, thread_time=processor.__next__, monotonic=lambda: 50.0)
+    monkeypatch.setattr(contention_module, "time", times)
+    assert contention_module._measured(1) == pytest.approx(3.0)
+    assert contention_module._measured(1) == 1.0, "no less than none"
+
+
+@pytest.mark.long
 def test_other_work_is_seen_and_costs_no_less_than_none() -> None:
     code = "while True: pass"
     others = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(4 * (os.cpu_count() or 1))]
@@ -215,7 +226,7 @@ def test_processes_that_learn_at_once_lose_nothing(empty_store: Path) -> None:
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     both = [subprocess.Popen([sys.executable, "-c", code, name], env=env) for name in ("a", "b")]
     try:
-        assert [process.wait(timeout=120) for process in both] == [0, 0]
+        assert [process.wait(timeout=LIMIT) for process in both] == [0, 0]
     finally:
         for process in both:
             process.kill()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+import lacking
+from support import LIMIT
 
 ROOT = Path(__file__).parents[2]
 CLAIM = """
@@ -65,14 +67,13 @@ def test_a_folder_without_a_ledger_is_named(
 
 
 def test_what_is_expected_afterwards_is_found(foretold: ModuleType, tmp_path: Path) -> None:
-    if shutil.which("git") is None:
-        pytest.skip("git is not installed")
+    lacking.program("git")
     folder = tmp_path / "here"
     folder.mkdir()
 
     def git(*words: str) -> None:
         identity = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org", "-c", "commit.gpgsign=false"]
-        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True, timeout=LIMIT)
 
     def claims(**values: int) -> None:
         text = "".join(CLAIM.format(name=name, value=value) for name, value in values.items())

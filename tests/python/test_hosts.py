@@ -37,8 +37,9 @@ from headway.hosts import (
     errors,
 )
 from headway.hosts.settings import Settings, texts
+from support import LIMIT
 
-LONG = 60.0
+LONG = float(LIMIT)
 T = TypeVar("T")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,9 +16,10 @@ from typing import Any
 import pytest
 
 import kernel_peer
+import lacking
 import testbeds
+from support import LIMIT
 
-LIMIT = 60
 PROGRAM = testbeds.PROGRAMS / "headway-kernel"
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 SUFFIX = f"_{os.getpid() % 10**8}"
@@ -30,7 +30,7 @@ COMMAND = [sys.executable, "-m", "headway", "kernel"]
 def need_kernel() -> None:
     """Skip the test where this machine cannot load a congestion control; the reason is the program's own."""
     if not PROGRAM.is_file():
-        pytest.skip("needs headway-kernel (`make install` builds it, on Linux)")
+        lacking.lack("headway-kernel", "`make install` builds it, on Linux")
     probe = subprocess.run([PROGRAM, "probe"], capture_output=True, text=True, check=False, timeout=LIMIT)
     if probe.returncode != 0:
         pytest.skip(probe.stderr.strip().removeprefix("error: "))
@@ -109,8 +109,7 @@ def path() -> Iterator[Path3]:
     """A bottleneck that marks."""
     need_kernel()
     for tool in ("ip", "tc", "unshare", "nsenter", "sysctl"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"needs the program `{tool}`")
+        lacking.program(tool)
     with ExitStack() as stack:
         spaces = []
         for _ in range(3):
@@ -140,6 +139,7 @@ def carry(path: Path3, control: str, count: int, port: int) -> tuple[dict[str, A
     ("control", "sets", "port"),
     [("dctcp", (), 7001), ("l2dct", (), 7002), ("d2tcp", ("--set=deadline=500 ms", "--set=bytes=8 MB"), 7003)],
 )
+@pytest.mark.long
 def test_marks_reduce_the_window_of_a_real_connection(
     path: Path3, control: str, sets: tuple[str, ...], port: int
 ) -> None:
@@ -157,6 +157,7 @@ def test_marks_reduce_the_window_of_a_real_connection(
     assert sent["strange"] <= 5
 
 
+@pytest.mark.long
 def test_vegas_holds_a_short_queue_without_marks(path: Path3) -> None:
     count = 8_000_000
     with loaded("vegas") as (name, _):
@@ -202,6 +203,7 @@ def iperf3(_: Path) -> list[str]:
     ],
     ids=["nginx and curl", "iperf3", "iperf3 by Vegas"],
 )
+@pytest.mark.long
 def test_an_unmodified_application_runs_through_it(
     path: Path3,
     tmp_path_factory: pytest.TempPathFactory,
@@ -212,8 +214,7 @@ def test_an_unmodified_application_runs_through_it(
     folder = tmp_path_factory.mktemp("served")
     command: list[str] = server(folder)
     for program in (command[0], client[0]):
-        if shutil.which(program) is None:
-            pytest.skip(f"needs the program `{program}`")
+        lacking.program(program)
     data = os.urandom(1000) * 20_000
     (folder / "file").write_bytes(data)
     seen = ""
@@ -251,6 +252,7 @@ def sockets(path: Path3, how: str) -> str:
     ).stdout
 
 
+@pytest.mark.long
 def test_without_ecn_a_connection_becomes_reno(path: Path3) -> None:
     with loaded("l2dct") as (name, _):
         path.run(path.receiver, "sysctl -qw net.ipv4.tcp_ecn=0")
@@ -267,6 +269,7 @@ def test_without_ecn_a_connection_becomes_reno(path: Path3) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.long
 def test_it_goes_with_its_loader_however_that_ends(number: signal.Signals) -> None:
     with loaded("dctcp") as (name, process):
         assert registered(name)
@@ -278,10 +281,10 @@ def test_it_goes_with_its_loader_however_that_ends(number: signal.Signals) -> No
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("before", ["", "clsact"])
+@pytest.mark.long
 def test_an_interface_is_as_it_was_when_marking_ends(number: signal.Signals, before: str) -> None:
     need_kernel()
-    if shutil.which("tc") is None:
-        pytest.skip("needs the program `tc`")
+    lacking.program("tc")
     make = "tc qdisc add dev lo clsact && " if before else ""
     space = ["unshare", "--net", "sh", "-c", f"ip link set lo up && {make}echo ready && exec sleep 600"]
     with holding(space) as host:
@@ -303,6 +306,7 @@ def test_an_interface_is_as_it_was_when_marking_ends(number: signal.Signals, bef
         assert "bpf" not in filters()
 
 
+@pytest.mark.long
 def test_it_is_listed_and_unloaded_by_name() -> None:
     with loaded("d2tcp") as (name, process):
         listed = subprocess.run([*COMMAND, "list", "--json"], capture_output=True, text=True, check=True, timeout=LIMIT)
@@ -320,6 +324,7 @@ def test_it_is_listed_and_unloaded_by_name() -> None:
     assert gone.stderr.startswith(f"error: no congestion control named {name} is loaded")
 
 
+@pytest.mark.long
 def test_a_pinned_one_stays_until_it_is_unloaded() -> None:
     need_kernel()
     # Another mount namespace: pins, if any were left, would go with it.
@@ -360,8 +365,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(arguments: tuple[str, ...], s
 def test_it_needs_root() -> None:
     need_kernel()
     command = ["setpriv", "--reuid=65534", str(PROGRAM), "list"]
-    if shutil.which(command[0]) is None:
-        pytest.skip("needs the program `setpriv`")
+    lacking.program(command[0])
     # Where users cannot reach the program, they cannot be told either.
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
     if "ermission denied" in done.stderr:

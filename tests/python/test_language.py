@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
+from drawn import drawn
 from headway.claims.context import Context
 from headway.claims.functions import VOCABULARY, seconds
 from headway.claims.language import CannotMeasure, ExpressionError, parse
@@ -100,12 +100,12 @@ arithmetic = st.recursive(
 )
 
 
-@given(arithmetic)
+@drawn(text=arithmetic)
 def test_arithmetic_is_pythons(text: str) -> None:
     assert evaluate(text) == eval(text)
 
 
-@given(st.text(max_size=60))
+@drawn(text=st.text(max_size=60))
 def test_no_text_gets_past_the_check_with_another_error(text: str) -> None:
     try:
         expression = parse(text, VOCABULARY)

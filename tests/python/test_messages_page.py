@@ -14,7 +14,7 @@ import headway as package
 from headway.data.qlog import messages, read_trace
 from headway.errors import ResultsError
 from headway.report.messages import MOST_ROWS, render, write_messages
-from support import Answer
+from support import LIMIT, Answer
 
 CLIENT, SERVER = "10.0.0.1:4000", "10.0.0.2:18519"
 
@@ -163,11 +163,11 @@ def test_real_endpoints_write_what_the_page_reads(tmp_path: Path) -> None:
     with bind(trace_file=paths[0]) as client, bind(trace_file=paths[1]) as server:
 
         def serve() -> None:
-            server.recv(timeout=30.0).reply(bytes(20_000), timeout=30.0)
+            server.recv(timeout=LIMIT).reply(bytes(20_000), timeout=LIMIT)
 
         thread = threading.Thread(target=serve)
         thread.start()
-        assert len(client.call(server.address, bytes(30_000), timeout=30.0)) == 20_000
+        assert len(client.call(server.address, bytes(30_000), timeout=LIMIT)) == 20_000
         thread.join()
     traces = [read_trace(path) for path in paths]
     assert all(trace.ended for trace in traces)

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
+from drawn import drawn
 from headway import names
 from headway.errors import HeadwayError, NameNotFound, nearest
 from headway.names import ROOTS_VARIABLE, known_scenarios, resolve
@@ -102,7 +102,7 @@ def test_the_projects_own_scenarios_are_found_from_anywhere(tmp_path: Path, monk
     assert resolve("examples/quick").name == "examples/quickstart"
 
 
-@given(st.text(max_size=30), st.lists(st.text(max_size=30), max_size=8))
+@drawn(name=st.text(max_size=30), known=st.lists(st.text(max_size=30), max_size=8))
 def test_nearest_only_gives_known_names(name: str, known: list[str]) -> None:
     found = nearest(name, known)
     assert set(found) <= set(known)

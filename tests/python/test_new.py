@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from new import INTEGRATION
 
+from lacking import absent, lack
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAM = REPOSITORY / "tools/new.py"
 # What a built dependency consists of; everything else in a target directory is the workspace's own.
@@ -35,7 +37,7 @@ SUITE = (
 DRAWN = "sweep or selectors or click or table_of_runs or without_a_script or print"
 FIGURES = f"not (test_report_browser or test_report_paper or drawn_together) or {DRAWN}"
 
-needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
+needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason=absent("cargo"))
 
 
 def run(folder: Path, *command: str, timeout: float = 1500) -> subprocess.CompletedProcess[str]:
@@ -94,6 +96,7 @@ def dependencies(folder: Path) -> set[str]:
 
 
 @needs_cargo
+@pytest.mark.long
 def test_what_is_made_passes_the_suite(copy: Path) -> None:
     wanted = {
         "discipline": "plain-fifo",
@@ -136,12 +139,13 @@ def test_what_is_made_passes_the_suite(copy: Path) -> None:
     assert twice.returncode != 0
 
 
+@pytest.mark.long
 def test_a_figure_that_is_made_is_drawn(copy: Path) -> None:
     made = run(copy, "make", "new-figure", "NAME=my-share")
     assert made.returncode == 0, made.stdout + made.stderr
     native = next((REPOSITORY / "python/headway").glob("_headway*.so"), None)
     if native is None:
-        pytest.skip("the native module is not built in python/headway")
+        lack("the native module in python/headway")
     shutil.copy2(native, copy / "python/headway" / native.name)
     tests = ("tests/python/test_figures.py", "tests/python/test_circles.py", "tests/python/report")
     suite = run(

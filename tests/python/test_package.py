@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from lacking import absent, lack
+from support import LIMIT
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -23,7 +26,7 @@ def version(text: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
+@pytest.mark.skipif(shutil.which("cargo") is None, reason=absent("cargo"))
 def test_no_dependency_needs_a_newer_compiler_than_the_workspace_says() -> None:
     workspace = tomllib.loads((REPOSITORY / "Cargo.toml").read_text("utf-8"))["workspace"]["package"]
     asked = ["cargo", "metadata", "--format-version", "1", "--all-features", "--locked"]
@@ -44,7 +47,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package as pip installs it from a wheel, in a directory of its own, with the dependencies of the tests."""
     maturin = Path(sys.executable).with_name("maturin")
     if not maturin.exists() or shutil.which("cargo") is None:
-        pytest.skip("needs maturin and cargo")
+        lack("maturin or cargo")
     folder = tmp_path_factory.mktemp("wheel")
     build = [str(maturin), "build", "--profile", "dev", "--quiet", "--out", str(folder)]
     # The module of an unoptimised build is large, and nobody downloads it.
@@ -63,6 +66,7 @@ def data() -> set[str]:
     return {path.relative_to(REPOSITORY).as_posix() for path in paths if path.is_file()}
 
 
+@pytest.mark.long
 def test_a_wheel_holds_every_scenario_ledger_verdict_and_page(installed: Path) -> None:
     package = installed / "headway"
     held = {path.relative_to(package).as_posix() for path in package.rglob("*") if path.is_file()}
@@ -75,12 +79,13 @@ def test_a_wheel_holds_every_scenario_ledger_verdict_and_page(installed: Path) -
     assert "Tag: cp311-abi3-" in tags.read_text("utf-8"), "one wheel for every Python from 3.11 on"
 
 
+@pytest.mark.long
 def test_an_sdist_holds_what_a_wheel_is_built_from(tmp_path: Path) -> None:
     maturin = Path(sys.executable).with_name("maturin")
     if not maturin.exists() or shutil.which("cargo") is None:
-        pytest.skip("needs maturin and cargo")
+        lack("maturin or cargo")
     command = [str(maturin), "sdist", "--out", str(tmp_path)]
-    subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, timeout=300)
+    subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, timeout=LIMIT)
     (sdist,) = tmp_path.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         held = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
@@ -96,10 +101,11 @@ def alone(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProc
     environment["PYTHONPATH"] = str(site)
     command = [sys.executable, "-m", "headway", *arguments]
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False
     )
 
 
+@pytest.mark.long
 def test_an_installed_package_has_its_scenarios(installed: Path, tmp_path: Path) -> None:
     where = [sys.executable, "-c", "import headway; print(headway.__file__)"]
     environment = {**os.environ, "PYTHONPATH": str(installed)}

@@ -7,16 +7,22 @@ import json
 from pathlib import Path
 
 import pytest
-from executed import PageError, run_page
+from executed import EXECUTED, PageError, blocks, check_only, run_page
 from pages import REPOSITORY, broken_links, build, executable, notebooks, run_notebook, sources
 
-PAGES = [page for page in sources() if executable(page)]
+import lacking
+
+# test_python_page runs docs/python.md.
+PAGES = [page for page in sources() if executable(page) and page.name != "python.md"]
+# Their commands take seconds. All commands and options of every page are looked up in any case.
+SLOW = {"choosing", "comparing", "engine", "errors", "faq", "own-topology", "own-workload", "python-transport"}
+SLOW |= {"reports", "run-length", "tutorial", "uet-nscc", "verdicts"}
 
 
 def missing(*modules: str) -> str | None:
     """Says which of some packages are not installed."""
     absent = [name for name in modules if importlib.util.find_spec(name) is None]
-    return f"{', '.join(absent)} not installed: pip install 'headway[docs]'" if absent else None
+    return lacking.absent(f"the package {', '.join(absent)}", "pip install '.[docs]'") if absent else None
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +31,25 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("pages")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.long if page.stem in SLOW else ()) for page in PAGES],
+    ids=lambda page: str(page.relative_to(REPOSITORY)),
+)
 def test_pages_show_what_happens(page: Path, scratch: Path) -> None:
     run_page(page, scratch)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_commands_and_options_on_pages_exist(page: Path) -> None:
+    found = [block for block in blocks(page) if block.kind in EXECUTED]
+    assert found
+    for block in found:
+        check_only(block)
+
+
 @pytest.mark.parametrize("book", notebooks(), ids=lambda book: book.stem)
+@pytest.mark.long
 def test_notebooks_run_to_their_end(book: Path, scratch: Path) -> None:
     if absent := missing("nbclient", "ipykernel"):
         pytest.skip(absent)
@@ -76,6 +95,7 @@ def test_a_page_may_leave_out_what_varies_and_write_files(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(missing("zensical") is not None, reason=str(missing("zensical")))
+@pytest.mark.long
 def test_the_site_is_built_and_has_search(tmp_path: Path) -> None:
     site = tmp_path / "site"
     script = tmp_path / "mermaid.min.js"

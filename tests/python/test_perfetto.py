@@ -68,6 +68,7 @@ def query(run: package.Run, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield ask
 
 
+@pytest.mark.long
 def test_trace_processor_finds_no_fault(query: Query) -> None:
     assert query("select name, value from stats where severity != 'info' and value != 0") == []
 
@@ -77,6 +78,7 @@ def nanoseconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1e12) // 1000
 
 
+@pytest.mark.long
 def test_every_message_is_a_slice_at_its_sender(run: package.Run, query: Query) -> None:
     found = query(
         "select s.name, s.ts, s.dur, h.name from slice s join track t on s.track_id = t.id "
@@ -91,10 +93,12 @@ def test_every_message_is_a_slice_at_its_sender(run: package.Run, query: Query) 
     assert ("late", 0, -1, "h2") in found, "what is not over has no end"
 
 
+@pytest.mark.long
 def test_slices_of_a_track_never_overlap(query: Query) -> None:
     assert query("select count(*) from slice where depth > 0") == [(0,)]
 
 
+@pytest.mark.long
 def test_arrows_are_the_edges_between_what_began(run: package.Run, query: Query) -> None:
     assert run.edges is not None and run.steps is not None
     flows, steps = run.flows.to_polars()["name"].to_list(), run.steps.to_polars()["name"].to_list()
@@ -112,6 +116,7 @@ def test_arrows_are_the_edges_between_what_began(run: package.Run, query: Query)
     assert query(early + "where b.ts < a.ts + a.dur") == [(0,)], "nothing begins before what it waits for is over"
 
 
+@pytest.mark.long
 def test_arguments_of_a_message_add_up_to_its_time(run: package.Run, query: Query) -> None:
     keys = ", ".join(f"'debug.{part}_ps'" for part in ("host", "wait", "serialise", "propagate", "queue", "retransmit"))
     sums = query(
@@ -127,6 +132,7 @@ def test_arguments_of_a_message_add_up_to_its_time(run: package.Run, query: Quer
     assert {name for (name,) in critical} == {link.get("flow") or link["step"] for link in paths}
 
 
+@pytest.mark.long
 def test_ports_have_their_volume_and_what_was_sampled(run: package.Run, query: Query) -> None:
     volumes = query(
         "select s.name, a.int_value from slice s join args a on s.arg_set_id = a.arg_set_id "

@@ -15,6 +15,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import headway
+import lacking
 from headway import HeadwayError, NameNotFound, Run, Sweep
 from headway.report.figures import NAMES
 from headway.report.palette import variant_styles
@@ -110,8 +111,9 @@ def test_an_empty_sweep_has_a_card_without_a_picture() -> None:
     assert "<svg" not in card
 
 
+@pytest.mark.long
 def test_tables_go_to_other_libraries(run: Run) -> None:
-    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    pyarrow = lacking.package("pyarrow", "long")
     table = run.flows.to_arrow()
     assert isinstance(table, pyarrow.Table)
     assert table.num_rows == len(run.flows)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 PAGE = Path(__file__).resolve().parents[2] / "docs/python.md"
 BLOCK = re.compile(r"(^```python\n(?P<code>.*?)^```\n)(\n```text\n(?P<printed>.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 

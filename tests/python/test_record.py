@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from support import Answer
+from headway.cli.main import status_of
+from support import TWO_FLOWS, Answer
 
 Headway = Callable[..., Answer]
 
@@ -44,18 +45,32 @@ def home(scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return folder
 
 
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The record of these scenarios, which does not say where they are."""
+    folder = tmp_path_factory.mktemp("recorded")
+    home = folder / "scenarios" / "mine"
+    home.mkdir(parents=True)
+    (home / "two-flows.toml").write_text(TWO_FLOWS.format(stop="2 ms", size="100 kB"), encoding="utf-8")
+    (home / "claims.toml").write_text(CLAIM, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADWAY_SCENARIOS", str(folder / "scenarios"))
+        assert status_of(["reproduce", "mine/two-flows", "--record", "--out", str(folder / "out")]) == 0
+    return (home / "verdicts.json").read_text(encoding="utf-8")
+
+
 def listed(headway: Headway) -> dict[str, object]:
     """What is listed of the claim."""
-    rows = json.loads(headway("list", "claims", "--json").out)
+    rows = json.loads(headway("list", "claims", "mine", "--json").out)
     row: dict[str, object] = next(row for row in rows if row["id"] == "two-share")
     return row
 
 
 def recorded_then_changed(
-    headway: Headway, home: Path, tmp_path: Path, name: str, old: str, new: str
+    headway: Headway, home: Path, verdicts: str, name: str, old: str, new: str
 ) -> dict[str, object]:
     """What is listed of the claim once its verdict is on record and a file has another text in it."""
-    headway("reproduce", "mine/two-flows", "--record", "--out", str(tmp_path / "out"))
+    (home / "verdicts.json").write_text(verdicts, encoding="utf-8")
     path = home / name
     text = path.read_text(encoding="utf-8")
     assert old in text
@@ -78,7 +93,7 @@ def test_a_recorded_verdict_is_listed_with_its_command(headway: Headway, home: P
         claims[0]["ci95"],
     )
     assert after["command"] == "headway reproduce mine/two-flows --seeds 3 --out out/mine/two-flows"
-    assert "reproduced  two-share" in headway("list", "claims").out
+    assert "reproduced  two-share" in headway("list", "claims", "mine").out
 
 
 @pytest.mark.parametrize(
@@ -91,9 +106,9 @@ def test_a_recorded_verdict_is_listed_with_its_command(headway: Headway, home: P
     ],
 )
 def test_a_changed_claim_or_scenario_outdates_its_verdict(
-    headway: Headway, home: Path, tmp_path: Path, name: str, old: str, new: str
+    headway: Headway, home: Path, verdicts: str, name: str, old: str, new: str
 ) -> None:
-    row = recorded_then_changed(headway, home, tmp_path, name, old, new)
+    row = recorded_then_changed(headway, home, verdicts, name, old, new)
     reason = "the claim or its scenario has changed since; it was reproduced before"
     assert (row["verdict"], row["reason"]) == ("outdated", reason)
 
@@ -108,9 +123,9 @@ def test_a_changed_claim_or_scenario_outdates_its_verdict(
     ],
 )
 def test_what_changes_nothing_about_the_runs_behind_a_claim_leaves_its_verdict(
-    headway: Headway, home: Path, tmp_path: Path, name: str, old: str, new: str
+    headway: Headway, home: Path, verdicts: str, name: str, old: str, new: str
 ) -> None:
-    assert recorded_then_changed(headway, home, tmp_path, name, old, new)["verdict"] == "reproduced"
+    assert recorded_then_changed(headway, home, verdicts, name, old, new)["verdict"] == "reproduced"
 
 
 def test_a_copy_of_a_figure_is_told_where_its_claims_are(headway: Headway, home: Path, tmp_path: Path) -> None:
@@ -139,7 +154,7 @@ def test_a_scenario_changed_on_the_command_line_is_not_recorded(headway: Headway
 @pytest.mark.parametrize("text", ["{", "[]"])
 def test_a_damaged_record_is_named(headway: Headway, home: Path, text: str) -> None:
     (home / "verdicts.json").write_text(text, encoding="utf-8")
-    answer = headway("list", "claims")
+    answer = headway("list", "claims", "mine")
     assert answer.status == 2
     assert "verdicts.json" in answer.err
     assert "--record" in answer.err

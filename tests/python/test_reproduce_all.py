@@ -52,6 +52,7 @@ def scenarios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_what_only_the_testbed_runs_is_left_out(scenarios: Path, tmp_path: Path, headway: Headway) -> None:
     (scenarios / "fig3-kernel.toml").write_text((scenarios / "fig2.toml").read_text("utf-8"), "utf-8")
     table = '\n[[testbed]]\nscenario = "mine/fig2"\nruns = "mine/fig3-kernel"\n'
@@ -99,6 +100,7 @@ def test_a_paper_becomes_a_site(scenarios: Path, tmp_path: Path, headway: Headwa
     assert elsewhere.out.startswith("2 figures, 8 points, 8 in the store, 0 to run\n")
 
 
+@pytest.mark.long
 def test_an_override_has_an_effect_in_some_figure(scenarios: Path, tmp_path: Path, headway: Headway) -> None:
     arguments = (
         "reproduce",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
+from drawn import drawn
 from headway.data.statistics import estimate, ratio_over_seeds, student_probability, student_quantile
 
 # Two-sided 95 % points from the printed tables.
@@ -23,7 +23,7 @@ def test_other_confidence() -> None:
     assert student_quantile(0.99, 7) == pytest.approx(3.499, abs=5e-4)
 
 
-@given(st.floats(0.0, 50.0), st.floats(0.0, 50.0), st.integers(1, 60))
+@drawn(a=st.floats(0.0, 50.0), b=st.floats(0.0, 50.0), degrees=st.integers(1, 60))
 def test_probability_rises_and_stays_a_probability(a: float, b: float, degrees: int) -> None:
     low, high = sorted((a, b))
     assert 0.0 <= student_probability(low, degrees) <= student_probability(high, degrees) + 1e-12 <= 1.0 + 1e-9

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,20 @@ def scenario(tmp_path: Path) -> Path:
     path = tmp_path / "short.toml"
     path.write_text(SHORT)
     return path
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep of it that is done."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "short.toml").write_text(SHORT)
+    return package.sweep(folder / "short.toml", folder / "out", progress=False).directory
+
+
+@pytest.fixture
+def out(finished: Path, tmp_path: Path) -> Path:
+    """The same, to be changed."""
+    return Path(shutil.copytree(finished, tmp_path / "out"))
 
 
 def test_a_rise_has_the_interval_of_the_ratios_and_is_told_if_it_is_more_than_chance() -> None:
@@ -141,9 +156,7 @@ def test_a_warm_up_that_leaves_nothing_is_told_before_and_after_the_runs(
         assert re.search(f"<dt>{figure}</dt>\\s*<dd>every flow that finished started in the warm-up", page), figure
 
 
-def test_a_sweep_and_its_report_say_it_and_a_long_one_does_not(
-    headway: Headway, scenario: Path, tmp_path: Path
-) -> None:
+def test_a_sweep_and_its_report_say_it(headway: Headway, scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     said = headway("sweep", scenario, "--out", out)
     assert said.status == 0, said.out
@@ -152,15 +165,17 @@ def test_a_sweep_and_its_report_say_it_and_a_long_one_does_not(
     assert headway("report", out).status == 0
     page = (out / "report.html").read_text()
     assert "times the mean slowdown of those of the first half" in page
+
+
+@pytest.mark.long
+def test_of_a_sweep_that_is_long_enough_nothing_is_said(headway: Headway, scenario: Path, tmp_path: Path) -> None:
     long = ["--set", "traffic.0.flows=6000", "--set", 'warmup="4 ms"', "--set", "traffic.0.load=0.4"]
     said = headway("sweep", scenario, "--out", tmp_path / "long", *long)
     assert said.status == 0, said.out
     assert "steady state" not in said.err
 
 
-def test_a_comparison_says_it_too(headway: Headway, scenario: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert headway("sweep", scenario, "--out", out).status == 0
+def test_a_comparison_says_it_too(headway: Headway, out: Path, tmp_path: Path) -> None:
     note = "% of the mean queue of a steady state is missing"
     said = headway("compare", out, "--of", "slowdown_p99")
     assert said.status == 0 and said.err.startswith("note: ") and note in said.err
@@ -175,9 +190,7 @@ def test_a_comparison_says_it_too(headway: Headway, scenario: Path, tmp_path: Pa
     assert note in alone.err and "±" not in alone.out
 
 
-def test_a_comparison_says_what_runs_of_some_variants_warn_of(headway: Headway, scenario: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert headway("sweep", scenario, "--out", out).status == 0
+def test_a_comparison_says_what_runs_of_some_variants_warn_of(headway: Headway, out: Path, tmp_path: Path) -> None:
     for path in out.glob("points/*/manifest.json"):
         manifest = json.loads(path.read_text())
         manifest["warnings"] = ["of all", *(["full ports dropped data"] if "ndp" in path.parent.name else [])]
@@ -188,9 +201,9 @@ def test_a_comparison_says_what_runs_of_some_variants_warn_of(headway: Headway, 
     assert "of all" not in said, "what every run warns of sets no variant apart"
 
 
-def test_what_an_earlier_build_did_not_compute_is_told(headway: Headway, scenario: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert headway("sweep", scenario, "--out", out).status == 0
+def test_what_an_earlier_build_did_not_compute_is_told(
+    headway: Headway, scenario: Path, out: Path, tmp_path: Path
+) -> None:
     assert "earlier build" not in headway("compare", out).err
     new = ("relaxation_s", "start_up_share", "slowdown_mean_early", "slowdown_mean_late", "backlog_growth")
     for label in ("dctcp,seed=1", "dctcp,seed=2", "dctcp,seed=3", "ndp,seed=2"):

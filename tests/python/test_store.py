@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from headway import Scenario, _headway, checksums, store
-from support import TWO_FLOWS, Answer
+from support import LIMIT, TWO_FLOWS, Answer
 
 Headway = Callable[..., Answer]
 
@@ -203,11 +203,11 @@ def test_processes_that_run_the_same_at_once_keep_it_once(tmp_path: Path, root: 
     outs, go = [tmp_path / name for name in ("a", "b", "c")], tmp_path / "go"
     both = [subprocess.Popen([sys.executable, "-c", code, path, out, go], env=env) for out in outs]
     try:
-        end = time.monotonic() + 120
+        end = time.monotonic() + LIMIT
         while not all(out.with_name(f"{out.name}.ready").exists() for out in outs) and time.monotonic() < end:
             time.sleep(0.01)
         go.touch()
-        assert [process.wait(timeout=120) for process in both] == [0] * len(outs)
+        assert [process.wait(timeout=LIMIT) for process in both] == [0] * len(outs)
     finally:
         for process in both:
             process.kill()

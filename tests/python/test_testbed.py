@@ -21,7 +21,7 @@ import headway as package
 import testbeds
 import wireshark
 from headway.cli.testbed import _show as show
-from support import TWO_FLOWS, Answer
+from support import LIMIT, TWO_FLOWS, Answer
 
 Headway = Callable[..., Answer]
 
@@ -38,7 +38,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scenario.write_text(TWO_FLOWS.format(stop="200 ms", size="100 kB"), encoding="utf-8")
     command = [sys.executable, "-m", "headway", "testbed", "run", str(scenario)]
     command += ["--out", str(folder / "out"), "--csv", "--json", "--capture", str(folder / "real.pcapng")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=testbeds.LIMIT)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
     assert done.returncode == 0, done.stderr
     (folder / "answer.json").write_text(done.stdout, encoding="utf-8")
     return folder
@@ -121,7 +121,7 @@ def test_the_kernels_tcp_runs_beside_a_transport_and_its_timers_are_spoken_of(tm
     command += ["--io", "af-packet"]
     command += ["--set", "traffic.0.flows.0.bytes='1 MB'", "--set", "traffic.1.flows.0.bytes='1 MB'"]
     command += ["--out", str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=testbeds.LIMIT)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
     assert done.returncode == 0, done.stderr
     assert "2 times slower than written" in done.stdout
     assert "late by at most" in done.stdout
@@ -142,6 +142,7 @@ def test_only_what_was_dropped_is_called_dropped(measured: Path) -> None:
         assert not any(word in place for word in ("sent", "received", "accepted", "bytes"))
 
 
+@pytest.mark.long
 def test_tshark_shows_the_same_fields_of_simulated_and_of_real_packets(measured: Path, headway: Headway) -> None:
     simulated = measured / "simulated.pcapng"
     answer = headway("run", measured / "two-flows.toml", "--capture", simulated)
@@ -169,6 +170,7 @@ def test_tshark_shows_the_same_fields_of_simulated_and_of_real_packets(measured:
         assert session <= real
 
 
+@pytest.mark.long
 def test_a_real_capture_holds_the_handshake(measured: Path) -> None:
     path = measured / "real.pcapng"
     assert wireshark.matching(path, 'headway.handshake == "hello"')
@@ -199,9 +201,9 @@ def test_nothing_stays_behind(
         victim = run.process.pid if who == "python" else run.member(who).pid
         os.kill(victim, number)
         if number == signal.SIGKILL and who == "python":
-            run.process.wait(timeout=testbeds.LIMIT)
+            run.process.wait(timeout=LIMIT)
         else:
-            _, err = run.process.communicate(timeout=testbeds.LIMIT)
+            _, err = run.process.communicate(timeout=LIMIT)
             assert message in err
             assert "Traceback" not in err
             assert "panicked" not in err
@@ -256,7 +258,7 @@ def test_a_switch_on_its_own_takes_names(scenario_file: Path, arguments: list[st
     testbeds.need_programs()
     words = [str(scenario_file) if a == "FILE" else a for a in arguments]
     command = [sys.executable, "-m", "headway", "testbed", "switch", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=testbeds.LIMIT)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
     assert done.returncode == 2
     assert message in done.stderr
 
@@ -305,7 +307,7 @@ def test_without_a_privilege_or_an_interface_the_programs_say_so(
                 capture_output=True,
                 text=True,
                 check=False,
-                timeout=testbeds.LIMIT,
+                timeout=LIMIT,
                 cwd="/",
                 **identity,
             )

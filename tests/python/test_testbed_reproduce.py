@@ -23,7 +23,7 @@ from headway.data.machine import Work
 from headway.errors import ClaimsError, HeadwayError
 from headway.names import known_scenarios
 from headway.scenario import Scenario
-from support import TWO_FLOWS, Answer
+from support import LIMIT, TWO_FLOWS, Answer
 
 Headway = Callable[..., Answer]
 
@@ -99,7 +99,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int | None]]:
 
 
 def listed(headway: Headway, name: str = "two-share") -> dict[str, Any]:
-    rows = json.loads(headway("list", "claims", "--json").out)
+    rows = json.loads(headway("list", "claims", "mine", "--json").out)
     row: dict[str, Any] = next(row for row in rows if row["id"] == name)
     return row
 
@@ -328,7 +328,7 @@ def test_a_tiny_figure_on_real_packets(home: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = [sys.executable, "-m", "headway", "testbed", "reproduce", "mine/two-flows", "--repetitions", "2"]
     command += ["--out", str(out), "--record"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=testbeds.LIMIT)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
     assert done.returncode == 0, done.stderr
     kept = json.loads((home / "testbed.json").read_text(encoding="utf-8"))["two-share"]
     assert kept["verdict"] == "reproduced"

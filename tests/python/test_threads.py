@@ -14,10 +14,10 @@ import pytest
 from headway import Scenario
 from headway.scenario import thread_count
 from headway.sweeps.capacity import divided
-from support import Answer
+from support import LIMIT, Answer
 
 TEXT = """
-stop = "10 ms"
+stop = "3 ms"
 [topology]
 kind = "leaf-spine"
 racks = 4
@@ -31,7 +31,7 @@ spine_delay = "2 us"
 name = "{transport}"
 [[traffic]]
 kind = "poisson"
-cdf = "dctcp_websearch"
+cdf = {{ kind = "uniform", mean = "100 kB", spread = 0.9 }}
 load = 0.6
 flows = 60
 [sample]
@@ -72,6 +72,8 @@ def test_files_are_the_same_to_the_byte_for_every_number_of_threads(transport: s
     assert written[4] == written[1]
 
 
+# Flows that are there for as long as it takes to stop some of them.
+LARGE = ['traffic.0.cdf="dctcp_websearch"', "stop=10 ms"]
 OTHERS = """
 until = "known"
 [hosts]
@@ -91,7 +93,7 @@ discipline = "drop-tail"
 @pytest.mark.parametrize("transport", ["homa", "expresspass", "dctcp"])
 def test_keys_of_other_simulators_change_nothing_about_that(transport: str) -> None:
     text = OTHERS.split("[hosts]")[0] + TEXT.format(transport=transport) + "[hosts]" + OTHERS.split("[hosts]")[1]
-    scenario = Scenario.from_text(text, sets=["traffic.0.stop=3 ms", "traffic.0.share=2.5"])
+    scenario = Scenario.from_text(text, sets=[*LARGE, "traffic.0.stop=3 ms", "traffic.0.share=2.5"])
     runs = [scenario.run(threads=threads) for threads in (1, 2, 4)]
     first = runs[0]
     assert first.summary["flows_stopped"] > 0 and first.summary["host_queue_max_bytes"] > 0
@@ -112,6 +114,7 @@ def test_scaling_counts_what_each_part_has_to_do() -> None:
         assert row["speedup"] <= row["speedup_without_waiting"]
 
 
+@pytest.mark.long
 def test_a_network_with_one_switch_is_one_part(headway: Callable[..., Answer], tmp_path: Path) -> None:
     file = tmp_path / "one.toml"
     file.write_text(
@@ -156,7 +159,7 @@ def test_a_command_that_makes_one_run_keeps_its_free_memory(tmp_path: Path) -> N
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=LIMIT,
         )
         status, delay = answer.stdout.splitlines()[-1].split()
         assert status == "0"

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
+from drawn import drawn
 from headway.claims.language import CannotMeasure
 from headway.claims.verdict import (
     TOLERANCE_PERCENT,
@@ -134,8 +134,11 @@ def test_an_order_needs_a_number_for_each_name() -> None:
 finite = st.floats(0.1, 1e6)
 
 
-@given(finite, st.sampled_from(sorted(TOLERANCE_PERCENT)), st.floats(-0.4, 0.4))
-def test_tolerance_is_a_share_of_the_published_value(published: float, qualifier: Qualifier, off: float) -> None:
+@drawn(
+    published=finite, name=st.sampled_from([str(one) for one in sorted(TOLERANCE_PERCENT)]), off=st.floats(-0.4, 0.4)
+)
+def test_tolerance_is_a_share_of_the_published_value(published: float, name: str, off: float) -> None:
+    qualifier = Qualifier(name)
     if qualifier is Qualifier.RANGE:
         return
     allowed = TOLERANCE_PERCENT[qualifier] / 100.0
@@ -145,7 +148,7 @@ def test_tolerance_is_a_share_of_the_published_value(published: float, qualifier
     assert (found.verdict is R) == (abs(off) < allowed)
 
 
-@given(st.permutations(["a", "b", "c", "d"]), st.lists(finite, min_size=4, max_size=4, unique=True))
+@drawn(order=st.permutations(["a", "b", "c", "d"]), values=st.lists(finite, min_size=4, max_size=4, unique=True))
 def test_an_order_is_reproduced_exactly_when_the_values_are_sorted(order: list[str], values: list[float]) -> None:
     found = judge_order(order, "lowest first", [dict(zip(order, values, strict=True))])
     assert (found.verdict is R) == (values == sorted(values))

@@ -24,7 +24,7 @@ from headway.view import HOST, Server
 from headway.view.pages import Busy
 from report import make_runs
 from report.browser import Visit, chromium
-from support import TWO_FLOWS
+from support import LIMIT, TWO_FLOWS
 
 POINT = "sweep/points/amrt,cdf=xpass_websearch,load=0.3,seed=1"
 
@@ -52,12 +52,12 @@ def server(root: Path) -> Iterator[Server]:
         thread.start()
         yield found
         found.shutdown()
-        thread.join(timeout=10)
+        thread.join(timeout=LIMIT)
 
 
 def ask(server: Server, path: str, method: str = "GET", **headers: str) -> tuple[int, str, dict[str, str]]:
     """The answer to one request, sent as it is."""
-    connection = http.client.HTTPConnection(HOST, server.port, timeout=60)
+    connection = http.client.HTTPConnection(HOST, server.port, timeout=LIMIT)
     try:
         connection.request(method, path, headers=headers)
         answer = connection.getresponse()
@@ -170,6 +170,7 @@ def states(root: Path, done: int) -> None:
             kept.rename(root / "sweep" / "points" / record["label"])
 
 
+@pytest.mark.long
 def test_a_sweep_is_followed_in_a_browser(server: Server, root: Path) -> None:
     total = len(json.loads((root / "sweep" / "sweep.json").read_text()))
     states(root, total - 2)
@@ -195,14 +196,14 @@ def test_the_command_says_where_it_is_and_ends_with_ctrl_c(root: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1) as program:
         try:
             assert program.stdout is not None
-            assert select.select([program.stdout], [], [], 60)[0]
+            assert select.select([program.stdout], [], [], LIMIT)[0]
             found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\n", program.stdout.readline())
             assert found
-            connection = http.client.HTTPConnection(HOST, int(found[1]), timeout=60)
+            connection = http.client.HTTPConnection(HOST, int(found[1]), timeout=LIMIT)
             connection.request("GET", "/state")
             assert json.loads(connection.getresponse().read())["entries"]
             connection.close()
             program.send_signal(signal.SIGINT)
-            assert program.wait(timeout=30) == 0
+            assert program.wait(timeout=LIMIT) == 0
         finally:
             program.kill()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,8 +18,9 @@ from pathlib import Path
 import pytest
 
 import headway as package
+import lacking
 import wireshark
-from support import Answer
+from support import LIMIT, Answer
 
 Headway = Callable[..., Answer]
 
@@ -39,6 +39,7 @@ def capture(headway: Headway, scenario_file: Path, tmp_path: Path) -> Callable[.
 
 
 @pytest.mark.parametrize("transport", ["amrt", "phost"])
+@pytest.mark.long
 def test_tshark_shows_every_field_as_it_was_written(capture: Callable[..., Path], transport: str) -> None:
     counts = wireshark.compare(capture("--set", f"transport.name={transport}"))
     assert {"amrt": {"data", "grant"}, "phost": {"data", "rts", "token"}}[transport] <= set(counts)
@@ -54,6 +55,7 @@ def test_tshark_shows_every_field_as_it_was_written(capture: Callable[..., Path]
         ("dctcp", 9, "ack", "Third SACK block", "Receive window in packets"),
     ],
 )
+@pytest.mark.long
 def test_what_token_and_remaining_hold_is_said_where_it_is_known(
     capture: Callable[..., Path], transport: str, preference: int, kind: str, token: str | None, remaining: str | None
 ) -> None:
@@ -113,6 +115,7 @@ def test_chosen_links_are_the_interfaces(capture: Callable[..., Path]) -> None:
     assert {p.interface.name for p in packets} == {"s0->h2", "h2->s0"}
 
 
+@pytest.mark.long
 def test_the_info_column_and_filters(capture: Callable[..., Path]) -> None:
     path = capture("--capture-links", "s0->h2,s0->h0")
     packets = {p.number: p.fields for p in wireshark.read_pcapng(path)}
@@ -134,6 +137,7 @@ def test_the_info_column_and_filters(capture: Callable[..., Path]) -> None:
     assert wireshark.matching(path, 'headway.kind == "grant" and headway.count == 2')
 
 
+@pytest.mark.long
 def test_headway_on_another_port_is_recognised_and_other_things_are_not(
     capture: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -162,6 +166,7 @@ def test_headway_on_another_port_is_recognised_and_other_things_are_not(
         ("kind", 43, 99),
     ],
 )
+@pytest.mark.long
 def test_the_comparison_finds_damage(capture: Callable[..., Path], what: str, offset: int, byte: int) -> None:
     path = capture("--capture-links", "h2->s0")
     victim = next(p for p in wireshark.read_pcapng(path) if p.fields["kind"] == 1)
@@ -198,12 +203,13 @@ def test_mistakes_end_with_status_2(
 
 
 def _until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + LIMIT
     while not condition():
-        assert time.monotonic() < deadline, "nothing happened for a minute"
+        assert time.monotonic() < deadline, "nothing happened"
         time.sleep(0.05)
 
 
+@pytest.mark.long
 def test_ctrl_c_leaves_a_readable_file(long_scenario_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "out.pcapng"
     command = [sys.executable, "-m", "headway", "run", str(long_scenario_file), "--capture", str(path), "--yes"]
@@ -211,7 +217,7 @@ def test_ctrl_c_leaves_a_readable_file(long_scenario_file: Path, tmp_path: Path)
     try:
         _until(lambda: path.exists() and path.stat().st_size > 1_000_000)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=LIMIT)
     finally:
         process.kill()
     assert process.returncode == 130
@@ -220,6 +226,7 @@ def test_ctrl_c_leaves_a_readable_file(long_scenario_file: Path, tmp_path: Path)
     assert wireshark.tshark(path, "-c", "3").count("\n") == 3
 
 
+@pytest.mark.long
 def test_memory_stays_flat_while_capturing(scenario_file: Path, tmp_path: Path) -> None:
     peaks = []
     for size in ("2 MB", "50 MB"):
@@ -246,9 +253,9 @@ def _payload(packet: wireshark.Captured) -> bytes:
 
 def _seen_on_loopback(datagrams: list[bytes], path: Path) -> None:
     """Send datagrams until dumpcap has twice as many."""
-    dumpcap = shutil.which("dumpcap")
-    if dumpcap is None or os.geteuid() != 0:
-        pytest.skip("needs dumpcap (Debian, Ubuntu: apt install tshark) and root")
+    dumpcap = lacking.program("dumpcap", "apt install tshark")
+    if os.geteuid() != 0:
+        lacking.lack("root")
     command = [dumpcap, "-q", "-i", "lo", "-f", f"udp dst port {wireshark.PORT}", "-w", str(path)]
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out,
@@ -266,13 +273,14 @@ def _seen_on_loopback(datagrams: list[bytes], path: Path) -> None:
                 for datagram in datagrams:
                     out.sendto(datagram, ("127.0.0.1", wireshark.PORT))
                 time.sleep(0.1)
-            _, err = process.communicate(timeout=10)
+            _, err = process.communicate(timeout=LIMIT)
         finally:
             process.kill()
     if process.returncode != 0:
         pytest.skip(f"dumpcap cannot capture here: {err}")
 
 
+@pytest.mark.long
 def test_a_real_datagram_with_payload_is_compared_the_same_way(capture: Callable[..., Path], tmp_path: Path) -> None:
     simulated = wireshark.read_pcapng(capture("--capture-links", "s0->h2,h2->s0"))
     chosen = [next(p for p in simulated if p.fields["kind"] == kind) for kind in (0, 1)]
@@ -282,6 +290,7 @@ def test_a_real_datagram_with_payload_is_compared_the_same_way(capture: Callable
 
 
 @pytest.mark.parametrize("sealed", [False, True])
+@pytest.mark.long
 def test_stamps_of_ports_are_shown_as_far_as_they_are_filled(
     capture: Callable[..., Path], tmp_path: Path, *, sealed: bool
 ) -> None:
@@ -306,6 +315,7 @@ def test_stamps_of_ports_are_shown_as_far_as_they_are_filled(
     assert set(wireshark.matching(path, "headway.stamp.rate == 0x75767778")) == five | nine
 
 
+@pytest.mark.long
 def test_the_share_of_a_handshake_is_shown_where_hosts_have_a_key(tmp_path: Path) -> None:
     def said(kind: int, session: int) -> bytes:
         share = bytes(range(100, 132)) if session == wireshark.SEALED_SESSION and kind in (2, 3) else b""

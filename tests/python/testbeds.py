@@ -16,15 +16,16 @@ from pathlib import Path
 
 import pytest
 
+import lacking
+from support import LIMIT
+
 PROGRAMS = Path(sys.executable).parent
-LIMIT = 120
-"""Seconds after which something has failed: tens of times what it takes on an idle machine."""
 
 
 def need_programs() -> None:
     """Skip the test where the programs for real packets have not been built."""
     if not (PROGRAMS / "headway-testbed").is_file():
-        pytest.skip("needs headway-testbed (`make install` builds it, on Linux)")
+        lacking.lack("headway-testbed", "`make install` builds it, on Linux")
 
 
 def need_testbed() -> None:

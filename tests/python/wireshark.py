@@ -6,7 +6,6 @@ and real ones with their payload.
 
 from __future__ import annotations
 
-import shutil
 import struct
 import subprocess
 from collections import defaultdict
@@ -15,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
+import lacking
+from support import LIMIT
 
 DISSECTOR = Path(__file__).resolve().parents[2] / "docs" / "wireshark" / "headway.lua"
 PORT = 18519
@@ -157,11 +157,9 @@ def _options(order: str, body: bytes) -> Iterator[tuple[int, bytes]]:
 
 def tshark(path: Path, *arguments: str) -> str:
     """What tshark says about a file, with the dissector loaded; skips the test where there is no tshark."""
-    program = shutil.which("tshark")
-    if program is None:
-        pytest.skip("tshark is not installed (Debian, Ubuntu: apt install tshark)")
+    program = lacking.program("tshark", "apt install tshark")
     command = [program, "-r", str(path), "-X", f"lua_script:{DISSECTOR}", "-o", "ip.check_checksum:TRUE", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
     assert done.returncode == 0, done.stderr
     assert "Lua" not in done.stderr, done.stderr
     return done.stdout

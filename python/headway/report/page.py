@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import jinja2
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from headway.data.tape import Tape
@@ -90,11 +91,30 @@ def render(report: Report, tape: Tape | None = None) -> str:
     return page.render(parts, data=content.block(), content=content)
 
 
+class _Compiled(jinja2.BytecodeCache):
+    """Templates that this process has compiled, which takes longer than to fill them in."""
+
+    def __init__(self) -> None:
+        self._code: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """The code of a template, if it is known."""
+        if code := self._code.get(bucket.key):
+            bucket.bytecode_from_string(code)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Remembers it."""
+        self._code[bucket.key] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Compiled()
+
+
 def environment() -> jinja2.Environment:
     """Where templates are found, and what all of them may use."""
     made = jinja2.Environment(
         loader=jinja2.FunctionLoader(asset), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
+        undefined=jinja2.StrictUndefined, bytecode_cache=_COMPILED,
     )  # fmt: skip
     made.globals.update(badge=_badge)
     made.filters["prose"] = prose

@@ -7,23 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-import pytest
+import lacking
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # What a page may take to be ready, in milliseconds; a bound, not a measure.
-PATIENCE = 10_000
+PATIENCE = 120_000
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A browser without a window."""
-    api: Any = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install playwright)")
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
-        pytest.skip("Chromium is not installed (Debian, Ubuntu: apt install chromium)")
+    api: Any = lacking.package("playwright.sync_api", "long")
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None) or lacking.lack("chromium", "apt install chromium")
     with api.sync_playwright() as play:
         browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
         try:

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import headway
+import lacking
 from headway.report import build
 from headway.tape import record
 from report.browser import Visit, chromium
@@ -21,6 +22,8 @@ from report.conftest import KINDS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.long
 
 # The inside of every picture, as the page brought it and as the script draws it at the same width.
 BOTH_DRAWINGS = """() => [...document.querySelectorAll("svg[data-panel]")].map((svg) => {
@@ -175,7 +178,7 @@ def test_a_second_axis_draws_the_queue_over_the_utilisation(browser: Browser, ur
 
 
 def test_a_saved_svg_has_real_text_and_a_saved_png_has_ink(browser: Browser, urls: dict[str, str]) -> None:
-    image = pytest.importorskip("PIL.Image")
+    image = lacking.package("PIL.Image", "long")
     with Visit(browser, urls["single"]) as visit:
         for kind in ("svg", "png"):
             with visit.page.expect_download() as waiting:

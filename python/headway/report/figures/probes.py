@@ -19,7 +19,8 @@ ID, TITLE = "probes", "Inside each flow over time"
 def probes(study: Study) -> Figure:
     """One panel a variant for the first probe; a selector brings the others."""
     runs, said = chosen_runs(study)
-    metrics = [name for name in schema()["probes"] if any(_has(point, name) for _, point in runs)]
+    sampled = {name for _, point in runs for name in point.series["metric"].unique()}
+    metrics = [name for name in schema()["probes"] if name in sampled]
     if not metrics:
         return Figure(ID, TITLE, absent="no flow was probed; add `flows` and `probes = true` to [sample]")
     # Points hold what they were made with, and are no keys.
@@ -65,11 +66,6 @@ def probes(study: Study) -> Figure:
     caption += outages.caption(point for _, point in runs) + interval(kept) + thinning(kept) + said
     legend = tuple(LegendEntry(flow_key(name), name, styles[name]) for name in shown)
     return Figure(ID, TITLE, caption, tuple(drawn), 1 if len(drawn) == 1 else 2, legend, more=tuple(more))
-
-
-def _has(point: Point, name: str) -> bool:
-    """Whether a run has samples of a probe."""
-    return name in point.series["metric"].unique()
 
 
 KIND = FigureKind("probes of the sampled flows: what their machines hold", probes, needs=(probed_flows,))
