@@ -17,6 +17,7 @@
 #   make docs     the documentation site, in site/, with every command in it executed, and the Rust API pages beside it
 #   make lint     formatting, clippy, ruff, mypy
 #   make publish-check  packages the crates meant for others as crates.io would take them, and builds them from the packages
+#   make release-check  all that a machine checks before a release, in a fresh clone (hours); OPTIONS=--list shows its steps
 #   make install  everything into .venv; the command line is .venv/bin/headway
 #   make wheel    dist/*.whl: the package with its scenarios, ledgers and pages, for machines like this one
 #   make sdist    dist/*.tar.gz: the same as sources, from which pip builds a wheel anywhere
@@ -52,7 +53,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: beside bench-hosts bench-grpc bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint lint-python lint-rust publish-check clean
+.PHONY: beside release-check bench-hosts bench-grpc bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint lint-python lint-rust publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -298,6 +299,10 @@ lint-python:
 PUBLISHED := headway-units headway-params headway-gauges headway-primitives headway-packet headway-transport headway-fabric headway-host headway-tonic
 publish-check: tools
 	cargo publish --dry-run --allow-dirty $(addprefix --package ,$(PUBLISHED))
+
+OPTIONS ?=
+release-check: tools
+	@$(PYTHON) tools/release_check.py $(OPTIONS)
 
 clean:
 	rm -rf $(VENV) out
