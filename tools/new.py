@@ -74,8 +74,8 @@ What a user sees first, with numbers of a run.
 """
 
 
-# The tests that write what follows from a declaration: tables, pages, the order of events, the behaviour.
-WRITTEN = ("tables::", "pages::", "dissector::", "order::", "behaviour::")
+# The tests that write what follows from a declaration: pages, packets that Wireshark reads, the order of events, the behaviour.
+WRITTEN = ("pages::", "dissector::", "order::", "behaviour::")
 # The crates that hold what can be made. With the crate of the Python module, dependencies have the features that they
 # have in the whole workspace, as `make test` builds it: with other features, every dependency would be built anew.
 CRATES = ("fabric", "network", "transport", "lab", "python")
@@ -145,7 +145,7 @@ def checked(text: str) -> Name:
 
 
 def new_transport(name: Name) -> Made:
-    """A folder from the template, its lines, its page, its snapshot, its digest."""
+    """A folder from the template, its lines, its page, its digest."""
     registry = TRANSPORTS / "registry.rs"
     refuse_taken(name, registry, TRANSPORTS, "transport")
     words = {"TemplateParams": f"{name.type}Params", "TemplateEndpoint": f"{name.type}Endpoint", "Template": name.type}
@@ -169,7 +169,7 @@ def new_transport(name: Name) -> Made:
 
 
 def new_controller(name: Name) -> Made:
-    """A file from NewReno, its lines, its page, its snapshot, its digest."""
+    """A file from NewReno, its lines, its page, its digest."""
     registry = TRANSPORTS / "registry.rs"
     refuse_taken(name, registry, CONTROLLERS, "transport")
     source = (ROOT / CONTROLLERS / "newreno.rs").read_text(encoding="utf-8")
@@ -271,7 +271,7 @@ def new_model(name: Name) -> Made:
 
 
 def a_transport(name: Name, place: Path) -> Made:
-    """Its page, and what is written from the declaration: snapshot, digest of its order of events, behaviour."""
+    """Its page, and what is written from the declaration: digest of its order of events, behaviour."""
     write(PAGES / f"{name.text}.md", PAGE.format(title=name.text))
     hints = (
         f"{PAGES / name.text}.md: its page, which waits for your words",
@@ -288,7 +288,7 @@ def finish(made: list[Made]) -> None:
         command("rustfmt", *(str(one.place) for one in made if one.place.suffix == ".rs"))
         tests = dict.fromkeys(test for one in made for test in one.tests)
         if tests:
-            cargo(*INTEGRATION, *tests, extra={"INSTA_UPDATE": "always", "HEADWAY_BLESS": "1"})
+            cargo(*INTEGRATION, *tests, extra={"HEADWAY_BLESS": "1"})
         else:
             cargo("check", "--package", "headway-fabric")
         written = "make develop && .venv/bin/python tools/building.py, for its function in Python"

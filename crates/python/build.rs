@@ -13,6 +13,11 @@ fn main() {
         println!("cargo::rerun-if-changed={log}");
     }
     println!("cargo::rerun-if-changed=build.rs");
+    // What Python has is found when it loads the module. maturin says so as well; a build of the whole workspace needs it here.
+    if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("macos") {
+        println!("cargo::rustc-cdylib-link-arg=-undefined");
+        println!("cargo::rustc-cdylib-link-arg=dynamic_lookup");
+    }
     if let Some(commit) = git(&["rev-parse", "HEAD"]) {
         let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|s| !s.is_empty());
         println!("cargo::rustc-env=HEADWAY_COMMIT={commit}{}", if changed { "-dirty" } else { "" });

@@ -71,7 +71,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(headway_testing::cases!(256))]
 
         /// Items that come up to the window late leave in order of time, equal times in order of arrival,
         /// none lost, and no more wait than fall into one window.

@@ -3,7 +3,7 @@
 //! [`network::Mesh`] joins a few hosts, one machine each, by links that lose, repeat, delay and
 //! reorder packets as a [`plan::Plan`] says. [`ledger::Ledger`] watches every packet and every event
 //! and raises a [`ledger::Violation`] at the first broken promise. [`check`] runs plans made from
-//! seeds; a failing one is shrunk and printed with the line that replays it. [`check_plans`] with [`run_machine`] does so
+//! seeds; a failing one is shrunk and printed with its last steps. [`check_plans`] with [`run_machine`] does so
 //! for a machine that is in no registry.
 //!
 //! Nothing here knows a protocol, but for the rule in [`ledger`] that says what counts as permission.
@@ -112,7 +112,6 @@ pub struct Failure {
     /// The panic or violation, in words.
     pub reason: String,
     fault: Fault,
-    test: &'static str,
 }
 
 impl fmt::Display for Failure {
@@ -128,17 +127,12 @@ impl fmt::Display for Failure {
             writeln!(f, "last of {} steps:", trace.len())?;
             last_steps(&trace).iter().try_for_each(|line| writeln!(f, "  {line}"))?;
         }
-        write!(
-            f,
-            "replay: HEADWAY_REPLAY={}:{} cargo test -p headway-transport --test it {}::",
-            self.transport, self.seed, self.test
-        )
+        write!(f, "seed {}", self.seed)
     }
 }
 
 /// Runs one plan of `strategy` for each seed and answers the first failure, shrunk.
 pub fn check<S: Strategy<Value = Plan>>(
-    test: &'static str,
     name: &str,
     fault: Fault,
     strategy: &S,
@@ -151,7 +145,7 @@ pub fn check<S: Strategy<Value = Plan>>(
         // A machine that panics does so again here: only its plan and message are reported.
         let again = std::panic::catch_unwind(|| run(name, &plan, fault));
         let violation = again.ok().and_then(Result::err);
-        Box::new(Failure { transport: name.to_string(), seed, violation, plan, reason, fault, test })
+        Box::new(Failure { transport: name.to_string(), seed, violation, plan, reason, fault })
     })
 }
 
@@ -236,13 +230,6 @@ pub fn run_machine<E: Endpoint>(
     (outcome, mesh.into_trace())
 }
 
-/// Seeds to run: `HEADWAY_SEEDS` of them instead of `default` when it is set.
-#[allow(clippy::disallowed_methods, reason = "how a developer asks for more seeds or a replay")]
-pub fn seeds(default: u64) -> Range<u64> {
-    let count = std::env::var("HEADWAY_SEEDS").ok().and_then(|n| n.parse().ok());
-    0..count.unwrap_or(default)
-}
-
 /// The transports to run: those that `HEADWAY_TRANSPORTS=name,name` lists, or every registered one.
 ///
 /// # Panics
@@ -258,9 +245,14 @@ pub fn transports() -> Vec<&'static str> {
 }
 
 /// The transport and seed to replay, from `HEADWAY_REPLAY=name:seed`.
-#[allow(clippy::disallowed_methods, reason = "how a developer asks for more seeds or a replay")]
+#[allow(clippy::disallowed_methods, reason = "how a developer asks for a replay")]
 pub fn replay() -> Option<(String, u64)> {
     let text = std::env::var("HEADWAY_REPLAY").ok()?;
+    Some(parse_replay(&text).unwrap_or_else(|| panic!("HEADWAY_REPLAY: `{text}` is not `name:seed`")))
+}
+
+/// A transport and a seed, from `name:seed`.
+pub fn parse_replay(text: &str) -> Option<(String, u64)> {
     let (name, seed) = text.split_once(':')?;
     Some((name.to_string(), seed.parse().ok()?))
 }

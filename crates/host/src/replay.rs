@@ -47,6 +47,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
+        #![proptest_config(headway_testing::cases!(256))]
+
         #[test]
         fn agrees_with_a_set(steps in proptest::collection::vec((any::<bool>(), 0u64..5000), 1..400)) {
             let (mut window, mut set) = (ReplayWindow::default(), BTreeSet::new());

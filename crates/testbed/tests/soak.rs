@@ -1,8 +1,8 @@
 //! Hosts that call each other through a switch that loses, doubles and reorders, while hosts are killed and
 //! come back: no call that was answered is lost, doubled or corrupted, and memory stays flat.
 //!
-//! Every transport of the registry, two seconds each by default; `cargo test -p headway-testbed --test soak -- --seconds 3600`
-//! for an hour each, `--transport NAME` for one alone. Every attempt of a call has a number of its own. The callee writes it down before it answers, the caller when it
+//! Two seconds of AMRT by default, and of every transport of the registry with `--ignored` (`make test-long`);
+//! `cargo test -p headway-testbed --test soak -- --seconds 3600` for an hour each, `--transport NAME` for one alone. Every attempt of a call has a number of its own. The callee writes it down before it answers, the caller when it
 //! begins and when it has the answer; what was written is compared at the end. An attempt without an answer
 //! (its callee was killed) is made again under a new number, so it must have arrived once at most.
 #![allow(clippy::disallowed_methods, reason = "processes, files and real time")]
@@ -55,17 +55,20 @@ fn main() {
 
 fn soak(words: &[String]) {
     let after = |flag: &str| words.iter().position(|w| w == flag).and_then(|i| words.get(i + 1));
-    let seconds: u64 = after("--seconds").map_or(2, |s| s.parse().expect("--seconds N"));
+    let asked = after("--seconds").map(|s| s.parse().expect("--seconds N"));
+    let seconds: u64 = asked.unwrap_or(2);
     if words.iter().any(|w| w == "--list") {
         return;
     }
     if let Err(error) = namespaces::available() {
-        eprintln!("skipped: {error}");
+        let why = error.to_string().replace("the testbed needs ", "");
+        headway_testing::absent(&format!("testbed: {}", why.split(':').next().unwrap_or_default()));
         return;
     }
-    let only = after("--transport");
+    let every = asked.is_some() || words.iter().any(|w| w == "--ignored" || w == "--include-ignored");
+    let only = after("--transport").map(String::as_str).or(if every { None } else { Some("amrt") });
     let all: Vec<&'static str> =
-        registry::NAMES.iter().copied().filter(|name| only.is_none_or(|only| only == name)).collect();
+        registry::NAMES.iter().copied().filter(|name| only.is_none_or(|only| only == *name)).collect();
     assert!(!all.is_empty(), "there is no transport {only:?}");
     // Hosts mostly wait, so that several networks fit on one machine; each has namespaces of its own.
     let next = Mutex::new(all.into_iter());

@@ -142,6 +142,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(headway_testing::cases!(256))]
+
         #[test]
         fn what_is_written_is_read(
             path in "/[a-z.]{0,30}/[A-Z]{0,9}", first in some_headers(), second in some_headers(),

@@ -13,7 +13,7 @@ fn compiler() -> Option<&'static str> {
         Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
     });
     if found.is_none() {
-        println!("skipped: there is no C compiler");
+        headway_testing::absent("C compiler");
     }
     found
 }
@@ -146,7 +146,7 @@ fn the_header_is_one_for_cpp_as_well() {
         .expect("a compiler");
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     if words.contains("cc1plus") {
-        println!("skipped: the compiler has no C++");
+        headway_testing::absent("C++ compiler");
         return;
     }
     assert!(output.status.success(), "{words}");

@@ -20,7 +20,7 @@ fn compiler() -> Option<&'static str> {
         Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
     });
     if found.is_none() {
-        println!("skipped: there is no C compiler");
+        headway_testing::absent("C compiler");
     }
     found
 }
@@ -153,7 +153,7 @@ fn the_header_is_one_for_cpp_as_well() {
         .expect("a compiler");
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     if words.contains("cc1plus") {
-        println!("skipped: the compiler has no C++");
+        headway_testing::absent("C++ compiler");
         return;
     }
     // A header alone has a `#pragma once` or is compiled as a main file; neither is a mistake of its own.

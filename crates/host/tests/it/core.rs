@@ -55,7 +55,7 @@ fn arrivals(world: &World) -> BTreeMap<u64, u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, max_shrink_iters: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 300, ..headway_testing::cases!(1000) })]
 
     #[test]
     fn every_message_arrives_intact_and_once(

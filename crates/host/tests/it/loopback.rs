@@ -110,7 +110,7 @@ fn has_ipv6() -> bool {
 #[test]
 fn every_transport_works_over_ipv6() {
     if !has_ipv6() {
-        eprintln!("skipped: this kernel has no IPv6");
+        headway_testing::absent("IPv6 in this kernel");
         return;
     }
     for (n, transport) in registry::NAMES.iter().copied().enumerate() {
@@ -160,7 +160,7 @@ fn a_full_packet_fills_the_mtu_over_either_family() {
 #[test]
 fn a_server_over_ipv6_that_restarts_is_met_again() {
     if !has_ipv6() {
-        eprintln!("skipped: this kernel has no IPv6");
+        headway_testing::absent("IPv6 in this kernel");
         return;
     }
     let config = Config::default();

@@ -269,7 +269,7 @@ fn a_restarted_host_is_met_whatever_its_epoch() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(headway_testing::cases!(200))]
 
     /// Everything that two hosts ever said, again and again over several restarts of both: no message arrives a
     /// second time, and the hosts find back to each other.

@@ -1,5 +1,5 @@
 //! The fuzz target of the receive path over its committed corpus, which
-//! `cargo test -p headway-host --test it receive:: -- --ignored` writes anew.
+//! `HEADWAY_BLESS=1 cargo test -p headway-host --test it receive::write -- --ignored` writes anew.
 
 #![allow(clippy::disallowed_methods, reason = "the corpus is files")]
 
@@ -44,7 +44,7 @@ fn mutations_of_the_corpus_hold() {
         .map(|entry| std::fs::read(entry.expect("an entry").path()).expect("a seed"))
         .collect();
     let start = std::time::Instant::now();
-    let mut rng = Pcg64Mcg::seed_from_u64(std::process::id().into());
+    let mut rng = Pcg64Mcg::seed_from_u64(headway_testing::explored().unwrap_or(headway_testing::SEED));
     let mut inputs = 0u64;
     while start.elapsed().as_secs() < 60 {
         let mut pick = || &seeds[rng.next_u32() as usize % seeds.len()];
@@ -182,9 +182,13 @@ fn shares() -> BTreeMap<String, Vec<u8>> {
     seeds
 }
 
+/// With `HEADWAY_BLESS=1`, writes the corpus anew.
 #[test]
 #[ignore = "writes the corpus"]
 fn write_the_corpus() {
+    if std::env::var_os("HEADWAY_BLESS").is_none() {
+        return;
+    }
     std::fs::create_dir_all(FOLDER).expect("a folder");
     let seeds = strangers().into_iter().chain(insiders()).enumerate();
     // These all with a key.

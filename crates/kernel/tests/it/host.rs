@@ -22,8 +22,8 @@ pub(crate) fn output(source: &str, arguments: &[&str], settings: &[u8], text: &s
     ]);
     match compiler.arg(file("program")).arg(source).status() {
         Ok(status) => assert!(status.success(), "it compiles"),
-        Err(error) => {
-            eprintln!("skipped: cc: {error}");
+        Err(_) => {
+            headway_testing::absent("C compiler");
             return None;
         }
     }

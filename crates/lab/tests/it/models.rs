@@ -79,6 +79,8 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
+    #![proptest_config(headway_testing::cases!(256))]
+
     /// Whatever an expression gives a function: an answer or an error, and no panic.
     #[test]
     fn functions_answer_or_refuse(values in prop::collection::vec(value(), 6)) {

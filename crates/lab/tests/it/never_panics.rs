@@ -62,7 +62,7 @@ fn edited(text: &str, edits: &[(usize, usize, String)]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(headway_testing::cases!(400))]
 
     #[test]
     fn any_text(text in "\\PC{0,200}") {

@@ -74,7 +74,7 @@ fn stamped_bytes_of(packet: &Packet, session: &Session, sealed: bool, stamps: Op
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(headway_testing::cases!(2000))]
 
     #[test]
     fn a_packet_comes_back_as_it_was(packet in any_packet()) {

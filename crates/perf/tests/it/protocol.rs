@@ -22,6 +22,8 @@ fn the_corpus_holds() {
 }
 
 proptest! {
+    #![proptest_config(headway_testing::cases!(256))]
+
     #[test]
     fn changes_of_the_corpus_hold(
         picks in proptest::collection::vec(any::<prop::sample::Index>(), 1..6),

@@ -65,7 +65,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+    #![proptest_config(headway_testing::cases!(200))]
 
     #[test]
     fn agrees_with_a_heap_whatever_is_asked_of_it(

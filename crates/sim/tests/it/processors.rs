@@ -21,7 +21,7 @@ fn crowd(transport: &str, costs: HostCosts) -> RunSpec {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(headway_testing::cases!(64))]
 
     #[test]
     fn every_transport_finishes_no_sooner_than_costs_allow_and_the_same_way_again(

@@ -23,7 +23,7 @@ fn the_corpus_holds() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(headway_testing::cases!(150))]
 
     #[test]
     fn no_frames_are_lost_or_double(bytes in proptest::collection::vec(any::<u8>(), 0..3000)) {

@@ -1,7 +1,6 @@
 //! Two arms for one test body.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
 #![allow(clippy::disallowed_methods, reason = "the testbed's arm is made of processes and files")]
-#![allow(clippy::print_stderr, reason = "a skipped arm says why")]
 
 use headway_network::{FlowState, LinkRecord, Outcome};
 use headway_packet::Sizes;
@@ -47,12 +46,18 @@ pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether this machine can run a testbed; says why not.
+/// Notes what this machine lacks for a testbed, without the advice that follows.
+pub fn absent(what: &str) {
+    let first = what.trim_start_matches("the testbed needs ");
+    headway_testing::absent(&format!("testbed: {}", first.split(':').next().unwrap_or_default()));
+}
+
+/// Whether this machine can run a testbed; notes why not.
 pub fn testbed_available() -> bool {
     match namespaces::available() {
         Ok(()) => true,
         Err(TestbedError::Missing(what)) => {
-            eprintln!("skipped on real packets: the testbed needs {what}");
+            absent(&what);
             false
         }
         Err(error) => panic!("{error}"),

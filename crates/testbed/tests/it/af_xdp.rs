@@ -4,7 +4,6 @@
 //! Datagrams go in windows that are waited for, so that nothing depends on how fast the machine is.
 #![allow(clippy::disallowed_methods, reason = "processes, sockets and real time")]
 #![allow(unsafe_code, reason = "whether there are AF_XDP sockets is asked by opening one")]
-#![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 use headway_switch::{Addresses, IoChoice, IoKind};
 use headway_testbed::namespaces;
@@ -24,13 +23,13 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// Whether this machine has what it takes; says why not.
 fn available() -> bool {
     if let Err(error) = namespaces::available() {
-        eprintln!("skipped: {error}");
+        crate::common::absent(&error.to_string());
         return false;
     }
     // SAFETY: no pointers; the descriptor is closed below by its owner.
     let socket = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
     if socket < 0 {
-        eprintln!("skipped: this machine has no AF_XDP sockets: {}", std::io::Error::last_os_error());
+        crate::common::absent("AF_XDP sockets");
         return false;
     }
     // SAFETY: it was just opened, and nobody else has it.

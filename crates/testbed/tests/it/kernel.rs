@@ -1,9 +1,8 @@
 //! The kernel's TCP beside Headway's transports: real connections between the testbed's namespaces. Asserted is what no
 //! noise changes: completion, every byte, and that every port's counters agree.
-#![allow(clippy::print_stderr, reason = "a skipped test says why")]
 #![allow(clippy::disallowed_methods, reason = "the kernel says in files what it has")]
 
-use crate::common::{arms, broken_identities, link, scenario, testbed_available};
+use crate::common::{absent, arms, broken_identities, link, scenario, testbed_available};
 use headway_network::FlowState;
 use headway_params::ParamValue;
 use headway_testbed::{Job, JobArgs, TestbedError, kernel};
@@ -96,10 +95,7 @@ fn reno_bbr_and_multipath_connections_arrive_whole() {
         return;
     }
     match kernel::check(&job) {
-        Err(TestbedError::Missing(what)) => {
-            eprintln!("skipped: the testbed needs {what}");
-            return;
-        }
+        Err(TestbedError::Missing(what)) => return absent(&what),
         other => other.expect("a scenario for the testbed"),
     }
     for run in arms(&text) {
@@ -133,7 +129,7 @@ fn a_control_that_no_kernel_has_is_named_before_anything_is_started() {
         .expect("a good scenario");
     let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     if listed.is_ok_and(|list| list.split_whitespace().any(|name| name == "d2tcp")) {
-        eprintln!("skipped: this kernel has d2tcp");
+        headway_testing::absent("kernel without d2tcp");
         return;
     }
     let error = kernel::check(&job).expect_err("no kernel has it of itself").to_string();

@@ -143,7 +143,7 @@ fn stray() -> impl Strategy<Value = Packet> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(headway_testing::cases!(60))]
 
     /// Nothing that arrives makes a machine panic or answer without end.
     #[test]

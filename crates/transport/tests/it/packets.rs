@@ -39,7 +39,7 @@ fn any_packet(kind: PacketKind) -> impl Strategy<Value = Packet> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(headway_testing::cases!(200))]
 
     #[test]
     fn every_view_comes_back_as_it_was(seeds in proptest::collection::vec(any_packet(PacketKind::Data), 1..4)) {

@@ -1,34 +1,51 @@
 //! Promises that every registered transport keeps, over thousands of seeds.
 //!
-//! `HEADWAY_SEEDS=100000` runs more of them, `HEADWAY_TRANSPORTS=amrt,ndp` those of some transports only;
+//! `HEADWAY_CASES=100` runs a hundred times as many, `HEADWAY_TRANSPORTS=amrt,ndp` those of some transports only;
 //! `HEADWAY_REPLAY=amrt:17` runs one.
 
 use crate::harness;
 
+use harness::Failure;
 use harness::ledger::Broken;
 use harness::mutant::Fault;
 use harness::network::Outcome;
 use harness::plan::{Open, Plan, any_plan, perfect_plan};
 use headway_packet::PacketKind;
+use headway_testing::Test;
 use headway_transport::registry;
 use headway_units::Time;
+use std::ops::Range;
 
-/// The transports and seeds to run.
-fn assignments(default: u64) -> Vec<(String, std::ops::Range<u64>)> {
-    match harness::replay() {
-        Some((name, seed)) => vec![(name, seed..seed + 1)],
-        None => {
-            harness::transports().iter().map(|name| (name.to_string(), harness::seeds(default))).collect()
-        }
+/// The transports and seeds to run: those that failed once, and then `seeds` of each transport.
+fn assignments(test: &Test, seeds: u64) -> Vec<(String, Range<u64>)> {
+    let one = |(name, seed): (String, u64)| (name, seed..seed + 1);
+    if let Some(one_plan) = harness::replay() {
+        return vec![one(one_plan)];
     }
+    let first = headway_testing::explored().unwrap_or(0);
+    let last = first + seeds * u64::from(headway_testing::times());
+    let found = test.found().into_iter().map(|seed| one(harness::parse_replay(&seed).expect("name:seed")));
+    found.chain(harness::transports().iter().map(|name| (name.to_string(), first..last))).collect()
+}
+
+/// Fails `test`, and adds the seed to the list of those that failed if new ones are being explored.
+fn fail(test: &Test, failure: &Failure) -> ! {
+    test.add(&format!("{}:{}", failure.transport, failure.seed), &failure.reason);
+    panic!(
+        "{failure}\nto repeat it: HEADWAY_REPLAY={}:{} {}",
+        failure.transport,
+        failure.seed,
+        test.command()
+    )
 }
 
 /// Exactly once, nothing left, never stuck, never without permission, quiet at the end.
 #[test]
 fn every_message_arrives_exactly_once_over_any_network() {
-    for (name, seeds) in assignments(2500) {
-        let result = harness::check("properties", &name, Fault::None, &any_plan(), seeds, |_, _| Ok(()));
-        let packets = result.unwrap_or_else(|failure| panic!("{failure}"));
+    let test = headway_testing::test!();
+    for (name, seeds) in assignments(&test, 320) {
+        let result = harness::check(&name, Fault::None, &any_plan(), seeds, |_, _| Ok(()));
+        let packets = result.unwrap_or_else(|failure| fail(&test, &failure));
         println!("{name}: {packets} data packets");
     }
 }
@@ -40,10 +57,11 @@ fn efficient(name: &str, plan: &Plan, outcome: &Outcome) -> Result<(), String> {
 
 #[test]
 fn a_perfect_network_carries_every_packet_once() {
-    for (name, seeds) in assignments(300) {
+    let test = headway_testing::test!();
+    for (name, seeds) in assignments(&test, 40) {
         let accept = |plan: &Plan, outcome: &Outcome| efficient(&name, plan, outcome);
-        let result = harness::check("properties", &name, Fault::None, &perfect_plan(), seeds, accept);
-        result.unwrap_or_else(|failure| panic!("{failure}"));
+        let result = harness::check(&name, Fault::None, &perfect_plan(), seeds, accept);
+        result.unwrap_or_else(|failure| fail(&test, &failure));
     }
 }
 
@@ -51,7 +69,7 @@ fn a_perfect_network_carries_every_packet_once() {
 fn a_packet_sent_twice_over_a_perfect_network_is_noticed() {
     for name in harness::transports() {
         let accept = |plan: &Plan, outcome: &Outcome| efficient(name, plan, outcome);
-        let result = harness::check("properties", name, Fault::SendsTwice, &perfect_plan(), 0..50, accept);
+        let result = harness::check(name, Fault::SendsTwice, &perfect_plan(), 0..50, accept);
         assert!(result.is_err(), "{name}");
     }
 }
@@ -191,20 +209,15 @@ fn every_fault_is_caught() {
     }
 }
 
-/// A failure names the line that replays it, and the replayed plan is the same.
+/// A seed that failed fails again with the same plan, and the failure shows the last steps.
 #[test]
-fn a_failure_prints_its_replay_line() {
-    let check = |seeds| {
-        harness::check("properties", registry::NAMES[0], Fault::CompletesTwice, &any_plan(), seeds, |_, _| {
-            Ok(())
-        })
-    };
+fn a_failing_seed_makes_the_same_plan_again() {
+    let check =
+        |seeds| harness::check(registry::NAMES[0], Fault::CompletesTwice, &any_plan(), seeds, |_, _| Ok(()));
     let failure = check(0..10).expect_err("a machine that completes twice");
     let again = check(failure.seed..failure.seed + 1).expect_err("the same seed fails again");
     assert_eq!(format!("{:?}", failure.plan), format!("{:?}", again.plan));
     let text = failure.to_string();
-    let replay = format!("HEADWAY_REPLAY={}:{} cargo test", registry::NAMES[0], failure.seed);
-    assert!(text.contains(&replay), "{text}");
     assert!(text.contains("says Completed"), "the trace shows the second report: {text}");
 }
 

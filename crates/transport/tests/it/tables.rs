@@ -1,38 +1,9 @@
-//! What every transport declares about itself, as it appears in documentation: parameter tables, full
-//! state x event tables, Mermaid pictures.
-//!
-//! After a wanted change, or for a new transport: `INSTA_UPDATE=always cargo test -p headway-transport
-//! --test it tables::`, and read the difference before committing it.
+//! What every transport declares about itself is complete and free of contradictions. `pages.rs` holds the pages of
+//! `docs/transports` to it.
 
-use headway_transport::registry::{self, Entry};
+use headway_transport::registry;
 use headway_transport::states::StateTable;
 use std::collections::BTreeSet;
-use std::fmt::Write;
-
-fn parameters(entry: &Entry) -> String {
-    let mut out = String::from("| parameter | takes | default | meaning |\n|---|---|---|---|\n");
-    for spec in &entry.params {
-        let _ =
-            writeln!(out, "| `{}` | {} | {} | {} |", spec.name, spec.kind.expected(), spec.default, spec.doc);
-    }
-    out
-}
-
-#[test]
-fn declarations_are_as_documented() {
-    for entry in registry::all() {
-        let info = &entry.info;
-        let mut page = format!("# {}\n\n{}\n\nSource: {}\n", info.name, info.summary, info.paper);
-        let _ = write!(page, "Port discipline: {}\n\n{}", info.discipline, parameters(&entry));
-        for table in info.states {
-            let _ = write!(page, "\n{}\n```mermaid\n{}```\n", table.markdown(), table.mermaid());
-        }
-        for deviation in info.deviations {
-            let _ = write!(page, "\n- {deviation}");
-        }
-        insta::assert_snapshot!(info.name, page);
-    }
-}
 
 fn each_table(check: impl Fn(&str, &StateTable)) {
     for entry in registry::all() {

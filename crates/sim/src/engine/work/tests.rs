@@ -196,6 +196,8 @@ fn hosts_that_cost_nothing_do_what_they_did() {
 }
 
 proptest! {
+    #![proptest_config(headway_testing::cases!(256))]
+
     #[test]
     fn a_lone_packet_is_later_by_two_hosts_costs(ns in 1u64..100_000, message_ns in 0u64..100_000) {
         let costs = HostCosts { packet: Time::ns(ns), message: Time::ns(message_ns), ..NONE };
