@@ -270,7 +270,7 @@ bench-python-hosts: $(PROGRAMS) $(VENV)/.native
 # lists would be most of what is compiled.
 gate: tools
 	@if ! command -v valgrind >/dev/null; then echo 'instruction gate skipped: valgrind is not installed'; else \
-		HEADWAY_ENGINES=amrt,ndp cargo bench --quiet --profile release -p headway-sim --bench engine -- gate $(CURDIR)/tests/golden/instructions.txt; fi
+		cargo bench --quiet --profile release -p headway-sim --bench engine -- gate $(CURDIR)/tests/golden/instructions.txt; fi
 
 # Alone, not beside the Rust library of the tests: so it has link-time optimisation.
 c-library: tools
