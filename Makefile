@@ -20,7 +20,7 @@
 #   make publish-check  packages the crates meant for others as crates.io would take them, and builds them from the packages
 #   make release-check  all that a machine checks before a release, in a fresh clone (hours); OPTIONS=--list shows its steps
 #   make install  everything into .venv; the command line is .venv/bin/headway
-#   make wheel    dist/*.whl: the package with its scenarios, ledgers and pages, for machines like this one
+#   make wheel    dist/*.whl: the package with its scenarios, ledgers and pages, for machines like this one; PGO=1 optimises it by a profile of runs
 #   make sdist    dist/*.tar.gz: the same as sources, from which pip builds a wheel anywhere
 #   make accept-wheel  installs dist/*.whl into an empty environment and uses it in an empty folder; then the same of dist/*.tar.gz
 #   make develop  only the native module into .venv, built in seconds after an edit: slower runs, for trying out
@@ -126,10 +126,10 @@ $(VENV)/.demo: $(VENV)/.tools $(RUST_SOURCES) | tools
 
 # The tag says for which systems the wheel is: Python 3.11 and newer (abi3), and this machine's C library and newer ones.
 # Those of a release are built for older ones (.github/workflows/release.yml).
-wheel: tools $(VENV)/.tools
-	@echo 'building the wheel, optimised as a whole: 5 to 10 minutes'
+# With PGO=1 it is optimised by a profile of the runs in tools/pgo.txt, as those of a release are.
+wheel: tools $(VENV)/.tools $(if $(filter 1,$(PGO)),$(VENV)/.demo)
 	@rm -f dist/*.whl
-	$(BIN)/maturin build --profile wheel --out dist
+	$(if $(filter 1,$(PGO)),$(BIN)/python tools/pgo.py --out dist,$(BIN)/maturin build --profile wheel --out dist)
 
 sdist: tools $(VENV)/.tools
 	@rm -f dist/*.tar.gz
@@ -266,8 +266,7 @@ bench-grpc: tools
 bench-python-hosts: $(PROGRAMS) $(VENV)/.native
 	$(BIN)/python tools/bench_python_hosts.py --program $(BIN)/headway-perf --reps $(REPS)
 
-# The baseline belongs to this profile, which needs no link-time optimisation. Engines of other transports than those of its
-# lists would be most of what is compiled.
+# The baseline belongs to the profile that users build with.
 gate: tools
 	@if ! command -v valgrind >/dev/null; then echo 'instruction gate skipped: valgrind is not installed'; else \
 		cargo bench --quiet --profile release -p headway-sim --bench engine -- gate $(CURDIR)/tests/golden/instructions.txt; fi
