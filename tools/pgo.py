@@ -1,11 +1,13 @@
 """Build the wheel by a profile of real runs: what `make wheel PGO=1` does.
 
-An instrumented module runs what `tools/pgo.txt` lists. The wheel is built by what was counted, into dist, and runs the same
-again, beside a wheel that is built without: digests of all runs have to be equal, and the ratio of processor time is printed.
+An instrumented module runs what `tools/pgo.txt` lists. The wheel is built by what was counted, into dist, and runs the
+same again, by turns with a wheel that is built without: digests of all runs have to be equal, and the ratio of
+processor time is printed.
 
     python tools/pgo.py [--out dist]
 
-`llvm-profdata` of the compiler's own LLVM joins the counts: `rustup component add llvm-tools`, or LLVM_PROFDATA names one.
+`llvm-profdata` of the compiler's own LLVM joins the counts: `rustup component add llvm-tools`, or LLVM_PROFDATA names
+one.
 """
 
 from __future__ import annotations
@@ -138,9 +140,7 @@ def ran(package: Path, command: list[str], more: dict[str, str]) -> str:
     shutil.rmtree(out, ignore_errors=True)
     environment = {**os.environ, "PYTHONPATH": str(package), "HEADWAY_STORE": "off", **more}
     asked = [sys.executable, "-m", "headway", "run", *command, "--out", str(out)]
-    done = subprocess.run(
-        asked, check=False, cwd=WORK, env=environment, capture_output=True, text=True, timeout=LONGEST_S
-    )
+    done = subprocess.run(asked, cwd=WORK, env=environment, capture_output=True, text=True, timeout=LONGEST_S)
     if done.returncode:
         sys.exit(f"{' '.join(asked)}\n{done.stdout}{done.stderr}")
     (manifest,) = out.rglob("manifest.json")
