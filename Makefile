@@ -3,7 +3,7 @@
 #   make demo     install, reproduce one published figure, say where its report is
 #   make test     the tests, Rust and Python, on what is installed, or else on unoptimised builds; the same cases every time
 #   make test-long  all tests, with eight times as many random cases, every transport on real packets, and what else takes long
-#   make soak     20,000 random scenarios, and every random property with new seeds; SEEDS="9001 20000" goes on at seed 9001
+#   make soak     20,000 random scenarios and every random property, with new seeds; SEEDS="9001 20000" goes on at seed 9001
 #   make testbed-matrix  every transport on real packets beside the simulator, a row each (Linux, as root)
 #   make accept-distributed  sweeps on real Dask and Slurm daemons whose workers are killed all the time (minutes; parts need root)
 #   make bench    install, then the numbers that Headway is measured by
@@ -134,7 +134,7 @@ $(VENV)/.tested: $(VENV)/.tools tools/editable.py $(RUST_SOURCES) | tools $(VENV
 
 # The module of an unoptimised build, which takes the place of the installed one until the next `make install`.
 develop: $(VENV)/.tools | tools
-	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --features shared --extras dev,docs --quiet
+	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --profile develop --extras dev,docs --quiet
 	@rm -f $(VENV)/.native
 	@touch $(VENV)/.tested
 
@@ -200,11 +200,12 @@ test-long: tools beside
 	[ $$rust -eq 0 ] || echo 'the Rust tests failed; their messages are above those of the Python tests' >&2; \
 	[ $$rust -eq 0 ] && [ $$status -eq 0 ]
 
-# What fails is added to tests/golden/found.seeds, and fails from then on in `make test`. EXPLORE=7 explores from that seed.
+# What fails is added to tests/golden/found.seeds or crates/soak/tests/it/found, and fails from then on in `make test`. EXPLORE=7 explores from that seed.
 EXPLORE := $(shell date +%s)
+SEEDS ?= $(EXPLORE)00001 $(EXPLORE)20000
 soak: tools $(VENV)/.tested
 	cargo build --quiet --profile soak --bin headway-soak
-	@"$${CARGO_TARGET_DIR:-target}/soak/headway-soak" $(SEEDS)
+	@"$${CARGO_TARGET_DIR:-target}/soak/headway-soak" --keep crates/soak/tests/it/found $(SEEDS)
 	@echo 'random properties, from seed $(EXPLORE)'
 	HEADWAY_EXPLORE=$(EXPLORE) HEADWAY_CASES=20 cargo test --workspace $(ALL_FEATURES) --quiet --no-fail-fast --lib --test it
 
