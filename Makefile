@@ -3,7 +3,7 @@
 #   make demo     install, reproduce one published figure, say where its report is
 #   make test     the tests, Rust and Python, on what is installed, or else on unoptimised builds; the same cases every time
 #   make test-long  all tests, with eight times as many random cases, every transport on real packets, and what else takes long
-#   make soak     20,000 random scenarios, and every random property with new seeds; SEEDS="9001 20000" goes on at seed 9001
+#   make soak     20,000 random scenarios and every random property, with new seeds; SEEDS="9001 20000" goes on at seed 9001
 #   make testbed-matrix  every transport on real packets beside the simulator, a row each (Linux, as root)
 #   make accept-distributed  sweeps on real Dask and Slurm daemons whose workers are killed all the time (minutes; parts need root)
 #   make bench    install, then the numbers that Headway is measured by
@@ -54,7 +54,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: beside release-check .tests-built bench-hosts bench-grpc bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test test-long testbed-matrix soak accept-distributed bench gate kernel-objects docs lint lint-python lint-rust publish-check clean
+.PHONY: beside beside-long release-check .tests-built bench-hosts bench-grpc bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test test-long testbed-matrix soak accept-distributed bench gate kernel-objects docs lint lint-python lint-rust publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -81,9 +81,11 @@ $(VENV)/.tools: pyproject.toml | tools
 	@$(PIP) --quiet 'maturin>=1.16,<2'
 	@touch $@
 
-# What the tests and the site need from elsewhere. It is mostly waiting for the network, so `make test` does it beside the compiler.
-DEPENDENCIES = import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	extras = project["optional-dependencies"]; print(*project["dependencies"], *extras["dev"], *extras["docs"], sep="\n")
+# What the tests need from elsewhere, and besides it what long tests and the site need. It is mostly waiting for the network, so
+# `make test` does it beside the compiler.
+DEPENDENCIES = import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	extras = project["optional-dependencies"]; \
+	print(*project["dependencies"], *(one for name in sys.argv[1:] for one in extras.get(name, [])), sep="\n")
 # uv takes a third of the processor time of pip, but does not read pip's settings: where it cannot, pip does it.
 # Bytecode is made of what they import, and not of all that is in the packages, which would take three times as long. It is
 # made here, because a compiler that warns would fail a test.
@@ -91,8 +93,9 @@ IMPORTED := IPython SALib.analyze.morris SALib.sample.morris click distributed h
 	matplotlib.pyplot nbclient perfetto.trace_processor.api playwright.sync_api polars pyarrow pytest rich.progress submitit xdist
 IMPORTING = import contextlib, importlib, sys; \
 	exec("for name in sys.argv[1:]:\n with contextlib.suppress(Exception): importlib.import_module(name)")
-$(VENV)/.dependencies: $(VENV)/.tools
-	@$(BIN)/python -c '$(DEPENDENCIES)' >$@.txt
+$(VENV)/.dependencies-long: $(VENV)/.dependencies
+$(VENV)/.dependencies $(VENV)/.dependencies-long: $(VENV)/.tools
+	@$(BIN)/python -c '$(DEPENDENCIES)' $(if $(filter %-long,$@),long docs,dev) >$@.txt
 	@$(PIP) --quiet 'uv>=0.9'
 	@$(BIN)/uv pip install --quiet --no-cache --python $(BIN)/python --requirement $@.txt || \
 		$(PIP) --quiet --requirement $@.txt
@@ -159,7 +162,7 @@ $(VENV)/.tested: $(VENV)/.tools tools/editable.py $(RUST_SOURCES) | tools $(VENV
 
 # The module of an unoptimised build, which takes the place of the installed one until the next `make install`.
 develop: $(VENV)/.tools | tools
-	@$(MATURIN) develop --extras dev,docs --quiet
+	@$(MATURIN) develop --profile develop --extras dev,docs --quiet
 	@rm -f $(VENV)/.native $(VENV)/.demo
 	@touch $(VENV)/.tested
 
@@ -182,8 +185,8 @@ demo: tools $(VENV)/.demo
 	else echo 'open it in a browser: file://$(abspath $(DEMO_OUT)/report.html)'; fi
 
 # What pytest needs is fetched from the network while the compiler works.
-beside: $(VENV)/.tools
-	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.dependencies .tests-built
+beside beside-long: $(VENV)/.tools
+	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.dependencies$(if $(filter %-long,$@),-long) .tests-built
 
 .tests-built: tools
 	@echo 'building the tests, the programs and the native module: 2 to 5 minutes the first time'
@@ -195,8 +198,8 @@ beside: $(VENV)/.tools
 # compile the package and its tests anew, which is half of the time that it takes to begin.
 # Rust tests add what they lack to the list.
 ABSENT = $(abspath $(VENV))/.absent
-SAY_ABSENT = [ ! -s $(ABSENT) ] || sort $(ABSENT) | uniq --count | awk '{ n = $$1; $$1 = ""; line = line sep $$0 " (" n ")"; sep = "," } \
-	END { print "Rust tests skipped, as there is no:" line }'
+SAY_ABSENT = [ ! -s $(ABSENT) ] || sort $(ABSENT) | uniq --count | awk '{ n = $$1; $$1 = ""; line = line sep $$0 ": " n; sep = ";" } \
+	END { print "skipped, as a tool is absent:" line }'
 test test-long: export PYTHONDONTWRITEBYTECODE :=
 test test-long: export HEADWAY_ABSENT = $(ABSENT)
 test: tools beside
@@ -216,7 +219,7 @@ test: tools beside
 # Real packets need the processor to themselves, so one kind runs after the other. Calls beside an incast of every transport
 # are left to `make testbed-matrix`, which runs nothing else.
 test-long: export HEADWAY_CASES ?= 8
-test-long: tools beside
+test-long: tools beside-long
 	@$(AGAIN) --no-print-directory $(VENV)/.tested
 	@rm -f $(ABSENT)
 	@rust=0; cargo test --workspace $(ALL_FEATURES) --quiet --no-fail-fast -- \
@@ -226,19 +229,21 @@ test-long: tools beside
 	[ $$rust -eq 0 ] || echo 'the Rust tests failed; their messages are above those of the Python tests' >&2; \
 	[ $$rust -eq 0 ] && [ $$status -eq 0 ]
 
-# What fails is added to tests/golden/found.seeds, and fails from then on in `make test`. EXPLORE=7 explores from that seed.
+# What fails is added to tests/golden/found.seeds or crates/soak/tests/it/found, and fails from then on in `make test`. EXPLORE=7 explores from that seed.
 EXPLORE := $(shell date +%s)
+SEEDS ?= $(EXPLORE)00001 $(EXPLORE)20000
 soak: tools $(VENV)/.tested
 	cargo build --quiet --profile soak --bin headway-soak
-	@"$${CARGO_TARGET_DIR:-target}/soak/headway-soak" $(SEEDS)
+	@"$${CARGO_TARGET_DIR:-target}/soak/headway-soak" --keep crates/soak/tests/it/found $(SEEDS)
 	@echo 'random properties, from seed $(EXPLORE)'
 	HEADWAY_EXPLORE=$(EXPLORE) HEADWAY_CASES=20 cargo test --workspace $(ALL_FEATURES) --quiet --no-fail-fast --lib --test it
+	HEADWAY_EXPLORE=$(EXPLORE) $(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) -m explored
 
 testbed-matrix: tools
 	cargo test --workspace --test matrix -- --full
 	cargo test --workspace --test it -- --ignored --nocapture incast::every_transport
 
-accept-distributed: tools $(VENV)/.tested
+accept-distributed: tools $(VENV)/.dependencies-long $(VENV)/.tested
 	$(BIN)/python tests/accept/distributed.py $(PARTS)
 
 bench: install
@@ -294,7 +299,7 @@ kernel-objects:
 	crates/kernel/bpf/build.sh crates/kernel/bpf/objects
 	crates/switch/bpf/build.sh crates/switch/bpf/objects
 
-docs: tools $(VENV)/.tested
+docs: tools $(VENV)/.dependencies-long $(VENV)/.tested
 	cargo doc --workspace --no-deps
 	$(BIN)/python tools/pages.py --rust "$${CARGO_TARGET_DIR:-target}/doc"
 

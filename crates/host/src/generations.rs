@@ -210,7 +210,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(headway_testing::cases!(2000))]
+        #![proptest_config(headway_testing::cases!(256))]
 
         /// Datagrams of two ends, each with the time since the last, its delay (less than is waited for), whether it is
         /// lost, and how often it is repeated: whatever comes is opened, once, and nothing that is in time is dropped.

@@ -46,6 +46,14 @@ impl Case {
         self.scenario.to_string() + &beside.collect::<String>()
     }
 
+    /// As `tests/it/found` keeps what broke once, with the reason.
+    pub fn kept(&self, why: &str) -> String {
+        let mut file = Table::from_iter([("why".to_string(), Value::from(why))]);
+        let trees = ["scenario", "graph", "flows"].into_iter().zip(self.trees());
+        file.extend(trees.filter_map(|(name, tree)| Some((name.to_string(), Value::from(tree?.clone())))));
+        file.to_string()
+    }
+
     /// Names of the files that lie beside it, and what is in them.
     fn files(&self) -> Vec<(&'static str, String)> {
         let graph = self.graph.iter().map(|graph| (GRAPH, graph.to_string()));

@@ -10,7 +10,7 @@ use headway_soak::memory::Counting;
 use headway_soak::{Case, Failure, Size, Verdict, generate, generate_lossless, invariants, judge, shrink};
 use std::io::Write;
 use std::ops::RangeInclusive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,11 +19,12 @@ use std::time::{Duration, Instant};
 #[global_allocator]
 static HEAP: Counting = Counting;
 
-const USAGE: &str = "usage: headway-soak [FIRST LAST]\n\
+const USAGE: &str = "usage: headway-soak [--keep DIRECTORY] [FIRST LAST]\n\
        headway-soak lossless PACKETS [SEED]\n\
        headway-soak write FIRST LAST DIRECTORY\n\
     judges the random scenarios of the seeds FIRST to LAST (1 to 20000), and goes on where it stopped when FIRST is\n\
-    the seed after the last one that it printed\n\
+    the seed after the last one that it printed; --keep writes the smallest scenario that shows a failure to\n\
+    DIRECTORY/seed-SEED.toml, as tests/it/found has them\n\
     lossless: random traffic over random lossless fabrics until so many packets of data have been sent; any that a\n\
     switch has no room for is a failure\n\
     write: the small scenarios of these seeds, each as DIRECTORY/SEED/scenario.toml with the files that it names";
@@ -43,10 +44,12 @@ struct Shared {
     slowest: Mutex<(u128, u64)>,
     /// Seeds that are being judged: those before the least of them are done.
     open: Mutex<Vec<u64>>,
+    /// Where failures are kept.
+    keep: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [mode, rest @ ..] = &arguments[..]
         && mode == "lossless"
     {
@@ -65,6 +68,13 @@ fn main() -> ExitCode {
         && let (Ok(first), Ok(last)) = (first.parse(), last.parse())
     {
         return write(first..=last, Path::new(folder));
+    }
+    let keep = match &arguments[..] {
+        [option, folder, ..] if option == "--keep" => Some(PathBuf::from(folder)),
+        _ => None,
+    };
+    if keep.is_some() {
+        arguments.drain(..2);
     }
     let numbers: Option<Vec<u64>> = arguments.iter().map(|a| a.parse().ok()).collect();
     let (first, last) = match numbers.as_deref() {
@@ -86,6 +96,7 @@ fn main() -> ExitCode {
         memory: Mutex::new([(u64::MAX, 0), (0, 0)]),
         slowest: Mutex::new((0, 0)),
         open: Mutex::new(Vec::new()),
+        keep,
     };
     let start = Instant::now();
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -243,7 +254,7 @@ fn work(shared: &Shared, start: Instant) {
             }
             Verdict::Failed(failure) => {
                 shared.failed.fetch_add(1, Ordering::Relaxed);
-                show(seed, &case, &failure, folder.path());
+                show(seed, &case, &failure, folder.path(), shared.keep.as_deref());
             }
         }
         let mut slowest = shared.slowest.lock().expect("no thread dies with it");
@@ -270,8 +281,8 @@ fn close(shared: &Shared, seed: u64, start: Instant) {
 /// How long a failure is made smaller: one that takes seconds to show has thousands of smaller ones.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Prints a failure as the smallest scenario that shows it.
-fn show(seed: u64, case: &Case, failure: &Failure, folder: &Path) {
+/// Prints a failure as the smallest scenario that shows it, and writes it to the folder where failures are kept.
+fn show(seed: u64, case: &Case, failure: &Failure, folder: &Path, keep: Option<&Path>) {
     let mut last = failure.clone();
     let began = Instant::now();
     let mut fails = |smaller: &Case| {
@@ -288,5 +299,13 @@ fn show(seed: u64, case: &Case, failure: &Failure, folder: &Path) {
     };
     let small = shrink::shrink(case, &mut fails);
     println!("--- seed {seed}: not so: {}\n# {}\n{}---", failure.invariant, last.found, small.text());
+    if let Some(keep) = keep {
+        let path = keep.join(format!("seed-{seed}.toml"));
+        let why = format!("{}: {}", failure.invariant, last.found);
+        match std::fs::write(&path, small.kept(&why)) {
+            Ok(()) => println!("kept as {}", path.display()),
+            Err(error) => eprintln!("{}: {error}", path.display()),
+        }
+    }
     let _ = std::io::stdout().flush();
 }

@@ -120,6 +120,24 @@ pub fn times() -> u32 {
     variable("HEADWAY_CASES").unwrap_or(1)
 }
 
+/// One in `n` of a list, such as the transports; all of it where more cases than usual are run. Tests begin at different places,
+/// so that together they have everything.
+#[macro_export]
+macro_rules! one_in {
+    ($n:expr, $all:expr) => {
+        $crate::one_in($n, $all, &$crate::test!())
+    };
+}
+
+/// What [`one_in!`] stands for.
+pub fn one_in<T: Copy>(n: usize, all: &[T], test: &Test) -> Vec<T> {
+    if times() > 1 {
+        return all.to_vec();
+    }
+    let first = test.name.bytes().map(usize::from).sum::<usize>() % n;
+    all.iter().skip(first).step_by(n).copied().collect()
+}
+
 #[allow(clippy::disallowed_methods, reason = "how a developer asks for other cases or for more of them")]
 fn variable<T: std::str::FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
@@ -301,6 +319,13 @@ mod tests {
             test("headway_host::replay::tests::agrees::here"),
             "cargo test -p headway-host --lib -- --exact replay::tests::agrees"
         );
+    }
+
+    #[test]
+    fn one_in_some_is_a_part_that_depends_on_the_test() {
+        let part = |name| one_in(3, &[0, 1, 2, 3, 4, 5, 6], &Test::of("p", name));
+        let all = [part("it::a"), part("it::b"), part("it::c")].concat();
+        assert!(times() > 1 || (0..7).all(|n| all.iter().filter(|one| **one == n).count() == 1), "{all:?}");
     }
 
     /// A block without [`cases!`] would draw other cases every time.

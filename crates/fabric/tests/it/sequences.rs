@@ -343,7 +343,7 @@ fn buffers() -> impl Strategy<Value = Buffer> {
 }
 
 proptest! {
-    #![proptest_config(headway_testing::cases!(1500))]
+    #![proptest_config(headway_testing::cases!(200))]
 
     #[test]
     fn every_discipline_keeps_to_the_contract_of_a_port(

@@ -312,7 +312,7 @@ fn a_message_whose_idle_timer_outlasts_a_late_meeting_is_given_up_as_stalled() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 300, ..headway_testing::cases!(500) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 300, ..headway_testing::cases!(64) })]
 
     /// Both call at once, or nearly: they end with the same keys, whatever becomes of the datagrams of the handshake.
     #[test]

@@ -7,7 +7,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::fmt::Write;
 
-const CONNECTIONS: u64 = 2000;
+const CONNECTIONS: u64 = 250;
 const STEPS: u32 = 300;
 const INFINITE: u32 = 0x7fff_ffff;
 
@@ -51,10 +51,11 @@ fn connection(seed: u64, lies: bool) -> String {
 
 #[test]
 fn no_window_is_nothing_or_larger_than_it_can_be() {
+    let connections = CONNECTIONS * u64::from(headway_testing::times());
     for sets in [vec![], vec!["min_window=1".into()], vec!["min_window=50".into()]] {
         let settings = Control::Dctcp.settings(&sets).expect("good").to_bytes();
         for lies in [false, true] {
-            let text: String = (0..CONNECTIONS).map(|seed| connection(seed, lies)).collect();
+            let text: String = (0..connections).map(|seed| connection(seed, lies)).collect();
             let Some(output) = host::output("course.c", &[], &settings, &text) else { return };
             let (mut most, mut unlike) = (0, 0);
             for (number, (step, said)) in text.lines().zip(output.lines()).enumerate() {
@@ -74,7 +75,7 @@ fn no_window_is_nothing_or_larger_than_it_can_be() {
             }
             assert_eq!(output.lines().count(), text.lines().count());
             // Lies were told, and most of them were not believed; what is true always is.
-            assert_eq!(unlike > 10_000, lies, "{sets:?}: {unlike}");
+            assert_eq!(unlike as u64 > connections * 5, lies, "{sets:?}: {unlike}");
             assert!(lies || unlike == 0, "{sets:?}: {unlike}");
         }
     }

@@ -28,10 +28,11 @@ fn scenarios(folder: &Path, found: &mut Vec<PathBuf>) {
 fn all_scenarios_read_at_all_scales() {
     let mut files = Vec::new();
     scenarios(&common::repository().join("scenarios"), &mut files);
+    files.sort();
     assert!(files.len() >= 9, "{files:?}");
-    for path in files {
+    for path in headway_testing::one_in!(6, &files.iter().collect::<Vec<_>>()) {
         for scale in [None, Some("smoke"), Some("paper")] {
-            let request = Request::file(&path, &[], scale).expect("the file");
+            let request = Request::file(path, &[], scale).expect("the file");
             let scenario = request.load().unwrap_or_else(|e| panic!("{}", e.render()));
             let points = scenario.points().unwrap_or_else(|e| panic!("{}", e.render()));
             assert!(!scenario.about.title.is_empty(), "{}", path.display());

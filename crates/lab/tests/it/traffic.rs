@@ -14,8 +14,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
-const DRAWS: u64 = 200;
 const HOSTS: u64 = 6;
+
+/// Entries of each kind.
+fn draws() -> u64 {
+    25 * u64::from(headway_testing::times())
+}
 
 struct Random(Pcg64Mcg);
 
@@ -100,14 +104,14 @@ fn load(entry: &Map<String, Json>, folder: &Path) -> Result<Scenario, ScenarioEr
 fn every(kind: &Kind, mut check: impl FnMut(&Map<String, Json>, &Scenario, &Path)) {
     let folder = tempfile::tempdir().expect("a directory");
     let mut accepted = 0;
-    for seed in 1..=DRAWS {
+    for seed in 1..=draws() {
         let entry = draw(kind, seed, folder.path());
         if let Ok(scenario) = load(&entry, folder.path()) {
             accepted += 1;
             check(&entry, &scenario, folder.path());
         }
     }
-    assert!(accepted * 2 >= DRAWS, "{}: {accepted} of {DRAWS} draws are accepted", kind.info.name);
+    assert!(accepted * 2 >= draws(), "{}: {accepted} of {} draws are accepted", kind.info.name, draws());
 }
 
 #[test]
@@ -208,7 +212,7 @@ fn keys_of_other_kinds_are_refused() {
     let folder = tempfile::tempdir().expect("a directory");
     let every_key: BTreeSet<&str> = KINDS.iter().flat_map(|k| k.info.keys).map(|k| k.name).collect();
     for kind in KINDS {
-        let drawn = (1..=DRAWS).map(|seed| draw(kind, seed, folder.path()));
+        let drawn = (1..=draws()).map(|seed| draw(kind, seed, folder.path()));
         let entry =
             drawn.into_iter().find(|e| load(e, folder.path()).is_ok()).expect("an entry that is accepted");
         for key in every_key.iter().filter(|name| kind.info.keys.iter().all(|k| k.name != **name)) {

@@ -65,7 +65,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(headway_testing::cases!(200))]
+    #![proptest_config(headway_testing::cases!(32))]
 
     #[test]
     fn agrees_with_a_heap_whatever_is_asked_of_it(

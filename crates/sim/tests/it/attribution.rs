@@ -123,7 +123,7 @@ fn surroundings() -> impl Strategy<Value = RunSpec> {
 }
 
 proptest! {
-    #![proptest_config(headway_testing::cases!(12))]
+    #![proptest_config(headway_testing::cases!(3))]
 
     #[test]
     fn parts_add_up_for_every_transport_and_are_the_same_on_threads(around in surroundings(), threads in 2..5usize) {

@@ -56,7 +56,7 @@ fn every_transport_delivers_everything_over_every_topology_and_routing() {
     for transport in registry::NAMES {
         for (topology, hosts) in [(leaf_spine(), 12), (fat_tree(4, 2), 16), (fat_tree(4, 3), 24)] {
             for routing in [Routing::Ecmp, Routing::Spray, Routing::Pinned, Routing::Symmetric] {
-                for seed in 1..4 {
+                for seed in 1..1 + u64::from(headway_testing::times()) {
                     let mut run = busy(topology.clone(), hosts, transport, seed);
                     run.fabric.routing = routing;
                     assert_conserved(&run, &outcome(&run));

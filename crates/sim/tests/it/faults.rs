@@ -50,7 +50,7 @@ fn assert_whole(run: &RunSpec, out: &Outcome) {
 #[test]
 fn every_flow_completes_over_links_that_lose_double_and_delay() {
     for transport in registry::NAMES {
-        for seed in 1..6 {
+        for seed in 1..1 + u64::from(headway_testing::times()) {
             let mut run = busy(transport, seed);
             run.faults = vec![chance(0.01, 0.01, 0.01)];
             let out = outcome(&run);

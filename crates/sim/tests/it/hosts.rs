@@ -80,7 +80,7 @@ fn lateness(transport: &str, jitter: Time, seed: u64) -> Vec<Time> {
 }
 
 proptest! {
-    #![proptest_config(headway_testing::cases!(48))]
+    #![proptest_config(headway_testing::cases!(8))]
 
     #[test]
     fn packets_are_late_by_less_than_the_jitter_and_in_order(

@@ -203,7 +203,7 @@ fn tight(run: &mut RunSpec, pool: u64) {
 }
 
 proptest! {
-    #![proptest_config(headway_testing::cases!(60))]
+    #![proptest_config(headway_testing::cases!(12))]
 
     #[test]
     fn nothing_is_lost_and_all_goes_on_for_every_transport(
@@ -541,7 +541,7 @@ fn some_fault() -> impl Strategy<Value = FaultSpec> {
 }
 
 proptest! {
-    #![proptest_config(headway_testing::cases!(80))]
+    #![proptest_config(headway_testing::cases!(12))]
 
     #[test]
     fn links_that_fail_and_change_cost_no_more_than_they_do(

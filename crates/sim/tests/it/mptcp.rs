@@ -70,6 +70,7 @@ fn share(out: &Outcome) -> f64 {
 /// more than one of twice the size: over six seeds of 4 s, 50.1, 47.9, 49.0 and 66.6 %. With a loss of 0.2 % both cost
 /// little: 51.6, 49.3, 50.1 and 66.6 %.
 #[test]
+#[ignore = "seconds of a full link, again and again: make test-long"]
 fn coupled_subflows_take_one_share_under_random_loss_and_uncoupled_ones_two() {
     let expected = [("mptcp-lia", 0.52), ("mptcp-olia", 0.50), ("mptcp-balia", 0.51), ("mptcp-reno", 0.66)];
     for (loss, near) in [(0.01, 0.025), (0.002, 0.02)] {
@@ -94,6 +95,7 @@ fn under_loss(transport: &str, loss: f64, stop: Time) -> Outcome {
 
 /// Reference: 54 to 58 %, and uncoupled 66 %, with 100 packets at 1 Gb/s.
 #[test]
+#[ignore = "seconds of a full link, again and again: make test-long"]
 fn coupled_subflows_take_little_more_than_one_share_of_a_full_buffer() {
     for (transport, least, most) in [
         ("mptcp-lia", 0.45, 0.60),
@@ -170,6 +172,7 @@ fn by_path(out: &Outcome, tcp: &[u64; 2], stop: Time) -> [f64; 2] {
 
 /// Four TCP connections on path 0, none on path 1: what is taken of path 0 beside all of path 1, in Mb/s.
 #[test]
+#[ignore = "seconds of a full link, again and again: make test-long"]
 fn coupled_subflows_move_off_a_congested_path() {
     let stop = Time::s(4);
     let taken = |transport: &str| {

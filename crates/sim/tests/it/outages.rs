@@ -329,7 +329,8 @@ const ROUTINGS: [Routing; 4] = [Routing::Ecmp, Routing::Spray, Routing::Pinned, 
 
 #[test]
 fn every_transport_survives_a_link_that_goes_down_and_comes_up() {
-    for (transport, routing) in registry::NAMES.iter().flat_map(|t| ROUTINGS.map(|r| (t, r))) {
+    let all: Vec<_> = registry::NAMES.iter().flat_map(|t| ROUTINGS.map(|r| (t, r))).collect();
+    for (transport, routing) in headway_testing::one_in!(5, &all) {
         let mut run = across(transport);
         run.fabric.routing = routing;
         let both = ["leaf0->spine1", "spine1->leaf0"];
@@ -347,7 +348,7 @@ fn every_transport_survives_a_link_that_goes_down_and_comes_up() {
 
 #[test]
 fn every_transport_survives_a_switch_that_goes_down_for_ever_and_a_host_that_comes_back() {
-    for transport in registry::NAMES {
+    for transport in headway_testing::one_in!(3, registry::NAMES) {
         let mut run = across(transport);
         run.faults = vec![
             switch_down("spine1", Time::us(150), Time::MAX, Time::us(50)),

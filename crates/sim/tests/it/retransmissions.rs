@@ -119,7 +119,7 @@ fn disturbed(transport: &str, bytes: u64) -> RunSpec {
 /// more repetitions.
 #[test]
 fn a_disturbance_that_is_over_is_paid_for_once() {
-    for transport in registry::NAMES {
+    for transport in headway_testing::one_in!(3, registry::NAMES) {
         let [short, long] = [4_000_000, 8_000_000].map(|bytes| {
             let out = outcome(&disturbed(transport, bytes));
             assert_eq!(out.flows[0].state, FlowState::Done, "{transport}");

@@ -340,7 +340,7 @@ fn a_run_that_waits_hears_what_happens_after_its_last_flow() {
 }
 
 proptest! {
-    #![proptest_config(headway_testing::cases!(40))]
+    #![proptest_config(headway_testing::cases!(8))]
 
     #[test]
     fn equal_calls_make_equal_runs_wherever_they_rest(

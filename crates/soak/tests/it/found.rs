@@ -29,6 +29,9 @@ fn what_broke_once_holds() {
         let scenario = tree(&mut file, "scenario").unwrap_or_else(|| panic!("{name} has no `scenario`"));
         let case = Case { scenario, graph: tree(&mut file, "graph"), flows: tree(&mut file, "flows") };
         assert_eq!(file.keys().collect::<Vec<_>>(), ["why"], "{name}");
+        let why = file["why"].as_str().expect("a reason");
+        let again: Table = case.kept(why).parse().expect("as `headway-soak` writes them");
+        assert_eq!(again, text.parse().expect("read above"), "{name}");
         let verdict = judge(&case, folder.path(), invariants::ALL);
         assert!(matches!(verdict, Verdict::Passed(_)), "{name}: {verdict:?}");
     }

@@ -107,7 +107,7 @@ fn controlled() -> Vec<&'static str> {
 }
 
 proptest! {
-    #![proptest_config(headway_testing::cases!(4000))]
+    #![proptest_config(headway_testing::cases!(512))]
 
     #[test]
     fn every_controller_keeps_its_promises(number in 0..controlled().len(), case in cases()) {
@@ -283,7 +283,7 @@ impl ControllerVisitor for &Marked {
 }
 
 proptest! {
-    #![proptest_config(headway_testing::cases!(4000))]
+    #![proptest_config(headway_testing::cases!(512))]
 
     #[test]
     fn marks_never_lead_to_a_larger_window(number in 0..controlled().len(), case in marked()) {
