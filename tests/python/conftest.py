@@ -34,7 +34,7 @@ vars(forecast)["contention"] = lambda _: 1.0
 
 # The longest, which build or read everything, begin first: several processes share the tests.
 # pytest-xdist would put those with the most tests first if it were not told to keep this order (`make test`).
-LONG = ("test_new", "test_cli", "test_pages", "test_explain", "test_package", "test_testbed", "test_executors")
+LONG = ("test_new", "test_pages", "test_peers", "test_executors", "test_testbed", "test_cli", "test_sweep")
 
 
 def pytest_sessionfinish() -> None:

@@ -58,9 +58,9 @@ HOW_MANY = pytest.mark.parametrize("how_many", ["some", pytest.param("all", mark
 
 
 def chosen(names: Iterable[str], how_many: str) -> list[str]:
-    """The first name of each folder, or all."""
+    """The last name of each folder, or all."""
     listed = sorted(names)
-    return listed if how_many == "all" else list({name.partition("/")[0]: name for name in reversed(listed)}.values())
+    return listed if how_many == "all" else list({name.partition("/")[0]: name for name in listed}.values())
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,7 @@ def test_calls_are_measured_beside_tcp(tmp_path: Path) -> None:
     assert f"{ratio:.2f} ({ratio:.2f}) |" in done.stdout
 
 
+@pytest.mark.long
 @on_real_hosts
 def test_bulk_is_measured_beside_its_bound(tmp_path: Path) -> None:
     file = tmp_path / "results.json"

@@ -20,6 +20,7 @@ from headway import Scenario, ScenarioError, names
 from headway.building import tables
 from headway.building.parts import Part, Topology, Traffic
 from headway.data.toml import Document, apply, assignment, write
+from support import HOW_MANY, chosen
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAIR = """
@@ -69,9 +70,10 @@ def test_a_function_has_the_keys_that_the_reader_knows(function: str) -> None:
     assert arguments == known(written) - parameters
 
 
-def files() -> Iterator[tuple[str, str, Path]]:
-    """Every scenario of the repository, then every one of the documentation: name, text, and where its paths begin."""
-    for name, file in sorted(names.known_scenarios().items()):
+def files(how_many: str) -> Iterator[tuple[str, str, Path]]:
+    """Scenarios of the repository, then every one of the documentation: name, text, and where its paths begin."""
+    known = names.known_scenarios()
+    for name, file in ((name, known[name]) for name in chosen(known, how_many)):
         yield name, file.path.read_text("utf-8"), file.path.parent
     for page in sorted((REPOSITORY / "docs").rglob("*.md")):
         blocks = re.findall(r"^```toml([^\n]*)\n(.*?)^```$", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
@@ -154,9 +156,10 @@ def same(one: Scenario, other: Scenario) -> None:
     assert (one.native.swept(), one.native.variants()) == (other.native.swept(), other.native.variants())
 
 
-def test_every_scenario_can_be_built_and_written_and_reads_back() -> None:
+@HOW_MANY
+def test_every_scenario_can_be_built_and_written_and_reads_back(how_many: str) -> None:
     counts = {"whole": 0, "part": 0}
-    for name, text, folder in files():
+    for name, text, folder in files(how_many):
         try:
             scenario = Scenario.from_text(text, name, folder=folder)
             counts["whole"] += 1
@@ -168,7 +171,9 @@ def test_every_scenario_can_be_built_and_written_and_reads_back() -> None:
         same(scenario, built)
         same(scenario, Scenario.from_text(built.to_toml(), name, folder=folder))
         same(scenario, pickle.loads(pickle.dumps(built)))
-    assert counts["whole"] > len(names.known_scenarios()), "those of the repository are whole, and some of the pages"
+    assert counts["whole"] > len(chosen(names.known_scenarios(), how_many)), (
+        "those of the repository are whole, and some of the pages"
+    )
     assert counts["part"] >= 8, counts
 
 

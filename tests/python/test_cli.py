@@ -354,13 +354,10 @@ def test_ctrl_c_while_workers_begin_is_no_traceback(long_scenario_file: Path, tm
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["list", "claims"],
-        *(pytest.param(one, marks=LONG) for one in (["list", "claims", "--json"], ["--help"], ["--version"])),
-    ],
-)
+CLOSED = [["list", "claims"], ["list", "claims", "--json"], ["--help"], ["--version"]]
+
+
+@pytest.mark.parametrize("arguments", [["list", "transports"], *(pytest.param(one, marks=LONG) for one in CLOSED)])
 def test_a_closed_pipe_is_no_error_of_ours(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)

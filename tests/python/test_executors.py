@@ -154,6 +154,15 @@ def test_a_cluster_that_is_not_there_is_named(
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in answer.err
 
 
+def test_without_its_package_dask_says_what_to_install(
+    headway: Callable[..., Answer], scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    answer = headway("sweep", scenario_file, "--out", tmp_path / "o", "--executor", "dask:tcp://127.0.0.1:9")
+    assert answer.status == 2
+    assert "pip install 'headway[dask]'" in answer.err
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [

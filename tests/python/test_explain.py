@@ -315,6 +315,17 @@ def test_mistakes_end_with_status_2(
     assert not (tmp_path / "out" / EXPLAIN_FILE).exists()
 
 
+def test_without_its_package_the_screening_is_left_out_and_told(
+    headway: Headway, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(morris, "installed", lambda: False)
+    for name in ("MOST_VALUES", "COMBINATIONS", "IN_PAIRS", "ROUNDS", "TAKEN_BACK"):
+        monkeypatch.setattr(searching, name, 0)
+    found = explained(headway, tmp_path / "out", "nowhere", "--search-only")
+    assert "no Morris screening: SALib is not installed: pip install SALib" in found["notes"]
+    assert "trajectories" not in [step["name"] for step in found["steps"]]
+
+
 def test_only_json_is_printed_where_that_is_asked_for(headway: Headway, home: Path, tmp_path: Path) -> None:
     answer = headway("explain", "holds", "--out", tmp_path / "out", "--search-only", "--search-seeds", "1", "--json")
     assert json.loads(answer.out)["claims"][0]["status"] == HOLDS

@@ -11,16 +11,19 @@ from headway.errors import HeadwayError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PEERS = read_peers(REPOSITORY / "scenarios/peers")
-ROWS = [pytest.param(peer, row, id=f"{peer.folder.name}: {row.what}") for peer in PEERS for row in peer.rows]
+# `make compared` runs the slow rows, and `tools/compared.py PEER` those that run by name.
+QUICK = [[row for row in peer.rows if not row.slow and not row.by_name] for peer in PEERS]
+# The first row of each peer in every run.
+ROWS = [
+    pytest.param(peer, row, id=f"{peer.folder.name}: {row.what}", marks=pytest.mark.long if at else ())
+    for peer, rows in zip(PEERS, QUICK, strict=True)
+    for at, row in enumerate(rows)
+]
 PAGE = (REPOSITORY / "docs/compared.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("peer", "row"), ROWS)
 def test_a_comparison_stays_in_its_bounds(peer: Peer, row: Row) -> None:
-    if row.by_name:
-        pytest.skip("it takes long: `tools/compared.py` runs it for who names its peer")
-    if row.slow:
-        pytest.skip("it takes long: `make compared` runs it")
     found = measure(peer, row)
     beyond = [f"{one.number.name}: {one.ours}, theirs {one.theirs}" for one in found if not one.ok]
     assert not beyond

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import polars
 import pytest
 
 import headway
+import lacking
 from headway.data.sentences import one_line
 from headway.data.units import duration, quantity, size, wait
 from headway.errors import ResultsError
@@ -63,13 +64,18 @@ def test_tables_go_to_any_arrow_library(scenario_file: Path) -> None:
     assert {"flow", "name", "src", "dst", "bytes", "fct_s", "ideal_s", "slowdown", "state"} <= set(flows.columns)
 
 
-def test_to_pandas_gives_a_frame_or_says_what_it_needs(scenario_file: Path) -> None:
+@pytest.mark.long
+def test_to_pandas_gives_a_frame(scenario_file: Path) -> None:
+    lacking.package("pandas", "long")
     flows = headway.Scenario.load(scenario_file).run().flows
-    if importlib.util.find_spec("pandas") is None:
-        with pytest.raises(ImportError, match="pip install pandas"):
-            flows.to_pandas()
-    else:
-        assert list(flows.to_pandas()["name"]) == ["f0", "f1"]
+    assert list(flows.to_pandas()["name"]) == ["f0", "f1"]
+
+
+def test_without_pandas_the_message_says_what_to_install(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    flows = headway.Scenario.load(scenario_file).run().flows
+    with pytest.raises(ImportError, match=r"pip install 'headway\[pandas\]'"):
+        flows.to_pandas()
 
 
 def test_notebooks_see_tables_and_a_curve(scenario_file: Path) -> None:

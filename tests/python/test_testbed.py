@@ -115,6 +115,7 @@ def test_the_report_shows_testbed_and_simulator(measured: Path) -> None:
         assert wanted in page
 
 
+@pytest.mark.long
 def test_the_kernels_tcp_runs_beside_a_transport_and_its_timers_are_spoken_of(tmp_path: Path) -> None:
     testbeds.need_testbed()
     command = [sys.executable, "-m", "headway", "testbed", "run", "examples/kernel-beside", "--slowdown", "2"]
@@ -191,7 +192,14 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize(("who", "number", "status", "message"), ENDS)
+# What users do, and a program that fails.
+OFTEN = (("python", signal.SIGINT), ("headway-switch", signal.SIGKILL))
+
+
+@pytest.mark.parametrize(
+    ("who", "number", "status", "message"),
+    [pytest.param(*end, marks=() if end[:2] in OFTEN else pytest.mark.long) for end in ENDS],
+)
 def test_nothing_stays_behind(
     endless: Path, tmp_path: Path, who: str, number: signal.Signals, status: int, message: str
 ) -> None:

@@ -323,6 +323,7 @@ def test_work_of_others_is_what_this_process_and_its_children_did_not_do() -> No
     assert Work.now().all_s >= before.all_s >= 0.0
 
 
+@pytest.mark.long
 def test_a_tiny_figure_on_real_packets(home: Path, tmp_path: Path) -> None:
     testbeds.need_testbed()
     out = tmp_path / "out"

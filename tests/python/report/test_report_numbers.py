@@ -22,6 +22,7 @@ from headway.report.palette import DARK_PAGE, LIGHT_PAGE, base_colours, contrast
 from headway.report.spec import Axis
 from headway.report.svg import spread
 from headway.report.ticks import linear_axis, log_axis, slowdown_axis, ticks
+from support import HOW_MANY, chosen
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 4, 9, 29, 30, 31, 80])
@@ -180,11 +181,12 @@ TOGETHER = (
 MOST_TOGETHER = 9
 
 
-def drawn_together() -> set[tuple[str, str]]:
+def drawn_together(how_many: str) -> set[tuple[str, str]]:
     """Pairs of transports that one figure is likely to show."""
     groups = {frozenset(group) for group in TOGETHER}
-    for file in known_scenarios().values():
-        scenario = Scenario.load(file.path)
+    known = known_scenarios()
+    for name in chosen(known, how_many):
+        scenario = Scenario.load(known[name].path)
         named: set[str] = set()
         for point in {point.variant: point for point in scenario.points()}.values():
             table = scenario.at(point).resolved
@@ -194,8 +196,9 @@ def drawn_together() -> set[tuple[str, str]]:
     return {(a, b) for group in groups for a, b in itertools.combinations(sorted(group), 2)}
 
 
-def test_transports_that_are_drawn_together_can_be_told_apart() -> None:
-    pairs = drawn_together()
+@HOW_MANY
+def test_transports_that_are_drawn_together_can_be_told_apart(how_many: str) -> None:
+    pairs = drawn_together(how_many)
     assert ("dctcp", "swift") in pairs
     assert ("bbr", "proactmp") in pairs, "of the scenarios"
     styles = {name: variant_styles([(name, name)])[name] for name in {name for pair in pairs for name in pair}}

@@ -18,7 +18,9 @@ from headway.report.spec import Axis, Curve, Figure, Panel
 from report.conftest import KINDS
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind == "model" else pytest.mark.long) for kind in KINDS]
+)
 def test_svg_figures_are_the_page_s_and_the_same_every_time(kind: str, results: Path) -> None:
     paths = build(results / kind, "svg")
     page = build(results / kind)[0].read_text(encoding="utf-8")
@@ -39,6 +41,7 @@ def test_svg_has_column_width_no_date_and_real_text(results: Path) -> None:
         assert "<text" in text
 
 
+@pytest.mark.long
 def test_png_is_sharp_enough_for_print_and_the_same_every_time(results: Path) -> None:
     paths = build(results / "model", "png")
     for path in paths:
