@@ -5,6 +5,8 @@ use headway_harness as harness;
 #[path = "../../src/amrt/script.rs"]
 mod amrt_script;
 mod contract;
+#[path = "../../src/dcpim/script.rs"]
+mod dcpim_script;
 mod dissector;
 #[path = "../../src/eqds/script.rs"]
 mod eqds_script;

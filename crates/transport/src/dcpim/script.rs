@@ -1,0 +1,583 @@
+//! dcPIM packet by packet: what goes in, what must come out, and when.
+//!
+//! A round lasts 20 us, and an epoch of four rounds 80 us: requests leave at 0, 20, 40 and 60 us, offers at 10, 30, 50 and 70 us,
+//! and the data phase of an epoch begins with the next one. The bandwidth-delay product is 10 packets, and one of the four
+//! channels carries 16 packets in a data phase. Outputs are written as words: `rts 20 (0)` (a message of 20 packets, none of
+//! which is free), `ask 4+2 of 100 in 1.3` (four channels, two of them at once, for 100 packets, in round 3 of epoch 1), `offer` and
+//! `take` in the same form, `token 3` or `token 3 #7` (where the token's number is not that of the packet), `data 3`, `finished`.
+
+use crate::script;
+#[path = "packets.rs"]
+mod packets;
+
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes, TypedView};
+use headway_transport::dcpim::{Dcpim, DcpimEndpoint, DcpimParams};
+use headway_transport::endpoint::Checked;
+use headway_transport::{Endpoint, HostContext, Message, Transport};
+use headway_units::Time;
+use packets::{Busy, Credit, Data, Rts, Token};
+use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
+
+const SLOT: Time = Time(1_230_400);
+/// Rounds and epochs in one number, as packets carry them.
+const EPOCH: u64 = 100;
+/// Ranks of tokens: those of prompt matches come after those of a data phase.
+const FIRST_RANK: u32 = 2;
+const PROMPT_RANK: u32 = 7;
+
+fn params() -> DcpimParams {
+    DcpimParams { control_rtt: us(10), beta: 2.0, ..DcpimParams::default() }
+}
+
+struct Script {
+    machine: Checked<DcpimEndpoint>,
+}
+
+impl Script {
+    fn new(params: &DcpimParams) -> Script {
+        Script::at(HERE, params)
+    }
+
+    fn at(host: HostId, params: &DcpimParams) -> Script {
+        let context = HostContext { host, ..context(SLOT * 10, us(20), 0) };
+        Script { machine: Checked::new(Dcpim::endpoint(params, context)) }
+    }
+
+    /// Opens a message while the wire is busy.
+    fn begin(&mut self, now: Time, message: Message) {
+        self.machine.open(now, &message);
+        assert_eq!(self.events(), none());
+    }
+
+    /// A deadline is met while the wire is busy.
+    fn wake(&mut self, now: Time) {
+        self.machine.timeout(now);
+        assert_eq!(self.events(), none());
+    }
+
+    /// Deadlines met up to `until`, with what left that is not a token or data.
+    fn matching(&mut self, until: Time) -> Vec<(Time, Vec<String>)> {
+        let mut out = self.effects(until);
+        out.iter_mut().for_each(|(_, words)| words.retain(|word| !word.starts_with("token")));
+        out.retain(|(_, words)| !words.is_empty());
+        out
+    }
+
+    /// When tokens left up to `until`, and which.
+    fn tokens(&mut self, until: Time) -> Vec<(Time, String)> {
+        let effects = self.effects(until);
+        let each = effects.into_iter().flat_map(|(at, words)| words.into_iter().map(move |word| (at, word)));
+        each.filter(|(_, word)| word.starts_with("token")).collect()
+    }
+}
+
+impl Steps for Script {
+    type Machine = DcpimEndpoint;
+
+    fn machine(&mut self) -> &mut Checked<DcpimEndpoint> {
+        &mut self.machine
+    }
+
+    fn words(packet: &Packet) -> String {
+        let again = if packet.flags.has(PacketFlags::AGAIN) { " again" } else { "" };
+        let bid = |channels, prompt, packets, round: u64| {
+            format!("{channels}+{prompt} of {packets} in {}.{}", round / EPOCH, round % EPOCH)
+        };
+        let numbered = |index, number| match index == number {
+            true => format!("{index}"),
+            false => format!("{index} #{number}"),
+        };
+        match packet.kind {
+            PacketKind::Rts => {
+                let Rts { window, message_bytes } = Rts::read(packet);
+                format!("rts {} ({window})", Sizes::default().packets(message_bytes))
+            }
+            PacketKind::Credit => {
+                let Credit { stage, channels, prompt, round, packets } = Credit::read(packet);
+                format!("{} {}", ["ask", "take"][stage as usize], bid(channels, prompt, packets, round))
+            }
+            PacketKind::Busy => {
+                let Busy { channels, prompt, round, packets } = Busy::read(packet);
+                format!("offer {}", bid(channels, prompt, packets, round))
+            }
+            PacketKind::Token => {
+                let Token { index, number, .. } = Token::read(packet);
+                format!("token {}", numbered(index, number))
+            }
+            PacketKind::Data => {
+                let Data { index, number, .. } = Data::read(packet);
+                format!("data {}{again}", numbered(index, number))
+            }
+            kind => kind.name().into(),
+        }
+    }
+}
+
+fn packet(kind: PacketKind, from: HostId) -> Packet {
+    Packet { tag: 70 + from.0, ..Packet::new(kind, from, HERE, 0) }
+}
+
+/// Announcement of a message of `from`, of which `window` packets are free.
+fn rts(from: HostId, packets: u64, window: u32) -> Packet {
+    Rts { window, message_bytes: packets * FULL }.on(packet(PacketKind::Rts, from))
+}
+
+/// Packet `index` of that message, sent by token `number`.
+fn data(from: HostId, packets: u64, window: u32, index: u32, number: u32) -> Packet {
+    let view = Data { index, window, message_bytes: packets * FULL, number };
+    Packet { payload: FULL as u16, wire: 1538, ..view.on(packet(PacketKind::Data, from)) }
+}
+
+/// `from` asks for `channels` for message 0 of this host, as many of them at once, in a round such as `103`: round 3 of epoch 1.
+fn ask(from: HostId, channels: u32, packets: u32, round: u64) -> Packet {
+    Credit { stage: 0, channels, prompt: channels, round, packets }.on(packet(PacketKind::Credit, from))
+}
+
+/// `from` takes `channels` of those that it was offered, `prompt` of them at once.
+fn take(from: HostId, channels: u32, prompt: u32, round: u64) -> Packet {
+    Credit { stage: 1, channels, prompt, round, packets: 100 }.on(packet(PacketKind::Credit, from))
+}
+
+/// `from` offers `channels` to this host, as many of them at once.
+fn offer(from: HostId, channels: u32, packets: u32, round: u64) -> Packet {
+    Busy { channels, prompt: channels, round, packets }.on(packet(PacketKind::Busy, from))
+}
+
+/// `PEER` permits packet `index` of message `id` of this host, of which `left` are to come.
+fn token(id: u32, index: u32, rank: u32, left: u64) -> Packet {
+    let view = Token { index, count: 1, number: index, rank, packets: left, lifetime: us(20) };
+    Packet { message: id, ..view.on(packet(PacketKind::Token, PEER)) }
+}
+
+fn words(what: &str, numbers: std::ops::Range<u32>) -> Vec<String> {
+    numbers.map(|n| format!("{what} {n}")).collect()
+}
+
+fn none() -> Vec<String> {
+    Vec::new()
+}
+
+/// What leaves at one time, as [`Steps::effects`] says it.
+fn at(time: u64, what: &[&str]) -> (Time, Vec<String>) {
+    (us(time), what.iter().map(|word| word.to_string()).collect())
+}
+
+// ---- the sender -----------------------------------------------------------------------------------
+
+#[test]
+fn a_message_of_a_bandwidth_delay_product_is_free_and_a_longer_one_waits_for_tokens() {
+    let mut s = Script::new(&params());
+    assert_eq!(s.open(us(1), message(10)), [vec!["rts 10 (10)".into()], words("data", 0..10)].concat());
+    let mut s = Script::new(&params());
+    assert_eq!(s.open(us(1), message(11)), ["rts 11 (0)"]);
+}
+
+#[test]
+fn the_class_of_data_follows_from_the_size_of_its_message() {
+    for (packets, class) in [(1, 1), (7, 1), (8, 2), (10, 2), (49, 2), (50, 3), (344, 4)] {
+        let mut s = Script::new(&params());
+        s.begin(us(1), message(packets));
+        assert_eq!(s.packet(us(1)).expect("an announcement").priority, 0);
+        s.hear(us(2), token(0, 0, FIRST_RANK, packets));
+        assert_eq!(s.packet(us(2)).expect("data").priority, class, "{packets} packets");
+    }
+}
+
+#[test]
+fn a_sender_answers_in_the_middle_of_a_round_what_has_come_by_then() {
+    // When a request arrives, the round that it belongs to, and when it is answered.
+    for (arrives, round, answered) in
+        [(5, 101, 10), (12, 101, 30), (25, 102, 30), (75, 104, 90), (5, 102, 30)]
+    {
+        let mut s = Script::new(&params());
+        s.open(us(0), message(100));
+        assert_eq!(s.on(us(arrives), ask(PEER, 4, 100, round)), none());
+        let offered = format!("offer 4+4 of 100 in 1.{}", round - 100);
+        assert_eq!(s.effects(us(150)), [at(answered, &[&offered])], "arrives at {arrives} us");
+    }
+}
+
+#[test]
+fn the_first_round_goes_by_size_and_later_ones_by_lot() {
+    let first = |round: u64| {
+        let mut s = Script::new(&params());
+        s.open(us(0), message(100));
+        s.open(us(0), Message { dst: OTHER, ..message(100) });
+        let asked = us(round % EPOCH * 20 - 15) + us(80) * (round / EPOCH - 1);
+        s.effects(asked);
+        s.hear(asked, ask(PEER, 4, 100, round));
+        s.hear(asked, ask(OTHER, 4, 50, round));
+        s.wake(asked + us(5));
+        let offers = s.packets(asked + us(5));
+        assert_eq!(offers.len(), 1, "the first takes all four channels");
+        offers[0].dst
+    };
+    assert!((1..20).all(|epoch| first(epoch * EPOCH + 1) == OTHER), "50 packets before 100");
+    let larger = (1..20).filter(|epoch| first(epoch * EPOCH + 2) == PEER).count();
+    assert!((4..16).contains(&larger), "{larger} of 19");
+}
+
+#[test]
+fn what_the_first_leaves_is_offered_to_the_next() {
+    let mut s = Script::new(&params());
+    s.open(us(0), message(100));
+    s.open(us(0), Message { dst: OTHER, ..message(11) });
+    s.on(us(5), ask(PEER, 4, 100, 101));
+    s.on(us(5), ask(OTHER, 1, 11, 101));
+    assert_eq!(s.effects(us(15)), [at(10, &["offer 1+1 of 11 in 1.1", "offer 3+3 of 100 in 1.1"])]);
+}
+
+#[test]
+fn channels_that_were_taken_are_not_offered_again_in_this_epoch_and_those_that_were_not_are() {
+    let mut s = Script::new(&params());
+    s.open(us(0), message(100));
+    s.open(us(0), Message { dst: OTHER, ..message(100) });
+    s.on(us(5), ask(PEER, 4, 100, 101));
+    assert_eq!(s.effects(us(15)), [at(10, &["offer 4+4 of 100 in 1.1"])]);
+    // Nothing was taken by the next round: all are offered again.
+    s.on(us(25), ask(OTHER, 4, 100, 102));
+    assert_eq!(s.effects(us(35)), [at(30, &["offer 4+4 of 100 in 1.2"])]);
+    s.on(us(45), take(OTHER, 3, 1, 102));
+    s.on(us(45), ask(PEER, 4, 100, 103));
+    assert_eq!(s.effects(us(55)), [at(50, &["offer 1+1 of 100 in 1.3"])]);
+    s.on(us(65), take(PEER, 1, 1, 103));
+    s.on(us(65), ask(OTHER, 4, 100, 104));
+    assert_eq!(s.effects(us(75)), []);
+    // The next epoch has all channels, and none of them at once: their data flows now.
+    s.on(us(85), ask(PEER, 4, 100, 201));
+    assert_eq!(s.effects(us(95)), [at(90, &["offer 4+0 of 100 in 2.1"])]);
+    // An epoch later the links of the first are free.
+    s.on(us(165), ask(PEER, 4, 100, 301));
+    assert_eq!(s.effects(us(175)), [at(170, &["offer 4+4 of 100 in 3.1"])]);
+}
+
+#[test]
+fn an_offer_that_a_slow_wire_has_not_taken_by_the_next_round_is_not_sent() {
+    let mut s = Script::new(&params());
+    s.open(us(0), message(100));
+    s.hear(us(5), ask(PEER, 4, 100, 101));
+    s.wake(us(10));
+    s.hear(us(25), ask(PEER, 4, 100, 102));
+    s.wake(us(30));
+    assert_eq!(s.sends(us(30)), ["offer 4+4 of 100 in 1.2"]);
+}
+
+#[test]
+fn tokens_are_used_by_rank_and_then_by_what_is_left_of_their_message() {
+    let mut s = Script::new(&params());
+    s.open(us(0), message(100));
+    s.open(us(0), Message { id: 1, ..message(50) });
+    for (id, index, rank, left) in [(0, 0, PROMPT_RANK, 99), (0, 1, 3, 98), (1, 5, 3, 44), (1, 6, 3, 43)] {
+        s.hear(us(10), token(id, index, rank, left));
+    }
+    assert_eq!(s.sends(us(10)), ["data 5", "data 6", "data 1", "data 0"]);
+    // A message of a bandwidth-delay product comes before all of them.
+    s.hear(us(11), token(0, 2, FIRST_RANK, 97));
+    assert_eq!(s.open(us(11), Message { id: 2, ..message(1) }), ["rts 1 (1)", "data 0", "data 2"]);
+}
+
+#[test]
+fn a_token_is_good_for_one_packet_until_it_expires() {
+    let mut s = Script::new(&params());
+    s.open(us(0), message(100));
+    assert_eq!(s.on(us(10), token(0, 7, FIRST_RANK, 92)), ["data 7"]);
+    assert_eq!(s.on(us(11), token(0, 7, FIRST_RANK, 92)), ["data 7 again"]);
+    assert_eq!(s.on(us(12), token(0, 100, FIRST_RANK, 0)), none(), "the message has no such packet");
+    assert_eq!(s.on(us(12), token(1, 0, FIRST_RANK, 0)), none(), "there is no such message");
+    s.hear(us(20), token(0, 8, FIRST_RANK, 91));
+    assert_eq!(s.sends(us(40)), ["data 8"], "until 20 us after its arrival");
+    s.hear(us(50), token(0, 9, FIRST_RANK, 90));
+    assert_eq!(s.sends(Time(us(70).0 + 1)), none());
+}
+
+#[test]
+fn a_message_that_hears_nothing_is_announced_again_and_waits_twice_as_long() {
+    // Three largest round trips and two epochs: 220 us.
+    let mut s = Script::new(&params());
+    s.open(us(1), message(100));
+    assert_eq!(s.effects(us(1000)), [at(221, &["rts 100 (0)"]), at(661, &["rts 100 (0)"])]);
+    s.on(us(1000), ask(PEER, 4, 100, 1303));
+    assert_eq!(s.effects(us(1300)), [at(1010, &["offer 4+4 of 100 in 13.3"]), at(1220, &["rts 100 (0)"])]);
+    assert_eq!(s.on(us(1300), packet(PacketKind::Finished, PEER)), ["acknowledged"]);
+    assert_eq!((s.effects(us(9000)), s.machine.live_messages()), (vec![], 0));
+}
+
+// ---- the receiver ---------------------------------------------------------------------------------
+
+#[test]
+fn a_receiver_asks_in_the_next_round_for_the_channels_that_a_message_needs() {
+    // A channel carries 16 packets in a data phase.
+    for (packets, channels) in [(11, 1), (16, 1), (17, 2), (48, 3), (49, 4), (1000, 4)] {
+        let mut s = Script::new(&params());
+        assert_eq!(s.on(us(5), rts(PEER, packets, 0)), none());
+        let asked = |round| format!("ask {channels}+{channels} of {packets} in 1.{round}");
+        assert_eq!(
+            s.effects(us(45)),
+            [at(20, &[&asked(2)]), at(40, &[&asked(3)])],
+            "{packets} packets; and again in each round until something is offered"
+        );
+    }
+    let mut s = Script::new(&DcpimParams { prompt: false, ..params() });
+    s.on(us(5), rts(PEER, 100, 0));
+    assert_eq!(s.effects(us(25)), [at(20, &["ask 4+0 of 100 in 1.2"])]);
+}
+
+#[test]
+fn every_sender_is_asked_for_its_smallest_message() {
+    let mut s = Script::new(&params());
+    s.on(us(5), rts(PEER, 100, 0));
+    s.on(us(5), Packet { message: 1, ..rts(PEER, 30, 0) });
+    s.on(us(5), rts(OTHER, 20, 0));
+    assert_eq!(s.effects(us(25)), [at(20, &["ask 2+2 of 30 in 1.2", "ask 2+2 of 20 in 1.2"])]);
+}
+
+#[test]
+fn a_receiver_takes_the_smallest_offer_of_the_first_round_and_asks_for_what_it_still_has_free() {
+    let mut s = Script::new(&params());
+    s.on(us(75), rts(PEER, 100, 0));
+    s.on(us(75), rts(OTHER, 40, 0));
+    assert_eq!(s.matching(us(85)), [at(80, &["ask 4+4 of 100 in 2.1", "ask 3+3 of 40 in 2.1"])]);
+    assert_eq!(s.on(us(95), offer(PEER, 4, 100, 201)), none());
+    assert_eq!(s.on(us(95), offer(OTHER, 3, 40, 201)), none());
+    let expected = ["take 3+3 of 40 in 2.1", "take 1+1 of 100 in 2.1"];
+    assert_eq!(s.matching(us(115)), [at(100, &expected)], "nothing is left to ask for");
+    // Later offers are in vain.
+    s.on(us(115), offer(PEER, 4, 100, 202));
+    assert_eq!(s.matching(us(159)), []);
+}
+
+#[test]
+fn a_match_on_idle_channels_begins_at_once_and_the_data_phase_begins_it_anew() {
+    let mut s = Script::new(&DcpimParams { window_timeout: 100.0, ..params() });
+    s.on(us(5), rts(PEER, 100, 0));
+    s.effects(us(25));
+    s.on(us(35), offer(PEER, 4, 100, 102));
+    s.wake(us(40));
+    let left = s.packets(us(40));
+    assert_eq!(left.iter().map(Script::words).collect::<Vec<_>>(), ["take 4+4 of 100 in 1.2", "token 0"]);
+    let Token { rank, packets, lifetime, .. } = Token::read(&left[1]);
+    assert_eq!((rank, packets), (PROMPT_RANK, 99));
+    assert_eq!(lifetime, us(40) + SLOT * 4, "until the data phase, and the gap of one channel");
+    // All channels give a token in each frame time, up to a window of ten and one.
+    let tokens = s.tokens(us(79));
+    assert_eq!(
+        tokens,
+        (1..11).map(|n| (us(40) + SLOT * n, format!("token {n}"))).collect::<Vec<_>>(),
+        "no answer comes"
+    );
+    (0..11).for_each(|n| drop(s.hear(us(79), data(PEER, 100, 0, n as u32, n as u32))));
+    s.sends(us(79));
+    s.wake(us(80));
+    let begun = s.packets(us(80));
+    assert_eq!(begun.iter().map(Script::words).collect::<Vec<_>>(), ["token 11", "ask 2+0 of 89 in 2.1"]);
+    assert_eq!(Token::read(&begun[0]).rank, FIRST_RANK);
+}
+
+#[test]
+fn without_prompt_matches_tokens_wait_for_the_data_phase() {
+    let mut s = Script::new(&DcpimParams { prompt: false, ..params() });
+    s.on(us(5), rts(PEER, 40, 0));
+    s.effects(us(25));
+    s.on(
+        us(35),
+        Busy { prompt: 0, ..Busy::read(&offer(PEER, 3, 40, 102)) }.on(packet(PacketKind::Busy, PEER)),
+    );
+    assert_eq!(s.effects(us(45)), [at(40, &["take 3+0 of 40 in 1.2"])], "three channels for 40 packets");
+    let gap = Time(SLOT.0 * 4 / 3);
+    let tokens = s.tokens(us(92));
+    assert_eq!(tokens, (0..8).map(|n| (us(80) + gap * n, format!("token {n}"))).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_window_of_tokens_that_nothing_answers_is_forgiven() {
+    let mut s = Script::new(&DcpimParams { window_timeout: 2.0, ..params() });
+    s.on(us(5), rts(PEER, 100, 0));
+    s.effects(us(25));
+    s.on(us(35), offer(PEER, 4, 100, 102));
+    let last = us(40) + SLOT * 10;
+    let after: Vec<_> = s.tokens(us(79)).into_iter().filter(|(at, _)| *at > last).collect();
+    assert_eq!(after[0], (last + SLOT * 20, "token 11".into()), "two bandwidth-delay products later");
+}
+
+#[test]
+fn a_short_message_takes_the_place_of_as_many_tokens() {
+    let mut s = Script::new(&params());
+    s.on(us(5), rts(PEER, 100, 0));
+    s.effects(us(25));
+    s.on(us(35), offer(PEER, 4, 100, 102));
+    s.effects(us(40));
+    s.hear(us(41), rts(OTHER, 5, 5));
+    let tokens = s.tokens(us(50));
+    assert_eq!(tokens[0], (us(40) + SLOT * 6, "token 1".into()), "five are left out");
+}
+
+#[test]
+fn what_is_missing_of_a_short_message_is_matched_when_its_time_is_over() {
+    // Four packets take 4 frame times; a bandwidth-delay product and two frame times of patience follow.
+    let mut s = Script::new(&params());
+    s.hear(us(5), rts(PEER, 4, 4));
+    for index in [0, 1, 3] {
+        assert_eq!(s.on(us(6), data(PEER, 4, 4, index, index)), ["delivered 1460"]);
+    }
+    // 5 us + 16 frame times = 24.7 us.
+    assert_eq!(s.effects(us(45)), [at(40, &["ask 1+1 of 1 in 1.3"])]);
+    s.on(us(55), offer(PEER, 1, 1, 103));
+    // Four tokens are left out for the short message even now, each a gap of one channel: they are counted, not timed.
+    assert_eq!(
+        s.effects(us(90)),
+        [at(60, &["take 1+1 of 1 in 1.3"]), (us(60) + SLOT * 16, vec!["token 2 #4".into()])]
+    );
+    let left = ["delivered 1460", "completed", "finished"];
+    assert_eq!(s.on(us(90), data(PEER, 4, 4, 2, 4)), left);
+    assert_eq!(s.on(us(91), data(PEER, 4, 4, 2, 4)), ["finished"], "a late copy");
+    assert_eq!(s.machine.live_messages(), 0);
+}
+
+#[test]
+fn a_request_that_a_slow_wire_has_not_taken_by_the_next_round_is_not_sent_and_what_was_taken_is() {
+    let mut s = Script::new(&params());
+    s.hear(us(5), rts(PEER, 100, 0));
+    s.wake(us(20));
+    s.hear(us(35), offer(PEER, 1, 100, 102));
+    s.wake(us(40));
+    assert_eq!(s.sends(us(40)), ["take 1+1 of 100 in 1.2", "token 0", "ask 3+3 of 100 in 1.3"]);
+}
+
+#[test]
+fn offers_of_a_message_that_is_over_or_of_an_epoch_to_come_are_not_taken() {
+    let mut s = Script::new(&params());
+    s.on(us(5), rts(PEER, 100, 0));
+    s.effects(us(25));
+    s.on(us(35), Packet { message: 4, ..offer(PEER, 4, 100, 102) });
+    s.on(us(35), offer(PEER, 4, 100, 201));
+    assert_eq!(s.effects(us(45)), [at(40, &["ask 4+4 of 100 in 1.3"])]);
+}
+
+#[test]
+fn a_peer_that_is_gone_leaves_its_channels_to_others() {
+    let mut s = Script::new(&params());
+    s.on(us(5), rts(PEER, 100, 0));
+    s.on(us(5), rts(OTHER, 100, 0));
+    s.effects(us(25));
+    s.on(us(35), offer(PEER, 4, 100, 102));
+    assert_eq!(s.matching(us(45)), [at(40, &["take 4+4 of 100 in 1.2"])]);
+    s.matching(us(50));
+    s.machine.forget(us(50), PEER);
+    assert_eq!(s.events(), none());
+    assert_eq!(s.sends(us(50)), none());
+    assert_eq!(s.effects(us(65)), [at(60, &["ask 4+4 of 100 in 1.4"])]);
+    assert_eq!(s.machine.live_messages(), 1);
+}
+
+// ---- both -----------------------------------------------------------------------------------------
+
+/// A sender and a receiver, 5 us apart, over a wire that loses the first packet whose words begin with `lost`.
+struct Pair {
+    hosts: [Script; 2],
+    under_way: Vec<(Time, usize, Packet)>,
+    lost: Option<&'static str>,
+    /// What left, when, and by whom.
+    log: Vec<(Time, usize, String)>,
+}
+
+impl Pair {
+    /// Runs a message until its sender knows that it has arrived; answers when that is, and when it was complete.
+    fn run(packets: u64, lost: Option<&'static str>) -> (Pair, Time, Time) {
+        let hosts = [HERE, PEER].map(|host| Script::at(host, &params()));
+        let mut pair = Pair { hosts, under_way: Vec::new(), lost, log: Vec::new() };
+        pair.hosts[0].begin(us(1), message(packets));
+        pair.leave(0, us(1));
+        let mut completed = None;
+        loop {
+            let arrival = pair.under_way.iter().map(|(at, ..)| *at).min();
+            let due = pair.hosts.iter_mut().filter_map(|host| host.machine.next_timeout()).min();
+            let now = arrival.into_iter().chain(due).min().expect("something goes on");
+            assert!(now < us(5000), "not over: {:?}", pair.log);
+            let position = pair.under_way.iter().position(|(at, ..)| *at == now);
+            let (host, heard) = match position.map(|position| pair.under_way.remove(position)) {
+                Some((_, host, packet)) => (host, pair.hosts[host].hear(now, packet)),
+                None => {
+                    let is_due = |host: &mut Script| host.machine.next_timeout() == Some(now);
+                    let host = pair.hosts.iter_mut().position(is_due).expect("one is due");
+                    pair.hosts[host].machine.timeout(now);
+                    (host, pair.hosts[host].events())
+                }
+            };
+            if heard.iter().any(|word| word == "completed") {
+                completed = Some(now);
+            }
+            pair.leave(host, now);
+            if heard.iter().any(|word| word == "acknowledged") {
+                assert_eq!(pair.hosts.iter().map(|host| host.machine.live_messages()).sum::<usize>(), 0);
+                return (pair, completed.expect("before it is known"), now);
+            }
+        }
+    }
+
+    fn leave(&mut self, host: usize, now: Time) {
+        for packet in self.hosts[host].packets(now) {
+            let word = Script::words(&packet);
+            match self.lost {
+                Some(lost) if word.starts_with(lost) => self.lost = None,
+                _ => self.under_way.push((now + us(5), 1 - host, packet)),
+            }
+            self.log.push((now, host, word));
+        }
+    }
+
+    /// How many packets left whose words begin with `kind`.
+    fn count(&self, kind: &str) -> usize {
+        self.log.iter().filter(|(.., word)| word.starts_with(kind)).count()
+    }
+}
+
+#[test]
+fn a_long_message_alone() {
+    let (pair, completed, known) = Pair::run(20, None);
+    let expected = [(1, 0, "rts 20 (0)"), (20, 1, "ask 2+2 of 20 in 1.2"), (30, 0, "offer 2+2 of 20 in 1.2")];
+    for (i, (at, host, word)) in expected.into_iter().enumerate() {
+        assert_eq!(pair.log[i], (us(at), host, word.to_string()));
+    }
+    assert_eq!(pair.log[3], (us(40), 1, "take 2+2 of 20 in 1.2".into()));
+    let tokens: Vec<Time> =
+        pair.log.iter().filter(|(.., word)| word.starts_with("token")).map(|(at, ..)| *at).collect();
+    let sent: Vec<Time> =
+        pair.log.iter().filter(|(.., word)| word.starts_with("data")).map(|(at, ..)| *at).collect();
+    assert_eq!(tokens[..3], [us(40), us(40) + SLOT * 2, us(40) + SLOT * 4], "two of four channels");
+    assert_eq!(sent, tokens.iter().map(|at| *at + us(5)).collect::<Vec<_>>());
+    assert_eq!((tokens.len(), pair.count("finished")), (20, 1));
+    assert_eq!((completed, known), (*tokens.last().expect("20") + us(10), completed + us(5)));
+}
+
+#[test]
+fn what_a_lost_packet_costs_and_what_is_sent_again() {
+    // Alone, 17 tokens leave from 40 us on, every two frame times, and three more in the data phase that begins at 80 us.
+    let alone = us(80) + SLOT * 4 + us(10);
+    // Another round passes: 9 tokens leave from 60 us on, and 11 in the data phase.
+    let a_round_later = us(80) + SLOT * 20 + us(10);
+    // After 220 us of silence, an epoch begins with a round at 240 us, and all tokens leave from 260 us on.
+    let announced_again = us(260) + SLOT * 38 + us(10);
+    // After the last token, a bandwidth-delay product and two frame times of patience; the match still has its channels.
+    let named_again = us(80) + SLOT * 4 + SLOT * 12 + us(10);
+    // The first packet that is lost; when the message is complete; and how often which packets leave then.
+    let table: [(&str, Time, &[(&str, usize)]); 8] = [
+        ("nothing", alone, &[("rts", 1), ("ask", 1), ("offer", 1), ("take", 1), ("token", 20), ("data", 20)]),
+        ("rts", announced_again, &[("rts", 2), ("ask", 1), ("token", 20)]),
+        ("ask", a_round_later, &[("ask", 2), ("offer", 1), ("take", 1)]),
+        ("offer", a_round_later, &[("ask", 2), ("offer", 2), ("take", 1)]),
+        ("take", alone, &[("ask", 1), ("offer", 1), ("take", 1), ("token", 20)]),
+        ("token 5", named_again, &[("token 5", 2), ("token", 21), ("data", 20), ("data 5 #20", 1)]),
+        ("data 5", named_again, &[("token 5", 2), ("token", 21), ("data", 21), ("data 5 #20 again", 1)]),
+        ("finished", alone, &[("finished", 2), ("rts", 2), ("data", 20)]),
+    ];
+    for (lost, complete, left) in table {
+        let (pair, completed, known) = Pair::run(20, Some(lost));
+        assert_eq!(completed, complete, "without {lost}: {:?}", pair.log);
+        for (what, times) in left {
+            assert_eq!(pair.count(what), *times, "{what}, without {lost}: {:?}", pair.log);
+        }
+        // The sender of a message whose end got lost hears nothing for 220 us, and asks by announcing it again.
+        let asks = if lost == "finished" { us(220) } else { us(0) };
+        assert_eq!(known, completed + us(5) + asks, "without {lost}");
+    }
+}
