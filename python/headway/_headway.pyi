@@ -20,6 +20,11 @@ class ArrowTable:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
+class ArrowSchema:
+    """What a file says of the columns of a table: names, types, units and meanings."""
+
+    def __arrow_c_schema__(self) -> object: ...
+
 class RunResult:
     """What one run produced."""
 

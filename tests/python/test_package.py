@@ -37,6 +37,16 @@ def test_no_dependency_needs_a_newer_compiler_than_the_workspace_says() -> None:
     assert newer == {}
 
 
+@pytest.mark.skipif(shutil.which("cargo") is None, reason=absent("cargo"))
+def test_a_demo_compiles_few_crates() -> None:
+    # Each is something that a newcomer waits for.
+    asked = ["cargo", "tree", "--locked", "--package", "headway-python", "--no-default-features"]
+    asked += ["--edges", "normal,build", "--prefix", "none"]
+    printed = subprocess.run(asked, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    crates = {line.removesuffix(" (*)") for line in printed.splitlines()}
+    assert 50 < len(crates) <= 110
+
+
 def test_the_readme_names_the_compiler_that_the_workspace_says() -> None:
     workspace = tomllib.loads((REPOSITORY / "Cargo.toml").read_text("utf-8"))["workspace"]["package"]
     assert f"Rust {workspace['rust-version']} or newer" in (REPOSITORY / "README.md").read_text("utf-8")

@@ -7,7 +7,7 @@ use crate::matching::{Label, Matching};
 use crate::status::{headway_reached, headway_status};
 use headway_lab::results::write::prepare;
 use headway_lab::run::{Desk, Live, Rest};
-use headway_lab::{LabError, Options, Request};
+use headway_lab::{Directory, LabError, Options, Request};
 use headway_network::{Ask, Happening, Source, Until};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
@@ -322,7 +322,7 @@ impl Run {
         // A directory that cannot be written must not cost the run.
         directory.map_or(Ok(()), prepare).map_err(wrong)?;
         let Some(live) = self.live.borrow_mut().take() else { return Err(finished("headway_finish")) };
-        let options = Options { out: directory, ..Options::default() };
+        let options = Options { out: directory.map(Directory::parquet), ..Options::default() };
         live.finish(&options).map(drop).map_err(wrong)
     }
 }

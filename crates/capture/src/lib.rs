@@ -5,6 +5,7 @@
 //! of files, and one Wireshark dissector reads both. The writer streams, and keeps at most the packets of its
 //! reordering window in memory.
 
+mod block;
 pub mod frame;
 mod order;
 mod writer;

@@ -1,21 +1,24 @@
 //! Frames into a pcapng file, as they come. draft-ietf-opsawg-pcapng
 
+use crate::block::{Block, ENHANCED_PACKET, INTERFACE_DESCRIPTION, SECTION_HEADER};
 use crate::frame::Frame;
 use crate::order::InOrder;
 use headway_units::{Rate, Time};
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption,
-};
-use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
-use pcap_file::{DataLink, Endianness, PcapError};
-use std::borrow::Cow;
 use std::io::{self, Write};
-use std::time::Duration;
 
-/// The `if_tsresol` of nanoseconds: the library writes times in nanoseconds, whatever an interface declares.
+/// The `if_tsresol` of nanoseconds.
 const NANOSECONDS: u8 = 9;
+/// From it a reader tells the order of bytes.
+const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+/// The length of a section of which nobody knows how long it becomes.
+const UNKNOWN_LENGTH: u64 = u64::MAX;
+/// `LINKTYPE_ETHERNET`.
+const ETHERNET: u16 = 1;
+/// Options of a section and of an interface.
+const USER_APPLICATION: u16 = 4;
+const IF_NAME: u16 = 2;
+const IF_SPEED: u16 = 8;
+const IF_TSRESOL: u16 = 9;
 
 const PS_PER_NS: u64 = 1000;
 
@@ -37,19 +40,6 @@ pub enum CaptureError {
     /// A frame on an interface that was not declared.
     #[error("no interface has number {0}")]
     NoInterface(u32),
-    /// The pcapng library refused a block.
-    #[error("{0}")]
-    Format(String),
-}
-
-impl From<PcapError> for CaptureError {
-    fn from(error: PcapError) -> CaptureError {
-        match error {
-            PcapError::IoError(error) => CaptureError::Io(error),
-            PcapError::InvalidInterfaceId(number) => CaptureError::NoInterface(number),
-            other => CaptureError::Format(other.to_string()),
-        }
-    }
 }
 
 /// A pcapng file in the making: a section, its interfaces, then packets in order of time.
@@ -58,8 +48,7 @@ impl From<PcapError> for CaptureError {
 /// can be read. Call [`CaptureWriter::finish`] at the end: it writes what waits for its turn.
 pub struct CaptureWriter<W: Write> {
     to: W,
-    /// Makes blocks; its buffer holds the one being made.
-    blocks: PcapNgWriter<Vec<u8>>,
+    block: Block,
     interfaces: u32,
     order: InOrder<(u32, Frame)>,
 }
@@ -73,18 +62,12 @@ impl<W: Write> CaptureWriter<W> {
         interfaces: &[Interface],
         window: Time,
     ) -> Result<CaptureWriter<W>, CaptureError> {
-        let section = SectionHeaderBlock {
-            endianness: Endianness::Little,
-            options: vec![SectionHeaderOption::UserApplication(Cow::Owned(application.into()))],
-            ..SectionHeaderBlock::default()
-        };
-        let mut blocks = PcapNgWriter::with_section_header(Vec::new(), section)?;
+        let (count, order) = (interfaces.len() as u32, InOrder::new(window));
+        let mut writer = CaptureWriter { to, block: Block::default(), interfaces: count, order };
+        writer.section(application)?;
         for interface in interfaces {
-            blocks.write_pcapng_block(description(interface))?;
+            writer.describe(interface)?;
         }
-        let (interfaces, order) = (interfaces.len() as u32, InOrder::new(window));
-        let mut writer = CaptureWriter { to, blocks, interfaces, order };
-        writer.pass_on()?;
         // A reader that follows the file sees the interfaces before the first packet.
         writer.to.flush()?;
         Ok(writer)
@@ -111,36 +94,41 @@ impl<W: Write> CaptureWriter<W> {
         Ok(self.to)
     }
 
-    fn put(&mut self, interface: u32, at: Time, frame: &Frame) -> Result<(), CaptureError> {
-        let block = EnhancedPacketBlock {
-            interface_id: interface,
-            timestamp: Duration::from_nanos(at.0 / PS_PER_NS),
-            original_len: frame.original_len,
-            data: Cow::Borrowed(&frame.data),
-            options: Vec::new(),
-        };
-        self.blocks.write_pcapng_block(block)?;
-        self.pass_on()
+    fn section(&mut self, application: &str) -> io::Result<()> {
+        self.block.begin(SECTION_HEADER);
+        self.block.u32(BYTE_ORDER);
+        // Version 1.0.
+        self.block.u16(1);
+        self.block.u16(0);
+        self.block.u64(UNKNOWN_LENGTH);
+        self.block.option(USER_APPLICATION, application.as_bytes());
+        self.block.end_of_options();
+        self.to.write_all(self.block.finish())
     }
 
-    /// Hands the block that was made to where it goes.
-    fn pass_on(&mut self) -> Result<(), CaptureError> {
-        let made = self.blocks.get_mut();
-        let written = self.to.write_all(made);
-        made.clear();
-        Ok(written?)
-    }
-}
-
-fn description(interface: &Interface) -> InterfaceDescriptionBlock<'_> {
-    InterfaceDescriptionBlock {
-        linktype: DataLink::ETHERNET,
+    fn describe(&mut self, interface: &Interface) -> io::Result<()> {
+        self.block.begin(INTERFACE_DESCRIPTION);
+        self.block.u16(ETHERNET);
+        // Reserved.
+        self.block.u16(0);
         // No limit: the headers are all there is, and how long they are is in every packet.
-        snaplen: 0,
-        options: vec![
-            InterfaceDescriptionOption::IfName(Cow::Borrowed(&interface.name)),
-            InterfaceDescriptionOption::IfSpeed(interface.rate.bps()),
-            InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-        ],
+        self.block.u32(0);
+        self.block.option(IF_NAME, interface.name.as_bytes());
+        self.block.option(IF_SPEED, &interface.rate.bps().to_le_bytes());
+        self.block.option(IF_TSRESOL, &[NANOSECONDS]);
+        self.block.end_of_options();
+        self.to.write_all(self.block.finish())
+    }
+
+    fn put(&mut self, interface: u32, at: Time, frame: &Frame) -> io::Result<()> {
+        let nanoseconds = at.0 / PS_PER_NS;
+        self.block.begin(ENHANCED_PACKET);
+        self.block.u32(interface);
+        self.block.u32((nanoseconds >> 32) as u32);
+        self.block.u32(nanoseconds as u32);
+        self.block.u32(frame.data.len() as u32);
+        self.block.u32(frame.original_len);
+        self.block.padded(&frame.data);
+        self.to.write_all(self.block.finish())
     }
 }

@@ -3,8 +3,8 @@
 use crate::error::KernelError;
 use crate::params::{D2tcpParams, L2dctParams, ShareParams, VegasParams};
 use crate::settings::Settings;
-use headway_lab::text::names;
-use headway_lab::text::quantity::{self, Dimension};
+use headway_params::names;
+use headway_params::quantity::{self, Dimension};
 use headway_params::{ParamKind, ParamSpec, ParamValue, Params};
 use headway_units::Time;
 

@@ -24,7 +24,7 @@ pub mod workload;
 
 pub use capture::Capture;
 pub use foreign::Foreign;
-pub use results::RunOutput;
+pub use results::{Directory, RunOutput, TableFormat};
 pub use run::{Desk, Live, Options, RunProgress, check_scenario, run_scenario, scaling, write_results};
 pub use scenario::{Request, Resolved, Scenario, Setup};
 pub use text::{LabError, Problem, ScenarioError};

@@ -10,7 +10,7 @@ pub use scaling::scaling;
 use crate::capture::{Capture, Recorder};
 use crate::fabric::show_limit;
 use crate::results::manifest::{self, RunInfo};
-use crate::results::{RunOutput, summary, tables, write};
+use crate::results::{Directory, RunOutput, summary, tables, write};
 use crate::scenario::{Resolved, Scenario, Setup};
 use crate::text::quantity::seconds;
 use crate::text::{LabError, Problem, ScenarioError};
@@ -24,7 +24,6 @@ use headway_transport::Room;
 use headway_units::Time;
 use std::cell::Cell;
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How often progress is reported.
@@ -40,7 +39,7 @@ pub trait Machines: Maker + Sync {
 #[derive(Clone, Default)]
 pub struct Options<'a> {
     /// Directory to write.
-    pub out: Option<&'a Path>,
+    pub out: Option<Directory<'a>>,
     /// Also write `flows.csv`.
     pub csv: bool,
     /// Commit that the program was built from.
@@ -105,7 +104,7 @@ pub fn run_scenario(
 ) -> Result<RunOutput, LabError> {
     let Ready { setup, memory_bytes, resolved } = ready(scenario)?;
     if let Some(dir) = options.out {
-        write::prepare(dir)?;
+        write::prepare(dir.path)?;
     }
     let capture_failed = Cell::new(false);
     let wish = options.capture.as_ref();

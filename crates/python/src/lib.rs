@@ -5,13 +5,15 @@ mod hosts;
 mod machine;
 mod result;
 mod scenario;
+mod table;
 
 use headway_lab::imported::{self, Asked};
 use headway_lab::text::spans;
-use headway_lab::{LabError, ScenarioError as Diagnostic, catalogue, model};
+use headway_lab::{Directory, LabError, ScenarioError as Diagnostic, catalogue, model};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use table::ByPython;
 
 /// A large network's hosts are thousands of small allocations that are all touched in turn: this allocator lays them out
 /// so that a run of 1024 hosts takes a fifth less time.
@@ -73,7 +75,10 @@ fn show_problem(text: &str, name: &str, place: (usize, usize), message: &str, he
 /// Writes the run in a directory as a Perfetto trace.
 #[pyfunction]
 fn write_perfetto(py: Python<'_>, directory: PathBuf, out: PathBuf) -> PyResult<()> {
-    py.detach(|| headway_lab::perfetto::write_directory(&directory, &out)).map_err(|e| lab_error(&e))
+    let format = ByPython::default();
+    let run = Directory { path: &directory, format: &format };
+    let written = py.detach(|| headway_lab::perfetto::write_directory(run, &out));
+    written.map_err(|error| format.raised().unwrap_or_else(|| lab_error(&error)))
 }
 
 /// `mi_option_purge_delay` of mimalloc.h, which the bindings do not name.
@@ -164,7 +169,8 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_class::<scenario::PyScenario>()?;
     module.add_class::<result::RunResult>()?;
-    module.add_class::<result::ArrowTable>()?;
+    module.add_class::<table::ArrowTable>()?;
+    module.add_class::<table::ArrowSchema>()?;
     module.add_class::<machine::PyHost>()?;
     module.add_class::<machine::PyPath>()?;
     module.add_class::<machine::PyMessage>()?;

@@ -1,40 +1,10 @@
 //! Results of a run, with tables as Arrow C streams.
 
 use crate::lab_error;
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchIterator};
+use crate::table::ArrowTable;
 use headway_lab::{RunOutput, perfetto};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
 use std::path::PathBuf;
-
-/// A table that any Arrow library reads without a copy.
-#[pyclass(frozen, module = "headway._headway")]
-pub(crate) struct ArrowTable {
-    batch: RecordBatch,
-}
-
-#[pymethods]
-impl ArrowTable {
-    /// The Arrow PyCapsule interface; the requested schema is a wish that producers may ignore.
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        let _ = requested_schema;
-        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
-        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
-        // A consumer moves the stream out and clears its release callback; what nobody took is released
-        // when the capsule is.
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
-    }
-
-    fn __len__(&self) -> usize {
-        self.batch.num_rows()
-    }
-}
 
 /// What one run produced.
 #[pyclass(frozen, module = "headway._headway")]

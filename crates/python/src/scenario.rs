@@ -2,10 +2,11 @@
 
 use crate::machine::{Declared, Makers, Own};
 use crate::result::RunResult;
+use crate::table::ByPython;
 use crate::{diagnostic, lab_error};
 use headway_lab::run::Machines;
 use headway_lab::scenario::ExportFormat;
-use headway_lab::{Capture, Options, Request, RunProgress, run_scenario, scaling};
+use headway_lab::{Capture, Directory, Options, Request, RunProgress, run_scenario, scaling};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -303,7 +304,9 @@ impl PyScenario {
         let commit = COMMIT.map(str::to_string);
         let makers = Makers::new(&self.own);
         let machines = (!self.own.is_empty()).then_some(&makers as &dyn Machines);
-        let options = Options { out: out.as_deref(), csv, commit, capture, threads: Some(threads), machines };
+        let format = ByPython::default();
+        let out = out.as_deref().map(|path| Directory { path, format: &format });
+        let options = Options { out, csv, commit, capture, threads: Some(threads), machines };
         let mut raised: Option<PyErr> = None;
         let output = py.detach(|| {
             run_scenario(&self.inner, &options, &mut |report| {
@@ -316,7 +319,7 @@ impl PyScenario {
                 })
             })
         });
-        match (raised.or_else(|| makers.failure().take(py)), output) {
+        match (raised.or_else(|| makers.failure().take(py)).or_else(|| format.raised()), output) {
             (Some(error), _) => Err(error),
             (None, Ok(output)) => Ok(RunResult::new(output)),
             (None, Err(error)) => Err(lab_error(&error)),

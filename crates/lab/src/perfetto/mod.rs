@@ -5,7 +5,7 @@ mod counters;
 mod read;
 mod slices;
 
-use crate::results::RunOutput;
+use crate::results::{Directory, RunOutput};
 use crate::text::LabError;
 use crate::text::quantity::{self, Dimension};
 use arrow_array::RecordBatch;
@@ -30,8 +30,9 @@ pub fn write(output: &RunOutput, out: &Path) -> Result<(), LabError> {
 }
 
 /// Writes the trace of the run in a directory.
-pub fn write_directory(directory: &Path, out: &Path) -> Result<(), LabError> {
-    let table = |name: &str| read::table(&directory.join(format!("{name}.parquet")));
+pub fn write_directory(run: Directory<'_>, out: &Path) -> Result<(), LabError> {
+    let Directory { path: directory, format } = run;
+    let table = |name: &str| read::table(&directory.join(format!("{name}.parquet")), format);
     let has_graph = directory.join("edges.parquet").exists();
     let graph = has_graph.then(|| Ok::<_, LabError>((table("steps")?, table("edges")?))).transpose()?;
     let (flows, links, series) = (table("flows")?, table("links")?, table("series")?);

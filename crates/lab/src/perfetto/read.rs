@@ -2,33 +2,22 @@
 
 #![allow(clippy::disallowed_methods, reason = "this is where results are read")]
 
+use crate::results::TableFormat;
 use crate::text::LabError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrowPrimitiveType, Float64Array, PrimitiveArray, RecordBatch, StringArray};
 use arrow_array::{UInt32Array, UInt64Array};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value as Json;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 fn unreadable(path: &Path, reason: impl ToString) -> LabError {
     LabError::Unreadable { path: path.to_path_buf(), reason: reason.to_string() }
 }
 
-/// A whole Parquet table, as one batch.
-pub(super) fn table(path: &Path) -> Result<RecordBatch, LabError> {
-    let fail = |error: &dyn std::error::Error| unreadable(path, error);
-    let file = File::open(path).map_err(|e| fail(&e))?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| fail(&e))?;
-    let rows = builder.metadata().file_metadata().num_rows();
-    let schema = builder.schema().clone();
-    let rows = usize::try_from(rows).map_err(|e| fail(&e))?;
-    let mut batches = builder.with_batch_size(rows.max(1)).build().map_err(|e| fail(&e))?;
-    match batches.next() {
-        None => Ok(RecordBatch::new_empty(schema)),
-        Some(batch) => batch.map_err(|e| fail(&e)),
-    }
+/// A whole table.
+pub(super) fn table(path: &Path, format: &dyn TableFormat) -> Result<RecordBatch, LabError> {
+    format.read(path).map_err(|error| unreadable(path, error))
 }
 
 /// A JSON document.

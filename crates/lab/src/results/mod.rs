@@ -2,11 +2,14 @@
 
 mod columns;
 mod field;
+mod format;
 mod jobs;
 mod labels;
 mod link_use;
 pub mod manifest;
 mod measures;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 mod part;
 pub mod schema;
 pub mod statistics;
@@ -15,6 +18,8 @@ pub mod summary;
 pub mod tables;
 mod volumes;
 pub mod write;
+
+pub use format::{Directory, TableFormat};
 
 use arrow_array::RecordBatch;
 use serde_json::Value as Json;

@@ -2,16 +2,13 @@
 
 #![allow(clippy::disallowed_methods, reason = "this is where run directories are written")]
 
-use super::RunOutput;
+use super::{Directory, RunOutput};
 use crate::files::hex;
 use crate::text::LabError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -41,7 +38,8 @@ pub fn prepare(dir: &Path) -> Result<(), LabError> {
 }
 
 /// Writes every file of a run; the manifest last, because a directory with one is complete.
-pub fn write(dir: &Path, output: &RunOutput, csv: bool) -> Result<(), LabError> {
+pub fn write(to: Directory<'_>, output: &RunOutput, csv: bool) -> Result<(), LabError> {
+    let Directory { path: dir, format } = to;
     let mut sums = String::new();
     let mut one = |name: &str, fill: &dyn Fn(&mut Sink) -> Written| {
         let written = Part::write(&dir.join(name), fill)?;
@@ -51,7 +49,7 @@ pub fn write(dir: &Path, output: &RunOutput, csv: bool) -> Result<(), LabError> 
     let always = [("flows", &output.flows), ("links", &output.links), ("series", &output.series)];
     let of_graph = output.graph.iter().flat_map(|(steps, edges)| [("steps", steps), ("edges", edges)]);
     for (name, table) in always.into_iter().chain(of_graph) {
-        one(&format!("{name}.parquet"), &|file| parquet_to(file, table))?.place()?;
+        one(&format!("{name}.parquet"), &|file| format.write(table, file))?.place()?;
     }
     if csv {
         one("flows.csv", &|file| csv_to(file, &output.flows))?.place()?;
@@ -116,17 +114,6 @@ impl Part {
 fn partial(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.part"))
-}
-
-fn parquet_to(file: &mut Sink, table: &RecordBatch) -> Written {
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_created_by(format!("headway {}", crate::scenario::VERSION))
-        .build();
-    let mut writer = ArrowWriter::try_new(file, table.schema(), Some(properties))?;
-    writer.write(table)?;
-    writer.close()?;
-    Ok(())
 }
 
 fn json_to(file: &mut Sink, document: &Json) -> Written {

@@ -117,7 +117,7 @@ impl Live {
     pub fn finish(self, options: &Options<'_>) -> Result<RunOutput, LabError> {
         let Live { scenario, mut resolved, session, entry, memory_bytes, wall } = self;
         if let Some(dir) = options.out {
-            write::prepare(dir)?;
+            write::prepare(dir.path)?;
         }
         let (spec, outcome) = session.finish();
         let taken: FxHashSet<String> = resolved.names.iter().cloned().collect();

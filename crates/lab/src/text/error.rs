@@ -1,7 +1,7 @@
 //! What can be wrong, and how it is shown.
 
+use super::show;
 use super::source::Origin;
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -211,23 +211,8 @@ impl ScenarioError {
 
     /// The whole diagnostic as text without colour: message, file, line, caret, advice.
     pub fn render(&self) -> String {
-        let view = View::new(&self.0);
-        let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
-            .with_links(false)
-            .with_context_lines(1)
-            // A path is not broken in two, and what is said does not depend on how long it is.
-            .with_wrap_lines(false)
-            .with_width(110);
-        let mut out = String::new();
-        let rendered = handler.render_report(&mut out, &view);
-        if let Some(at) = self.origin().filter(|at| at.source.listing) {
-            let (line, column) = at.source.line_column(at.span.start);
-            out = out.replacen(&format!("{}:{line}:{column}", at.source.name), &at.source.name, 1);
-        }
-        match rendered {
-            Ok(()) => out.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_matches('\n').into(),
-            Err(_) => self.to_string(),
-        }
+        let Inner { problem, at, label, help } = &*self.0;
+        show::problem(&problem.to_string(), at.as_ref(), label.as_deref().unwrap_or("here"), help.as_deref())
     }
 }
 
@@ -244,50 +229,6 @@ impl fmt::Debug for ScenarioError {
 }
 
 impl std::error::Error for ScenarioError {}
-
-/// The diagnostic as the renderer wants it.
-struct View<'a> {
-    inner: &'a Inner,
-    source: Option<NamedSource<String>>,
-}
-
-impl<'a> View<'a> {
-    fn new(inner: &'a Inner) -> View<'a> {
-        let source = inner.at.as_ref().map(|at| NamedSource::new(&at.source.name, at.source.text.clone()));
-        View { inner, source }
-    }
-}
-
-impl fmt::Display for View<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.problem.fmt(f)
-    }
-}
-
-impl fmt::Debug for View<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.inner.problem, f)
-    }
-}
-
-impl std::error::Error for View<'_> {}
-
-impl Diagnostic for View<'_> {
-    fn help<'b>(&'b self) -> Option<Box<dyn fmt::Display + 'b>> {
-        self.inner.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.source.as_ref().map(|s| s as &dyn SourceCode)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let at = self.inner.at.as_ref()?;
-        let label = self.inner.label.clone().or(Some("here".into()));
-        let span = LabeledSpan::new(label, at.span.start, at.span.len());
-        Some(Box::new(std::iter::once(span)))
-    }
-}
 
 /// Anything that keeps a run from starting or its results from being written.
 #[derive(Debug, thiserror::Error)]

@@ -7,6 +7,7 @@ pub mod overrides;
 pub mod parse;
 pub mod reader;
 pub mod share;
+mod show;
 pub mod source;
 pub mod spans;
 pub mod tree;

@@ -5,7 +5,7 @@
 use crate::common;
 
 use common::{LEAF_SPINE, SMALL, fixtures, good, load};
-use headway_lab::{LabError, Options, Request, ScenarioError, check_scenario, run_scenario};
+use headway_lab::{Directory, LabError, Options, Request, ScenarioError, check_scenario, run_scenario};
 
 /// The rendered diagnostic, with the folder of the fixtures cut off.
 fn shown(error: &ScenarioError) -> String {
@@ -263,7 +263,7 @@ fn a_results_directory_that_cannot_be_written_is_said_before_the_run() {
     let file = dir.path().join("file");
     std::fs::write(&file, b"x").expect("a file");
     let out = file.join("results");
-    let options = Options { out: Some(&out), ..Options::default() };
+    let options = Options { out: Some(Directory::parquet(&out)), ..Options::default() };
     let mut asked = false;
     let error = run_scenario(&good(SMALL, &[]), &options, &mut |_| {
         asked = true;

@@ -5,7 +5,7 @@
 use crate::common;
 
 use common::{LEAF_SPINE, SMALL, good, repository};
-use headway_lab::{Options, run_scenario};
+use headway_lab::{Directory, Options, run_scenario};
 use std::process::Command;
 
 const CASE: &str = "HEADWAY_MEMORY_CASE";
@@ -61,7 +61,7 @@ fn one_case() {
     let scenario = good(&text, &["memory_limit=\"64 GB\""]);
     let said = scenario.setup().and_then(|s| s.check_memory()).expect("it fits").memory_bytes;
     let dir = tempfile::tempdir().expect("a directory");
-    let options = Options { out: Some(dir.path()), csv: true, ..Options::default() };
+    let options = Options { out: Some(Directory::parquet(dir.path())), csv: true, ..Options::default() };
     let output = run_scenario(&scenario, &options, &mut |_| true).expect("a run");
     println!("rows {} flows {}", output.series.num_rows(), output.flows.num_rows());
     println!("peak {} said {said}", peak().unwrap_or(0));

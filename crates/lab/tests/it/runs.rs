@@ -11,7 +11,7 @@ use common::{LEAF_SPINE, SMALL, good, run};
 use headway_fabric::{DropReason, PortCounters};
 use headway_lab::results::manifest::RunInfo;
 use headway_lab::results::schema;
-use headway_lab::{Options, RunOutput, run_scenario, write_results};
+use headway_lab::{Directory, Options, RunOutput, run_scenario, write_results};
 use headway_network::Outcome;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value as Json;
@@ -178,7 +178,7 @@ fn read_parquet(path: &Path) -> RecordBatch {
 fn a_run_directory_holds_what_is_in_memory() {
     let dir = tempfile::tempdir().expect("a directory");
     let out = dir.path().join("a/b");
-    let options = Options { out: Some(&out), csv: true, commit: Some("abc".into()), ..Options::default() };
+    let options = Options { out: Some(Directory::parquet(&out)), csv: true, commit: Some("abc".into()), ..Options::default() };
     let output = run_scenario(&good(&sampled(), &[]), &options, &mut |_| true).expect("a run");
     let mut names: Vec<String> = std::fs::read_dir(&out)
         .expect("the directory")
@@ -213,7 +213,7 @@ fn a_run_directory_holds_what_is_in_memory() {
     let csv = std::fs::read_to_string(out.join("flows.csv")).expect("the file");
     assert_eq!(csv.lines().count(), 3);
     assert!(csv.starts_with("flow,name,src,dst,entry,round,class,transport,bytes,start_s,"));
-    let again = Options { out: Some(&out), ..Options::default() };
+    let again = Options { out: Some(Directory::parquet(&out)), ..Options::default() };
     run_scenario(&good(&sampled(), &[]), &again, &mut |_| true).expect("a run");
     assert!(!out.join("flows.csv").exists(), "the table of an older run does not stay behind");
 }
@@ -269,7 +269,7 @@ fn deadlines_are_missed_by_flows_that_are_late_or_never_done() {
 fn stopping_leaves_partial_results() {
     let dir = tempfile::tempdir().expect("a directory");
     let text = SMALL.replace("\"1 MB\"", "\"1 GB\"");
-    let options = Options { out: Some(dir.path()), ..Options::default() };
+    let options = Options { out: Some(Directory::parquet(dir.path())), ..Options::default() };
     let output = run_scenario(&good(&text, &[]), &options, &mut |_| false).expect("a run");
     assert_eq!(output.manifest["interrupted"], true);
     assert_eq!(output.summary["flows_unfinished"], 1);
@@ -686,7 +686,7 @@ fn counters_that_cannot_be_true_are_an_error_and_no_file() {
             warnings: Vec::new(),
             testbed: None,
         };
-        let options = Options { out: Some(dir), ..Options::default() };
+        let options = Options { out: Some(Directory::parquet(dir)), ..Options::default() };
         write_results(&scenario, &resolved, outcome, around, &options).map(|_| ())
     };
     let dir = tempfile::tempdir().expect("a directory");

@@ -5,7 +5,7 @@
 
 use clap::Parser;
 use headway_lab::results::manifest::RunInfo;
-use headway_lab::{LabError, Options, write_results};
+use headway_lab::{Directory, LabError, Options, write_results};
 use headway_network::{Outcome, Progress};
 use headway_switch::IoChoice;
 use headway_testbed::{Job, JobArgs, Measured, Notes, Programs, Settings, TestbedError, run, slowdown};
@@ -231,7 +231,7 @@ fn record(
     (wall, testbed): (Duration, Option<Json>),
     out: Option<&Path>,
 ) -> Result<Json, TestbedError> {
-    let options = Options { out, csv: arguments.csv, ..Options::default() };
+    let options = Options { out: out.map(Directory::parquet), csv: arguments.csv, ..Options::default() };
     let around = RunInfo { wall, commit: None, memory_bytes: 0, warnings: Vec::new(), testbed };
     let output = write_results(&job.scenario, &job.resolved, outcome, around, &options).map_err(lab)?;
     serde_json::to_value(&output.summary).map_err(|e| TestbedError::Unsuitable(e.to_string()))
