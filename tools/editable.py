@@ -2,8 +2,8 @@
 
     tools/editable.py target/debug/lib_headway.so
 
-maturin would build the module by a cargo call of its own, whose dependencies have other features than those of the tests,
-and so compile most of them a second time.
+maturin would build the module by a cargo call of its own, whose dependencies have other features than those of the
+tests, and so compile most of them a second time.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ What a user sees first, with numbers of a run.
 """
 
 
-# The tests that write what follows from a declaration: pages, packets that Wireshark reads, the order of events, the behaviour.
+# The tests that write what follows from a declaration: pages, packets that Wireshark reads, order of events, behaviour.
 WRITTEN = ("pages::", "dissector::", "order::", "behaviour::")
 # The crates that hold what can be made. With the crate of the Python module, dependencies have the features that they
 # have in the whole workspace, as `make test` builds it: with other features, every dependency would be built anew.

@@ -22,6 +22,7 @@ from headway.building.topologies import *  # noqa: F403
 from headway.building.traffic import *  # noqa: F403
 from headway.commands import Reproduction, explain, list, report, reproduce
 from headway.comparison import Causes, Comparison, Variants, compare, compare_causes, compare_variants
+from headway.data import parquet as _parquet  # noqa: F401  (notes when this process is forked)
 from headway.data.point import Point, SweepRun
 from headway.data.run import Run, RunPart, read
 from headway.data.sweep import Sweep, read_sweep

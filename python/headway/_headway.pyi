@@ -19,6 +19,7 @@ class ArrowTable:
     """A table that any Arrow library reads without a copy."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def schema(self) -> ArrowSchema: ...
 
 class ArrowSchema:
     """What a file says of the columns of a table: names, types, units and meanings."""
@@ -269,6 +270,9 @@ def keep_memory() -> int:
 
     Answers after how many milliseconds it went back to the kernel before; -1 for never.
     """
+
+def compiled_parquet() -> bool:
+    """Whether the module writes tables by itself, without polars."""
 
 def write_perfetto(directory: str | PathLike[str], out: str | PathLike[str]) -> None:
     """Write the run in a directory as a Perfetto trace."""

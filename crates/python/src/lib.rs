@@ -72,6 +72,12 @@ fn show_problem(text: &str, name: &str, place: (usize, usize), message: &str, he
     spans::diagnostic(name, text, place, message, help)
 }
 
+/// Whether the module writes tables by itself, without polars.
+#[pyfunction]
+fn compiled_parquet() -> bool {
+    cfg!(feature = "parquet")
+}
+
 /// Writes the run in a directory as a Perfetto trace.
 #[pyfunction]
 fn write_perfetto(py: Python<'_>, directory: PathBuf, out: PathBuf) -> PyResult<()> {
@@ -185,6 +191,7 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(read_toml, module)?)?;
     module.add_function(wrap_pyfunction!(show_problem, module)?)?;
+    module.add_function(wrap_pyfunction!(compiled_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(write_perfetto, module)?)?;
     module.add_function(wrap_pyfunction!(keep_memory, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

@@ -38,6 +38,11 @@ impl ArrowTable {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
+    /// What a file says of its columns.
+    fn schema(&self) -> ArrowSchema {
+        ArrowSchema::of(&self.batch)
+    }
+
     fn __len__(&self) -> usize {
         self.batch.num_rows()
     }
@@ -72,7 +77,8 @@ impl ArrowSchema {
     }
 }
 
-/// Parquet files by `headway.data.parquet`, which has polars: a crate that does it would be most of what a build compiles.
+/// Parquet files by the crate `parquet`, where the module is built with that feature. Else by `headway.data.parquet`, which has
+/// polars: the crate would be two fifths of what `make demo` compiles.
 #[derive(Default)]
 pub(crate) struct ByPython {
     /// What stopped it that is no failure of writing or reading, such as Ctrl-C.
@@ -83,6 +89,13 @@ impl ByPython {
     /// What is to be raised instead of an error of the lab.
     pub(crate) fn raised(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn compiled() -> Option<&'static dyn TableFormat> {
+        #[cfg(feature = "parquet")]
+        return Some(&headway_lab::results::parquet::Parquet);
+        #[cfg(not(feature = "parquet"))]
+        None
     }
 
     fn failed(&self, py: Python<'_>, error: PyErr) -> Box<dyn Error> {
@@ -99,6 +112,9 @@ impl ByPython {
 
 impl TableFormat for ByPython {
     fn write(&self, table: &RecordBatch, to: &mut (dyn Write + Send)) -> Result<(), Box<dyn Error>> {
+        if let Some(compiled) = Self::compiled() {
+            return compiled.write(table, to);
+        }
         let made = Python::attach(|py| {
             let schema = ArrowSchema::of(table);
             let table = ArrowTable { batch: table.clone() };
@@ -110,6 +126,9 @@ impl TableFormat for ByPython {
     }
 
     fn read(&self, path: &Path) -> Result<RecordBatch, Box<dyn Error>> {
+        if let Some(compiled) = Self::compiled() {
+            return compiled.read(path);
+        }
         Python::attach(|py| {
             let read = functions(py).and_then(|module| module.call_method1("read", (path,)));
             read.and_then(|frame| batch(&frame)).map_err(|error| self.failed(py, error))

@@ -1,16 +1,31 @@
-"""Parquet files of tables, for the native module, which has no writer of its own: polars is there anyway."""
+"""Parquet files of tables, for a native module without the feature `parquet`: polars is installed anyway."""
 
 from __future__ import annotations
 
+import os
+import sys
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 from headway._headway import version
+from headway.errors import FeatureMissing
 
 if TYPE_CHECKING:
     import polars
 
     from headway._headway import ArrowSchema, ArrowTable
+
+# polars has threads, which a fork leaves behind: a child whose parent had used it would wait for them for ever.
+_left_behind = False
+
+
+def _forked() -> None:
+    global _left_behind
+    _left_behind = "polars" in sys.modules
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 # As the programs without Python write them: most tables are one group.
 GROUP_ROWS = 1 << 20
@@ -18,6 +33,7 @@ GROUP_ROWS = 1 << 20
 
 def write(table: ArrowTable, schema: ArrowSchema) -> bytes:
     """A whole file; `schema` has what it says of the columns."""
+    _refuse_after_fork()
     # Here, because most processes that import the package write no table.
     import polars
 
@@ -34,6 +50,15 @@ def write(table: ArrowTable, schema: ArrowSchema) -> bytes:
 
 def read(path: str) -> polars.DataFrame:
     """A whole table, in one piece."""
+    _refuse_after_fork()
     import polars
 
     return polars.read_parquet(path).rechunk()
+
+
+def _refuse_after_fork() -> None:
+    if _left_behind:
+        message = "this process was forked from one that had used polars, which cannot go on here"
+        raise FeatureMissing(
+            f"{message}: start it by `spawn`; without that", "the feature `parquet` of the native module"
+        )

@@ -178,7 +178,12 @@ fn read_parquet(path: &Path) -> RecordBatch {
 fn a_run_directory_holds_what_is_in_memory() {
     let dir = tempfile::tempdir().expect("a directory");
     let out = dir.path().join("a/b");
-    let options = Options { out: Some(Directory::parquet(&out)), csv: true, commit: Some("abc".into()), ..Options::default() };
+    let options = Options {
+        out: Some(Directory::parquet(&out)),
+        csv: true,
+        commit: Some("abc".into()),
+        ..Options::default()
+    };
     let output = run_scenario(&good(&sampled(), &[]), &options, &mut |_| true).expect("a run");
     let mut names: Vec<String> = std::fs::read_dir(&out)
         .expect("the directory")
