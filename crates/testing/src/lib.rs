@@ -3,7 +3,7 @@
 //!
 //! A property names [`cases!`] as its configuration:
 //!
-//! ```ignore
+//! ```text
 //! proptest! {
 //!     #![proptest_config(headway_testing::cases!(500))]
 //!

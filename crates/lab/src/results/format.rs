@@ -23,11 +23,3 @@ pub struct Directory<'a> {
     /// What makes files of the tables.
     pub format: &'a dyn TableFormat,
 }
-
-#[cfg(feature = "parquet")]
-impl<'a> Directory<'a> {
-    /// A directory whose tables the crate `parquet` writes.
-    pub fn parquet(path: &'a Path) -> Directory<'a> {
-        Directory { path, format: &super::parquet::Parquet }
-    }
-}

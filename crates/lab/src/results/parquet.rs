@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "this is where results are read")]
 
-use super::format::TableFormat;
+use super::format::{Directory, TableFormat};
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -34,5 +34,12 @@ impl TableFormat for Parquet {
         let schema = builder.schema().clone();
         let mut batches = builder.with_batch_size(rows.max(1)).build()?;
         Ok(batches.next().transpose()?.unwrap_or_else(|| RecordBatch::new_empty(schema)))
+    }
+}
+
+impl<'a> Directory<'a> {
+    /// A directory whose tables the crate `parquet` writes.
+    pub fn parquet(path: &'a Path) -> Directory<'a> {
+        Directory { path, format: &Parquet }
     }
 }
