@@ -560,7 +560,8 @@ fn what_a_lost_packet_costs_and_what_is_sent_again() {
     // After the last token, a bandwidth-delay product and two frame times of patience; the match still has its channels.
     let named_again = us(80) + SLOT * 4 + SLOT * 12 + us(10);
     // The first packet that is lost; when the message is complete; and how often which packets leave then.
-    let table: [(&str, Time, &[(&str, usize)]); 8] = [
+    type Row = (&'static str, Time, &'static [(&'static str, usize)]);
+    let table: [Row; 8] = [
         ("nothing", alone, &[("rts", 1), ("ask", 1), ("offer", 1), ("take", 1), ("token", 20), ("data", 20)]),
         ("rts", announced_again, &[("rts", 2), ("ask", 1), ("token", 20)]),
         ("ask", a_round_later, &[("ask", 2), ("offer", 1), ("take", 1)]),
