@@ -21,6 +21,7 @@ use crate::states::StateTable;
 use crate::tcp::Tcp;
 use crate::tcp::acknowledger::ReceiverState;
 use crate::tcp::connection::SenderState;
+use crate::tcp::control::erased::Controllers;
 use crate::tcp::control::{CongestionControl, Controlled, cubic, newreno};
 use crate::two_sided::{Machine, TwoSided};
 use headway_gauges::GaugeInfo;
@@ -114,7 +115,7 @@ impl Scheme for UncoupledCubic {
 }
 
 impl<S: Scheme> Transport for Mptcp<S> {
-    type Endpoint = MptcpEndpoint<S>;
+    type Endpoint = MptcpEndpoint;
     type Params = MptcpParams<<S::Control as CongestionControl>::Params>;
     const CAPABILITIES: Capabilities =
         Capabilities { window_grows: true, multipath: true, ..Capabilities::NONE };
@@ -127,8 +128,9 @@ impl<S: Scheme> Transport for Mptcp<S> {
         params.multipath.path_manager.needs_pinned_paths(params.multipath.subflows)
     }
 
-    fn endpoint(params: &Self::Params, context: HostContext) -> MptcpEndpoint<S> {
-        Machine::new(Sender::new(params.clone()), Receiver::new(&params.tcp.connection), context)
+    fn endpoint(params: &Self::Params, context: HostContext) -> MptcpEndpoint {
+        let sender = Sender::new(params.multipath.clone(), Controllers::of::<S::Control>(&params.tcp));
+        Machine::new(sender, Receiver::new(&params.tcp.connection), context)
     }
 }
 
@@ -161,11 +163,14 @@ crate::timer_keys! {
 type Shared = crate::shared::Shared<TimerKey>;
 
 /// The MPTCP machine of one host, with all its messages.
-pub type MptcpEndpoint<S> = Machine<Mptcp<S>>;
+pub type MptcpEndpoint = Machine<Halves>;
 
-impl<S: Scheme> TwoSided for Mptcp<S> {
+/// The machine, whatever controls its windows.
+pub struct Halves;
+
+impl TwoSided for Halves {
     type TimerKey = TimerKey;
-    type Sender = Sender<S::Control>;
+    type Sender = Sender;
     type Receiver = Receiver;
 
     fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {

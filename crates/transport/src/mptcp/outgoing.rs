@@ -5,15 +5,15 @@
 //! back, the packet that the receiver waits for.
 
 use super::packets::Ack;
-use super::params::{MptcpParams, MultipathParams, Scheduler};
+use super::params::{MultipathParams, Scheduler};
 use super::subflow::{Subflow, SubflowEvent, SubflowState};
 use crate::endpoint::HostContext;
 use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::tcp::connection::Connection;
-use crate::tcp::control::{CongestionControl, Flow, Phase, Sibling};
+use crate::tcp::control::erased::Controllers;
+use crate::tcp::control::{Flow, Phase, Sibling};
 use crate::tcp::outgoing::first_window;
-use crate::tcp::params::ConnectionParams;
 use headway_packet::{Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,11 +25,12 @@ const SMALL: f64 = 4.0;
 const SLOW: f64 = 4.0;
 
 /// A message being sent.
-pub(super) struct Outgoing<C> {
+pub(super) struct Outgoing {
     pub(super) message: Message,
     packets: u32,
     rules: MultipathParams,
-    pub(super) subflows: Vec<Subflow<C>>,
+    coupled: bool,
+    pub(super) subflows: Vec<Subflow>,
     /// What the controllers see of each subflow, if they are coupled.
     views: Vec<Sibling>,
     initial_window: Option<FirstWindowSchedule>,
@@ -60,9 +61,10 @@ pub(super) enum Task {
     Reinject(u32),
 }
 
-impl<C: CongestionControl> Outgoing<C> {
+impl Outgoing {
     pub(super) fn new(
-        params: &MptcpParams<C::Params>,
+        rules: &MultipathParams,
+        controllers: &Controllers,
         context: &HostContext,
         now: Time,
         message: &Message,
@@ -70,31 +72,32 @@ impl<C: CongestionControl> Outgoing<C> {
         let mut fresh = Outgoing {
             message: *message,
             packets: context.sizes.packets(message.bytes) as u32,
-            rules: params.multipath.clone(),
+            rules: rules.clone(),
+            coupled: controllers.rules.coupled,
             subflows: Vec::new(),
             views: Vec::new(),
             initial_window: None,
             released: 0,
             next: 0,
             una: 0,
-            edge: params.tcp.connection.edge(),
+            edge: controllers.connection.edge(),
             handed_over: BTreeSet::new(),
             carried: BTreeMap::new(),
             turn: 0,
             queued: false,
         };
-        fresh.add_subflow(params, context, now);
+        fresh.add_subflow(controllers, context, now);
         fresh
     }
 
     /// One subflow more, which is not established.
-    fn add_subflow(&mut self, params: &MptcpParams<C::Params>, context: &HostContext, now: Time) {
+    fn add_subflow(&mut self, controllers: &Controllers, context: &HostContext, now: Time) {
         let path = (context.path)(self.message.dst);
         let number = self.subflows.len() as u32;
         let entropy = self.rules.path_manager.entropy(self.message.entropy, number, &path);
-        let mut flow = Flow::of(&self.message, context, now, &params.tcp.connection);
+        let mut flow = Flow::of(&self.message, context, now, &controllers.connection);
         flow.entropy = entropy;
-        let connection = Connection::new((&params.tcp.connection, &params.tcp.control), &flow);
+        let connection = Connection::new(controllers, &flow);
         self.subflows.push(Subflow::new(connection, entropy));
         self.views.push(self.subflows[number as usize].view());
     }
@@ -103,7 +106,7 @@ impl<C: CongestionControl> Outgoing<C> {
     /// that begin with a handshake; the others may be used at once.
     pub(super) fn join(
         &mut self,
-        params: &MptcpParams<C::Params>,
+        controllers: &Controllers,
         context: &HostContext,
         now: Time,
     ) -> std::ops::Range<usize> {
@@ -114,22 +117,21 @@ impl<C: CongestionControl> Outgoing<C> {
             return first..first;
         }
         for number in first..wanted {
-            self.add_subflow(params, context, now);
-            if params.tcp.connection.handshake {
+            self.add_subflow(controllers, context, now);
+            if controllers.connection.handshake {
                 self.subflows[number].state.step(SubflowEvent::Allowed);
             } else {
-                self.establish(number, &params.tcp.connection, context, now);
+                self.establish(number, controllers, context, now);
             }
         }
-        if params.tcp.connection.handshake { first..wanted } else { wanted..wanted }
+        if controllers.connection.handshake { first..wanted } else { wanted..wanted }
     }
 
     /// Data may flow on a subflow.
-    fn establish(&mut self, number: usize, params: &ConnectionParams, context: &HostContext, now: Time) {
-        let initial = params.initial_window as u32;
+    fn establish(&mut self, number: usize, controllers: &Controllers, context: &HostContext, now: Time) {
         let (initial_window, settled) = match self.initial_window {
             Some(initial_window) => (initial_window, false),
-            None => first_window::<C>(&self.message, context, initial, self.packets, now),
+            None => first_window(controllers, &self.message, context, self.packets, now),
         };
         // A subflow that joins begins as the first one did, but for a share of its path, which is not known.
         self.subflows[number].establish(initial_window.window(), settled);
@@ -141,8 +143,8 @@ impl<C: CongestionControl> Outgoing<C> {
     }
 
     /// The first subflow needs no handshake, or has had it.
-    pub(super) fn begin(&mut self, params: &ConnectionParams, context: &HostContext, now: Time) {
-        self.establish(0, params, context, now);
+    pub(super) fn begin(&mut self, controllers: &Controllers, context: &HostContext, now: Time) {
+        self.establish(0, controllers, context, now);
     }
 
     /// Releases the packets of the first window whose time has come; answers when the next is to be.
@@ -174,7 +176,7 @@ impl<C: CongestionControl> Outgoing<C> {
     /// What leaves next, and on which subflow.
     pub(super) fn choose(&mut self) -> Option<(usize, Task)> {
         let lost =
-            |(number, subflow): (usize, &mut Subflow<C>)| Some((number, Task::Repeat(subflow.lost()?)));
+            |(number, subflow): (usize, &mut Subflow)| Some((number, Task::Repeat(subflow.lost()?)));
         if let Some(found) = self.subflows.iter_mut().enumerate().find_map(lost) {
             return Some(found);
         }
@@ -191,7 +193,7 @@ impl<C: CongestionControl> Outgoing<C> {
             return Some(found);
         }
         let hole =
-            |(number, subflow): (usize, &mut Subflow<C>)| Some((number, Task::Repeat(subflow.hole()?)));
+            |(number, subflow): (usize, &mut Subflow)| Some((number, Task::Repeat(subflow.hole()?)));
         self.subflows.iter_mut().enumerate().find_map(hole)
     }
 
@@ -202,7 +204,7 @@ impl<C: CongestionControl> Outgoing<C> {
     /// The first packet that was handed over, for a subflow that has not carried it; once all have, for any.
     fn reinjection(&mut self) -> Option<(usize, Task)> {
         let index = *self.handed_over.first()?;
-        let tried = |(number, subflow): (usize, &Subflow<C>)| {
+        let tried = |(number, subflow): (usize, &Subflow)| {
             !subflow.is_established() || self.has_carried(index, number)
         };
         if self.subflows.iter().enumerate().all(tried) {
@@ -295,7 +297,7 @@ impl<C: CongestionControl> Outgoing<C> {
     /// Takes in what an acknowledgement says of its subflow.
     pub(super) fn acknowledge(&mut self, number: usize, now: Time, ack: &Packet) {
         let subflow = &mut self.subflows[number];
-        if !C::COUPLED {
+        if !self.coupled {
             return subflow.acknowledge(now, ack, &[]);
         }
         self.views[number].own = true;
@@ -307,7 +309,7 @@ impl<C: CongestionControl> Outgoing<C> {
     pub(super) fn answered(
         &mut self,
         number: usize,
-        params: &ConnectionParams,
+        controllers: &Controllers,
         context: &HostContext,
         (now, ack): (Time, &Packet),
     ) -> bool {
@@ -320,7 +322,7 @@ impl<C: CongestionControl> Outgoing<C> {
             return true;
         }
         subflow.state.step(SubflowEvent::Answered);
-        self.establish(number, params, context, now);
+        self.establish(number, controllers, context, now);
         false
     }
 

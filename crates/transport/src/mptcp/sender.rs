@@ -2,14 +2,14 @@
 
 use super::outgoing::Outgoing;
 use super::packets::Ack;
-use super::params::MptcpParams;
+use super::params::MultipathParams;
 use super::{Shared, TimerKey};
 use crate::endpoint::{EndpointEvent, Gone};
 use crate::message::Message;
 use crate::messages::MessageId;
 use crate::messages::Messages;
 use crate::probes::{self, Sink};
-use crate::tcp::control::CongestionControl;
+use crate::tcp::control::erased::Controllers;
 use crate::two_sided::SendingHalf;
 use headway_gauges::{GaugeInfo, RoundTrips};
 use headway_packet::{HostId, Packet, TypedView};
@@ -22,18 +22,20 @@ pub(super) const SUBFLOWS: GaugeInfo =
     GaugeInfo::connections("subflows", "subflows", "subflows of the message that are established");
 
 /// See the module.
-pub struct Sender<C: CongestionControl> {
-    params: MptcpParams<C::Params>,
-    messages: Messages<Outgoing<C>>,
+pub struct Sender {
+    rules: MultipathParams,
+    controllers: Controllers,
+    messages: Messages<Outgoing>,
     /// Messages that may have a packet: each sends one, and goes to the end.
     turns: VecDeque<DefaultKey>,
     round_trips: RoundTrips,
 }
 
-impl<C: CongestionControl> Sender<C> {
-    pub(super) fn new(params: MptcpParams<C::Params>) -> Self {
+impl Sender {
+    pub(super) fn new(rules: MultipathParams, controllers: Controllers) -> Self {
         Sender {
-            params,
+            rules,
+            controllers,
             messages: Messages::default(),
             turns: VecDeque::new(),
             round_trips: RoundTrips::default(),
@@ -84,7 +86,7 @@ impl<C: CongestionControl> Sender<C> {
         } else {
             outgoing.acknowledge(number, now, packet);
         }
-        for joining in self.messages[key].join(&self.params, &shared.context, now) {
+        for joining in self.messages[key].join(&self.controllers, &shared.context, now) {
             self.ask(shared, now, key, joining);
         }
         self.messages[key].penalise(now);
@@ -102,7 +104,7 @@ impl<C: CongestionControl> Sender<C> {
     ) {
         let outgoing = &mut self.messages[key];
         let (peer, id) = (outgoing.message.dst, outgoing.message.id);
-        if outgoing.answered(number, &self.params.tcp.connection, &shared.context, (now, packet)) {
+        if outgoing.answered(number, &self.controllers, &shared.context, (now, packet)) {
             self.ask(shared, now, key, number);
         } else if number == 0 {
             self.release(shared, now, (peer, id));
@@ -152,14 +154,14 @@ impl<C: CongestionControl> Sender<C> {
     }
 }
 
-impl<C: CongestionControl> SendingHalf<TimerKey> for Sender<C> {
+impl SendingHalf<TimerKey> for Sender {
     fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let outgoing = Outgoing::new(&self.params, &shared.context, now, message);
+        let outgoing = Outgoing::new(&self.rules, &self.controllers, &shared.context, now, message);
         let key = self.messages.insert((message.dst, message.id), outgoing);
-        if self.params.tcp.connection.handshake && !message.initial_window.connected {
+        if self.controllers.connection.handshake && !message.initial_window.connected {
             self.ask(shared, now, key, 0);
         } else {
-            self.messages[key].begin(&self.params.tcp.connection, &shared.context, now);
+            self.messages[key].begin(&self.controllers, &shared.context, now);
             self.release(shared, now, (message.dst, message.id));
         }
     }

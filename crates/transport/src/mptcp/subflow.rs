@@ -4,7 +4,7 @@ use super::packets::{Ack, Data, Rts};
 use crate::endpoint::HostContext;
 use crate::message::Message;
 use crate::tcp::connection::{Connection, Pick, SenderState};
-use crate::tcp::control::{CongestionControl, Phase, Sibling};
+use crate::tcp::control::{Phase, Sibling};
 use headway_packet::{Packet, PacketKind, TypedView};
 use headway_units::Time;
 use std::collections::VecDeque;
@@ -35,8 +35,8 @@ pub(super) struct Mapped {
 }
 
 /// See the module.
-pub(super) struct Subflow<C> {
-    pub(super) connection: Connection<C>,
+pub(super) struct Subflow {
+    pub(super) connection: Connection,
     pub(super) state: SubflowState,
     entropy: u32,
     /// By sequence number, from the first not acknowledged on.
@@ -47,8 +47,8 @@ pub(super) struct Subflow<C> {
     pub(super) penalised: Option<Time>,
 }
 
-impl<C: CongestionControl> Subflow<C> {
-    pub(super) fn new(connection: Connection<C>, entropy: u32) -> Self {
+impl Subflow {
+    pub(super) fn new(connection: Connection, entropy: u32) -> Self {
         let (state, mapping) = (SubflowState::Waiting, VecDeque::new());
         Subflow { connection, state, entropy, mapping, confirmed: Time::ZERO, penalised: None }
     }

@@ -3,8 +3,9 @@
 //! TCP sends a message over one of them (`outgoing.rs`), multipath transports over several. Acknowledgements are
 //! taken in by `input.rs`.
 
-use super::control::{CongestionControl, Flow, Phase, Window};
-use super::params::{ConnectionParams, PartialAck, Recovery, Reduction};
+use super::control::erased::{Controller, Controllers};
+use super::control::{Flow, Phase, Window};
+use super::params::{PartialAck, Recovery, Reduction};
 use super::rate::{Proportional, RateSampler, Usage};
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
@@ -25,9 +26,12 @@ crate::state_machine! {
 }
 
 /// What a sender knows of its packets, and how many it may have under way.
-pub(crate) struct Connection<C> {
+pub(crate) struct Connection {
     pub(crate) state: SenderState,
-    pub(crate) control: C,
+    pub(crate) control: Box<dyn Controller>,
+    /// [`Controller::uses_marks`], which does not change.
+    pub(super) marks: bool,
+    pub(super) owns_window: bool,
     pub(crate) window: Window,
     pub(crate) rtt: RttEstimator,
     pub(crate) board: Scoreboard,
@@ -60,20 +64,24 @@ pub(crate) enum Pick {
     Again(u32),
 }
 
-impl<C: CongestionControl> Connection<C> {
-    pub(crate) fn new((params, control): (&ConnectionParams, &C::Params), flow: &Flow) -> Self {
+impl Connection {
+    pub(crate) fn new(controllers: &Controllers, flow: &Flow) -> Self {
+        let Controllers { rules, connection: params, .. } = controllers;
+        let control = controllers.make(flow);
         Connection {
             state: SenderState::Connecting,
-            control: C::new(control, params, flow),
+            marks: control.uses_marks(),
+            control,
+            owns_window: rules.owns_window,
             window: Window { cwnd: 1.0, ssthresh: f64::INFINITY },
-            rtt: RttEstimator::new(params, flow.rtt, C::COUNTS_ACK_DELAY),
+            rtt: RttEstimator::new(params, flow.rtt, rules.counts_ack_delay),
             board: Scoreboard::default(),
             rate: RateSampler::default(),
             usage: Usage::default(),
             prr: Proportional::new(params.reduction == Reduction::Linux419),
             selective: params.recovery == Recovery::Sack,
             resends: params.recovery == Recovery::Sack && params.partial_ack == PartialAck::Resend,
-            proportional: params.reduction != Reduction::Immediate && !C::OWNS_WINDOW,
+            proportional: params.reduction != Reduction::Immediate && !rules.owns_window,
             min_window: params.min_window as f64,
             point: 0,
             duplicates: 0,

@@ -1,7 +1,7 @@
 //! What an acknowledgement does to a connection.
 
 use super::connection::{Connection, SenderEvent, SenderState};
-use super::control::{Ack, CongestionControl, Phase, Sibling};
+use super::control::{Ack, Phase, Sibling};
 use super::packets;
 use super::scoreboard::Delivery;
 use headway_packet::{Packet, PacketFlags, TypedView};
@@ -21,7 +21,7 @@ pub(crate) enum Heard {
     All,
 }
 
-impl<C: CongestionControl> Connection<C> {
+impl Connection {
     /// Takes in an acknowledgement of an established connection whose packets end before `end`. `siblings` are
     /// the subflows of its message, for controllers that are coupled.
     pub(crate) fn acknowledge(
@@ -66,7 +66,7 @@ impl<C: CongestionControl> Connection<C> {
         (acked, delivery, lost, rtt): (u32, &Delivery, u32, Option<Time>),
         (pipe_before, phase): (u32, Phase),
     ) -> Ack<'static> {
-        let ece = self.control.uses_marks() && packet.flags.has(PacketFlags::ECE);
+        let ece = self.marks && packet.flags.has(PacketFlags::ECE);
         let rate = self.rate.deliver(now, delivery, ece, self.rtt.min());
         Ack {
             now,
@@ -154,7 +154,7 @@ impl<C: CongestionControl> Connection<C> {
         if !over {
             return;
         }
-        if let Some(ssthresh) = ssthresh.filter(|_| !C::OWNS_WINDOW) {
+        if let Some(ssthresh) = ssthresh.filter(|_| !self.owns_window) {
             // RFC6582 §3.2 step 3: no burst at the end of recovery.
             let least = f64::from(self.board.outstanding().max(1) + 1);
             self.window.cwnd = if self.selective { ssthresh } else { ssthresh.min(least) };
@@ -196,7 +196,7 @@ impl<C: CongestionControl> Connection<C> {
 
     fn begin(&mut self, event: SenderEvent, target: f64) {
         self.prr.begin(self.window.cwnd.max(1.0));
-        if !C::OWNS_WINDOW {
+        if !self.owns_window {
             self.window.ssthresh = target;
         }
         if !self.proportional {

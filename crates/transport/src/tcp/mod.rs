@@ -3,7 +3,7 @@
 //! Sources: RFC 5681 (window), RFC 6298 (time-out), RFC 6675 and RFC 2018 (SACK), RFC 6582 (NewReno),
 //! RFC 8257 (echo of marks), RFC 6937 (proportional reduction). A message is a connection: it may begin
 //! with a handshake, and ends with the acknowledgement of its last packet instead of a FIN. Sequence numbers
-//! count packets. The controllers are in [`control`], one file each; the machine is compiled for each of them.
+//! count packets. The controllers are in [`control`], one file each, and stand behind a pointer.
 
 pub(crate) mod acknowledger;
 pub(crate) mod connection;
@@ -24,6 +24,7 @@ use crate::states::StateTable;
 use crate::two_sided::{Machine, TwoSided};
 use acknowledger::{AckRules, ReceiverState};
 use connection::SenderState;
+use control::erased::Controllers;
 use control::{CongestionControl, Controlled};
 use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketKind};
@@ -76,7 +77,7 @@ pub(crate) use deviations;
 
 impl<C: CongestionControl> Transport for Tcp<C> {
     const PACKETS: Family = packets::PACKETS;
-    type Endpoint = TcpEndpoint<C>;
+    type Endpoint = TcpEndpoint;
     type Params = TcpParams<C::Params>;
     const CAPABILITIES: Capabilities =
         Capabilities { window_grows: true, room: C::ROOM, ..Capabilities::NONE };
@@ -84,10 +85,10 @@ impl<C: CongestionControl> Transport for Tcp<C> {
     const PROBES: &'static [GaugeInfo] = C::PROBES;
     const REVISION: u32 = C::REVISION;
 
-    fn endpoint(params: &Self::Params, context: HostContext) -> TcpEndpoint<C> {
+    fn endpoint(params: &Self::Params, context: HostContext) -> TcpEndpoint {
         let usual = AckRules::new(&params.connection);
         let rules = if C::COUNTS_ACK_DELAY { usual } else { usual.without_the_wait() };
-        Machine::new(Sender::new(params.clone()), Receiver::new(&params.connection, rules), context)
+        Machine::new(Sender::new(Controllers::of::<C>(params)), Receiver::new(&params.connection, rules), context)
     }
 }
 
@@ -122,11 +123,14 @@ crate::timer_keys! {
 type Shared = crate::shared::Shared<TimerKey>;
 
 /// The TCP machine of one host, with all its messages.
-pub type TcpEndpoint<C> = Machine<Tcp<C>>;
+pub type TcpEndpoint = Machine<Halves>;
 
-impl<C: CongestionControl> TwoSided for Tcp<C> {
+/// The machine, whatever controls its windows.
+pub struct Halves;
+
+impl TwoSided for Halves {
     type TimerKey = TimerKey;
-    type Sender = Sender<C>;
+    type Sender = Sender;
     type Receiver = Receiver;
 
     fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {

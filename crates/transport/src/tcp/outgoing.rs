@@ -1,7 +1,8 @@
 //! A message sent over one connection: which packets there are, and when they may leave.
 
 use super::connection::{Connection, Pick, SenderState};
-use super::control::{CongestionControl, Flow};
+use super::control::Flow;
+use super::control::erased::Controllers;
 use super::input::Heard;
 use super::packets::{Ack, Data};
 use super::params::ConnectionParams;
@@ -12,10 +13,10 @@ use headway_packet::{Ecn, Packet, PacketFlags, TypedView};
 use headway_units::Time;
 
 /// A message being sent.
-pub(super) struct Outgoing<C> {
+pub(super) struct Outgoing {
     pub(super) message: Message,
     packets: u32,
-    pub(super) connection: Connection<C>,
+    pub(super) connection: Connection,
     /// First packet that the receiver does not take yet.
     edge: u32,
     initial_window: Option<FirstWindowSchedule>,
@@ -36,19 +37,14 @@ pub(super) enum Poll {
     Nothing,
 }
 
-impl<C: CongestionControl> Outgoing<C> {
-    pub(super) fn new(
-        params: (&ConnectionParams, &C::Params),
-        context: &HostContext,
-        now: Time,
-        message: &Message,
-    ) -> Self {
-        let flow = Flow::of(message, context, now, params.0);
+impl Outgoing {
+    pub(super) fn new(controllers: &Controllers, context: &HostContext, now: Time, message: &Message) -> Self {
+        let flow = Flow::of(message, context, now, &controllers.connection);
         Outgoing {
             message: *message,
             packets: flow.packets,
-            connection: Connection::new(params, &flow),
-            edge: params.0.edge(),
+            connection: Connection::new(controllers, &flow),
+            edge: controllers.connection.edge(),
             initial_window: None,
             released: 0,
             pace: now,
@@ -58,8 +54,8 @@ impl<C: CongestionControl> Outgoing<C> {
     }
 
     /// Data may flow from now on: opens the first window.
-    pub(super) fn establish(&mut self, context: &HostContext, initial: u32, now: Time) {
-        let (initial_window, settled) = first_window::<C>(&self.message, context, initial, self.packets, now);
+    pub(super) fn establish(&mut self, controllers: &Controllers, context: &HostContext, now: Time) {
+        let (initial_window, settled) = first_window(controllers, &self.message, context, self.packets, now);
         self.connection.establish(initial_window.window(), settled);
         self.initial_window = Some(initial_window);
         self.release(now);
@@ -109,7 +105,7 @@ impl<C: CongestionControl> Outgoing<C> {
         let first_window = self.initial_window.as_ref().map_or(1, FirstWindowSchedule::window);
         let packet = context.data_packet(&self.message, index, first_window);
         let mut packet = Data { left: now, ..Data::read(&packet) }.on(packet);
-        packet.ecn = if self.connection.control.uses_marks() { Ecn::Ect } else { Ecn::NotEct };
+        packet.ecn = if self.connection.marks { Ecn::Ect } else { Ecn::NotEct };
         packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
         packet
     }
@@ -137,10 +133,10 @@ impl<C: CongestionControl> Outgoing<C> {
 }
 
 /// The first window of a message, and whether it begins past slow start.
-pub(crate) fn first_window<C: CongestionControl>(
+pub(crate) fn first_window(
+    controllers: &Controllers,
     message: &Message,
     context: &HostContext,
-    initial: u32,
     packets: u32,
     now: Time,
 ) -> (FirstWindowSchedule, bool) {
@@ -149,7 +145,7 @@ pub(crate) fn first_window<C: CongestionControl>(
     let window = match shared {
         // One of several that share the path already, past slow start.
         true => context.bdp_packets(&path, &message.initial_window),
-        false => initial.max(C::LEAST_INITIAL_WINDOW),
+        false => controllers.initial_window(),
     };
     let slot = context.sizes.slot(path.bottleneck);
     (FirstWindowSchedule::new(message.initial_window, window, packets, slot, now), shared)

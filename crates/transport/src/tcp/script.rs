@@ -22,7 +22,7 @@ fn context() -> HostContext {
     }
 }
 
-fn machine<C: CongestionControl>(set: &[(&str, ParamValue)]) -> TcpEndpoint<C> {
+fn machine<C: CongestionControl>(set: &[(&str, ParamValue)]) -> TcpEndpoint {
     let mut params = TcpParams::<C::Params>::default();
     set.iter().for_each(|(name, value)| params.set(name, value.clone()).expect("legal"));
     Tcp::<C>::endpoint(&params, context())
@@ -122,7 +122,7 @@ fn an_acknowledgement_is_put_off_for_as_long_as_it_may_and_not_above_a_hole() {
 /// arrives, and when the third has waited for as long as it may.
 fn echoes<C: CongestionControl>() -> [Time; 2] {
     let set = [("ack_every", 2), ("quick_acks", 0)].map(|(name, value)| (name, ParamValue::Int(value)));
-    let mut machine: TcpEndpoint<C> = machine(&set);
+    let mut machine: TcpEndpoint = machine(&set);
     let mut heard = Vec::new();
     for (index, at) in (0..).zip([10, 17, 20].map(Time::us)) {
         machine.receive(at, &data(index, 100, false, at - Time::us(5)));

@@ -1,10 +1,9 @@
 //! All connections that a host sends on, and their turns at its wire.
 
 use super::connection::SenderState;
-use super::control::CongestionControl;
+use super::control::erased::Controllers;
 use super::outgoing::{Outgoing, Poll};
 use super::packets::{Ack, Rts};
-use super::params::TcpParams;
 use super::{Shared, TimerKey};
 use crate::endpoint::{EndpointEvent, Gone};
 use crate::message::Message;
@@ -19,18 +18,18 @@ use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
 /// See the module.
-pub struct Sender<C: CongestionControl> {
-    params: TcpParams<C::Params>,
-    connections: Messages<Outgoing<C>>,
+pub struct Sender {
+    controllers: Controllers,
+    connections: Messages<Outgoing>,
     /// Connections that may have a packet: each sends one, and goes to the end.
     turns: VecDeque<DefaultKey>,
     round_trips: RoundTrips,
 }
 
-impl<C: CongestionControl> Sender<C> {
-    pub(super) fn new(params: TcpParams<C::Params>) -> Self {
+impl Sender {
+    pub(super) fn new(controllers: Controllers) -> Self {
         Sender {
-            params,
+            controllers,
             connections: Messages::default(),
             turns: VecDeque::new(),
             round_trips: RoundTrips::default(),
@@ -38,9 +37,8 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn establish(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
-        let initial = self.params.connection.initial_window as u32;
         let connection = &mut self.connections[key];
-        connection.establish(&shared.context, initial, now);
+        connection.establish(&self.controllers, &shared.context, now);
         let (peer, id) = (connection.message.dst, connection.message.id);
         self.release(shared, now, (peer, id));
     }
@@ -116,12 +114,11 @@ impl<C: CongestionControl> Sender<C> {
     }
 }
 
-impl<C: CongestionControl> SendingHalf<TimerKey> for Sender<C> {
+impl SendingHalf<TimerKey> for Sender {
     fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let params = (&self.params.connection, &self.params.control);
-        let connection = Outgoing::new(params, &shared.context, now, message);
+        let connection = Outgoing::new(&self.controllers, &shared.context, now, message);
         let key = self.connections.insert((message.dst, message.id), connection);
-        if self.params.connection.handshake && !message.initial_window.connected {
+        if self.controllers.connection.handshake && !message.initial_window.connected {
             self.connections[key].send_syn(shared, now);
             self.arm(shared, key);
         } else {
@@ -180,7 +177,7 @@ impl<C: CongestionControl> SendingHalf<TimerKey> for Sender<C> {
     }
 }
 
-impl<C: CongestionControl> Outgoing<C> {
+impl Outgoing {
     /// Asks for a connection; the answer is an acknowledgement of nothing.
     fn send_syn(&mut self, shared: &mut Shared, now: Time) {
         let m = &self.message;

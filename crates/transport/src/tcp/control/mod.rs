@@ -5,6 +5,7 @@ pub mod bbr3;
 pub mod cubic;
 pub mod d2tcp;
 pub mod dctcp;
+pub(crate) mod erased;
 pub mod l2dct;
 mod marks;
 pub mod newreno;
