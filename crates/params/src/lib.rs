@@ -236,8 +236,14 @@ impl ParamSpec {
 
     /// Checks that `value` is of this parameter's kind and in its range.
     pub fn check(&self, value: &ParamValue) -> Result<(), ParamError> {
-        let expected = || self.kind.expected();
-        let in_range = match (&self.kind, value) {
+        self.kind.check(self.name, value)
+    }
+}
+
+impl ParamKind {
+    fn check(&self, name: &'static str, value: &ParamValue) -> Result<(), ParamError> {
+        let expected = || self.expected();
+        let in_range = match (self, value) {
             (ParamKind::Bool, ParamValue::Bool(_)) => true,
             (ParamKind::Time { min, max }, ParamValue::Time(v)) => (min..=max).contains(&v),
             (
@@ -247,9 +253,9 @@ impl ParamSpec {
             (ParamKind::Rate { min, max }, ParamValue::Rate(v)) => (min.bps()..=max.bps()).contains(&v.bps()),
             (ParamKind::Float { min, max }, ParamValue::Float(v)) => (min..=max).contains(&v),
             (ParamKind::Choice(words), ParamValue::Choice(v)) => words.contains(&v.as_str()),
-            _ => return Err(ParamError::Type { name: self.name, expected: expected() }),
+            _ => return Err(ParamError::Type { name, expected: expected() }),
         };
-        if in_range { Ok(()) } else { Err(ParamError::Range { name: self.name, expected: expected() }) }
+        if in_range { Ok(()) } else { Err(ParamError::Range { name, expected: expected() }) }
     }
 }
 
@@ -263,16 +269,43 @@ pub trait Params: Clone + Default + fmt::Debug + PartialEq {
     fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError>;
 }
 
+/// What [`params!`](crate::params) keeps of a parameter: its name, what it may hold, and its sentence.
+pub type Declared = (&'static str, ParamKind, &'static str);
+
+/// The declarations with these defaults.
+#[doc(hidden)]
+pub fn specs(declared: &[Declared], defaults: Vec<ParamValue>) -> Vec<ParamSpec> {
+    let spec = |(&(name, kind, doc), default)| ParamSpec { name, kind, default, doc };
+    declared.iter().zip(defaults).map(spec).collect()
+}
+
+/// Checks a value for the parameter called `name`.
+#[doc(hidden)]
+pub fn check(declared: &[Declared], name: &str, value: &ParamValue) -> Result<(), ParamError> {
+    let unknown = || ParamError::Unknown(name.into());
+    let &(name, kind, _) = declared.iter().find(|declared| declared.0 == name).ok_or_else(unknown)?;
+    kind.check(name, value)
+}
+
 /// The values `after`, but for those in which `params` differs from `before`, which stand; `except` never do.
 /// What a preset does: it changes what nobody said.
 pub fn rebased<P: Params>(params: &P, before: &P, after: P, except: &[&str]) -> Result<P, ParamError> {
     let mut out = after;
-    for ((spec, mine), usual) in P::specs().iter().zip(params.values()).zip(before.values()) {
-        if !except.contains(&spec.name) && mine != usual {
-            out.set(spec.name, mine)?;
-        }
-    }
+    let said = differences(&P::specs(), params.values(), &before.values());
+    said.into_iter()
+        .filter(|(name, _)| !except.contains(name))
+        .try_for_each(|(name, mine)| out.set(name, mine))?;
     Ok(out)
+}
+
+/// The parameters whose value differs from what it was `before`, with their new values.
+pub fn differences(
+    specs: &[ParamSpec],
+    values: Vec<ParamValue>,
+    before: &[ParamValue],
+) -> Vec<(&'static str, ParamValue)> {
+    let changed = specs.iter().zip(values).zip(before).filter(|((_, new), old)| new != *old);
+    changed.map(|((spec, new), _)| (spec.name, new)).collect()
 }
 
 /// Conversion between a field of a parameter struct and a [`ParamValue`].
@@ -452,22 +485,20 @@ macro_rules! params {
                 $name { $($field: $default),* }
             }
         }
+        impl $name {
+            const DECLARED: &'static [$crate::Declared] = &[$(
+                (stringify!($field), $kind, concat!($($doc),+).trim_ascii())
+            ),*];
+        }
         impl $crate::Params for $name {
             fn specs() -> Vec<$crate::ParamSpec> {
-                vec![$($crate::ParamSpec {
-                    name: stringify!($field),
-                    kind: $kind,
-                    default: $crate::ParamField::to_value(&<$name>::default().$field),
-                    doc: concat!($($doc),+).trim_ascii(),
-                }),*]
+                $crate::specs(Self::DECLARED, $crate::Params::values(&<$name>::default()))
             }
             fn values(&self) -> Vec<$crate::ParamValue> {
                 vec![$($crate::ParamField::to_value(&self.$field)),*]
             }
             fn set(&mut self, name: &str, value: $crate::ParamValue) -> Result<(), $crate::ParamError> {
-                let spec = Self::specs().into_iter().find(|s| s.name == name)
-                    .ok_or_else(|| $crate::ParamError::Unknown(name.into()))?;
-                spec.check(&value)?;
+                $crate::check(Self::DECLARED, name, &value)?;
                 match name {
                     $(stringify!($field) => {
                         if let Some(v) = $crate::ParamField::from_value(value) {

@@ -108,9 +108,7 @@ impl<V> Messages<V> {
 
     /// The names of all messages of a peer, or of one, in their order.
     pub(crate) fn covered(&self, gone: Gone) -> Vec<MessageId> {
-        let mut ids: Vec<MessageId> = self.keys.keys().copied().filter(|id| gone.covers(*id)).collect();
-        ids.sort_unstable();
-        ids
+        covered(&self.keys, gone)
     }
 
     /// All entries, in no particular order.
@@ -127,6 +125,13 @@ impl<V> Messages<V> {
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
+}
+
+/// See [`Messages::covered`]. It does not depend on what is kept, so that it is compiled once.
+fn covered(keys: &FxHashMap<MessageId, DefaultKey>, gone: Gone) -> Vec<MessageId> {
+    let mut ids: Vec<MessageId> = keys.keys().copied().filter(|id| gone.covers(*id)).collect();
+    ids.sort_unstable();
+    ids
 }
 
 impl<V> Index<DefaultKey> for Messages<V> {

@@ -7,8 +7,9 @@ use crate::promises::Promised;
 use crate::tcp::control::{Controlled, ControllerVisitor};
 use headway_gauges::GaugeInfo;
 use headway_packet::Family;
-use headway_params::{ParamError, ParamSpec, ParamValue, Params};
+use headway_params::{ParamError, ParamSpec, ParamValue, Params, differences};
 use headway_units::Rate;
+use std::marker::PhantomData;
 
 /// Something to do with a transport whose name is known only at run time, compiled once for each.
 pub trait TransportVisitor {
@@ -116,6 +117,100 @@ transports! {
     "template" => crate::template::Template,
 }
 
+/// What is asked of a transport by its name, for all of them behind one pointer.
+trait Registered {
+    fn entry(&self) -> Entry;
+    fn capabilities(&self) -> Capabilities;
+    fn machine(&self, set: &[(String, ParamValue)], context: HostContext) -> Result<Machine, ParamError>;
+    fn resolved(&self, set: &[(String, ParamValue)]) -> Result<Vec<ParamValue>, ParamError>;
+    fn needs_pinned_paths(&self, set: &[(String, ParamValue)]) -> Result<bool, ParamError>;
+    fn least_rate(&self, set: &[(String, ParamValue)]) -> Result<Option<Rate>, ParamError>;
+    fn credit_bound(
+        &self,
+        set: &[(String, ParamValue)],
+        demand: &CreditDemand,
+    ) -> Result<Option<CreditBound>, ParamError>;
+    fn tuned(
+        &self,
+        set: &[(String, ParamValue)],
+        traffic: &Traffic,
+    ) -> Result<Vec<(&'static str, ParamValue)>, ParamError>;
+}
+
+struct Of<T>(PhantomData<T>);
+
+impl<T: Transport> Registered for Of<T> {
+    fn entry(&self) -> Entry {
+        Entry {
+            info: T::INFO,
+            params: T::Params::specs(),
+            packets: T::PACKETS,
+            capabilities: T::CAPABILITIES,
+            gauges: T::GAUGES,
+            probes: T::PROBES,
+            revision: T::REVISION,
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        T::CAPABILITIES
+    }
+
+    fn machine(&self, set: &[(String, ParamValue)], context: HostContext) -> Result<Machine, ParamError> {
+        Ok(Box::new(T::endpoint(&with(set)?, context)))
+    }
+
+    fn resolved(&self, set: &[(String, ParamValue)]) -> Result<Vec<ParamValue>, ParamError> {
+        Ok(with::<T::Params>(set)?.values())
+    }
+
+    fn needs_pinned_paths(&self, set: &[(String, ParamValue)]) -> Result<bool, ParamError> {
+        Ok(T::needs_pinned_paths(&with(set)?))
+    }
+
+    fn least_rate(&self, set: &[(String, ParamValue)]) -> Result<Option<Rate>, ParamError> {
+        Ok(T::least_rate(&with(set)?))
+    }
+
+    fn credit_bound(
+        &self,
+        set: &[(String, ParamValue)],
+        demand: &CreditDemand,
+    ) -> Result<Option<CreditBound>, ParamError> {
+        Ok(T::credit_bound(&with(set)?, demand))
+    }
+
+    fn tuned(
+        &self,
+        set: &[(String, ParamValue)],
+        traffic: &Traffic,
+    ) -> Result<Vec<(&'static str, ParamValue)>, ParamError> {
+        let mut params = with::<T::Params>(set)?;
+        let before = params.values();
+        T::tune(&mut params, traffic);
+        Ok(differences(&T::Params::specs(), params.values(), &before))
+    }
+}
+
+/// Parameters that have their defaults but for these.
+#[inline(never)]
+fn with<P: Params>(set: &[(String, ParamValue)]) -> Result<P, ParamError> {
+    let mut params = P::default();
+    set.iter().try_for_each(|(name, value)| params.set(name, value.clone()))?;
+    Ok(params)
+}
+
+fn registered(name: &str) -> Option<&'static dyn Registered> {
+    struct Find;
+    impl TransportVisitor for Find {
+        type Output = &'static dyn Registered;
+        fn visit<T: Transport>(self) -> Self::Output {
+            &Of::<T>(PhantomData)
+        }
+    }
+    visit(name, Find)
+}
+
 /// Every transport, in the order of the list.
 pub fn all() -> Vec<Entry> {
     NAMES.iter().filter_map(|name| find(name)).collect()
@@ -123,42 +218,13 @@ pub fn all() -> Vec<Entry> {
 
 /// The transport called `name`.
 pub fn find(name: &str) -> Option<Entry> {
-    struct Whole;
-    impl TransportVisitor for Whole {
-        type Output = Entry;
-        fn visit<T: Transport>(self) -> Entry {
-            Entry {
-                info: T::INFO,
-                params: T::Params::specs(),
-                packets: T::PACKETS,
-                capabilities: T::CAPABILITIES,
-                gauges: T::GAUGES,
-                probes: T::PROBES,
-                revision: T::REVISION,
-            }
-        }
-    }
-    visit(name, Whole)
+    Some(registered(name)?.entry())
 }
 
 /// What the transport called `name` needs of its surroundings and does to them. It costs nothing, while an [`Entry`]
 /// writes down every parameter.
 pub fn capabilities(name: &str) -> Option<Capabilities> {
-    struct Declared;
-    impl TransportVisitor for Declared {
-        type Output = Capabilities;
-        fn visit<T: Transport>(self) -> Capabilities {
-            T::CAPABILITIES
-        }
-    }
-    visit(name, Declared)
-}
-
-/// Parameters that have their defaults but for these.
-fn with<P: Params>(set: &[(String, ParamValue)]) -> Result<P, ParamError> {
-    let mut params = P::default();
-    set.iter().try_for_each(|(name, value)| params.set(name, value.clone()))?;
-    Ok(params)
+    Some(registered(name)?.capabilities())
 }
 
 /// A machine behind a pointer, of whichever transport.
@@ -166,35 +232,18 @@ pub type Machine = Box<dyn Endpoint + Send>;
 
 /// A machine of the transport called `name` for one host, with these parameters set; `None` when there is no such
 /// transport.
-///
-/// Machines with a controller are generic. They are compiled here, and where the compiler shares generic code, which it
-/// does at the level that tests are built at, crates that build upon this one do not compile them again.
 pub fn machine(
     name: &str,
     set: &[(String, ParamValue)],
     context: HostContext,
 ) -> Option<Result<Machine, ParamError>> {
-    struct Make<'a>(&'a [(String, ParamValue)], HostContext);
-    impl TransportVisitor for Make<'_> {
-        type Output = Result<Machine, ParamError>;
-        fn visit<T: Transport>(self) -> Self::Output {
-            Ok(Box::new(T::endpoint(&with(self.0)?, self.1)))
-        }
-    }
-    visit(name, Make(set, context))
+    Some(registered(name)?.machine(set, context))
 }
 
 /// The value of every parameter of the transport called `name` once these are set, in declared order.
 /// A parameter may set others, as a preset does.
 pub fn resolved(name: &str, set: &[(String, ParamValue)]) -> Option<Result<Vec<ParamValue>, ParamError>> {
-    struct Resolve<'a>(&'a [(String, ParamValue)]);
-    impl TransportVisitor for Resolve<'_> {
-        type Output = Result<Vec<ParamValue>, ParamError>;
-        fn visit<T: Transport>(self) -> Self::Output {
-            Ok(with::<T::Params>(self.0)?.values())
-        }
-    }
-    visit(name, Resolve(set))
+    Some(registered(name)?.resolved(set))
 }
 
 /// Every parameter of the transport called `name` with its value once these are set; nothing where there is no such
@@ -207,46 +256,25 @@ pub fn settings(name: &str, set: &[(String, ParamValue)]) -> Vec<(&'static str, 
 
 /// Whether the transport called `name` has parameters that follow from the traffic.
 pub fn tunes(name: &str) -> bool {
-    find(name).is_some_and(|entry| entry.capabilities.tunes)
+    capabilities(name).is_some_and(|capabilities| capabilities.tunes)
 }
 
 /// Whether the transport called `name` has messages whose subflows are to take different paths once these parameters
 /// are set: [`Transport::needs_pinned_paths`].
 pub fn needs_pinned_paths(name: &str, set: &[(String, ParamValue)]) -> bool {
-    struct Ask<'a>(&'a [(String, ParamValue)]);
-    impl TransportVisitor for Ask<'_> {
-        type Output = bool;
-        fn visit<T: Transport>(self) -> bool {
-            with(self.0).is_ok_and(|params| T::needs_pinned_paths(&params))
-        }
-    }
-    visit(name, Ask(set)).unwrap_or(false)
+    registered(name).is_some_and(|transport| transport.needs_pinned_paths(set).unwrap_or(false))
 }
 
 /// The rate below which senders of the transport called `name` do not go once these parameters are set:
 /// [`Transport::least_rate`].
 pub fn least_rate(name: &str, set: &[(String, ParamValue)]) -> Option<Rate> {
-    struct Ask<'a>(&'a [(String, ParamValue)]);
-    impl TransportVisitor for Ask<'_> {
-        type Output = Option<Rate>;
-        fn visit<T: Transport>(self) -> Option<Rate> {
-            T::least_rate(&with(self.0).ok()?)
-        }
-    }
-    visit(name, Ask(set)).flatten()
+    registered(name)?.least_rate(set).ok()?
 }
 
 /// Bound of the credits on their way to senders, where receivers of the transport called `name` give out any once these
 /// parameters are set: [`Transport::credit_bound`].
 pub fn credit_bound(name: &str, set: &[(String, ParamValue)], demand: &CreditDemand) -> Option<CreditBound> {
-    struct Ask<'a>(&'a [(String, ParamValue)], &'a CreditDemand);
-    impl TransportVisitor for Ask<'_> {
-        type Output = Option<CreditBound>;
-        fn visit<T: Transport>(self) -> Option<CreditBound> {
-            T::credit_bound(&with(self.0).ok()?, self.1)
-        }
-    }
-    visit(name, Ask(set, demand)).flatten()
+    registered(name)?.credit_bound(set, demand).ok()?
 }
 
 /// What is set, and what the transport called `name` makes of the traffic for parameters that are not.
@@ -255,20 +283,11 @@ pub fn tuned(
     set: &[(String, ParamValue)],
     traffic: &Traffic,
 ) -> Option<Result<Vec<(String, ParamValue)>, ParamError>> {
-    struct Tune<'a>(&'a [(String, ParamValue)], &'a Traffic);
-    impl TransportVisitor for Tune<'_> {
-        type Output = Result<Vec<(String, ParamValue)>, ParamError>;
-        fn visit<T: Transport>(self) -> Self::Output {
-            let mut params = with::<T::Params>(self.0)?;
-            let before = params.values();
-            T::tune(&mut params, self.1);
-            let specs = T::Params::specs();
-            let changed = specs.iter().zip(params.values()).zip(before).filter(|((_, new), old)| new != old);
-            let added = changed.map(|((spec, new), _)| (spec.name.to_string(), new));
-            Ok(self.0.iter().cloned().chain(added).collect())
-        }
-    }
-    visit(name, Tune(set, traffic))
+    let added = |changed: Vec<(&str, ParamValue)>| {
+        let changed = changed.into_iter().map(|(name, value)| (name.to_string(), value));
+        set.iter().cloned().chain(changed).collect()
+    };
+    Some(registered(name)?.tuned(set, traffic).map(added))
 }
 
 #[cfg(test)]

@@ -90,16 +90,30 @@ impl<K: TimerKey> Shared<K> {
     /// Drops the deadlines about `peer`, and the control packets that wait for it.
     pub fn forget(&mut self, peer: HostId) {
         self.timers.retain(|key| key.peer() != Some(peer));
-        self.control.retain(|packet| packet.dst != peer);
+        drop_to(&mut self.control, peer);
     }
 
     /// Fails messages whose receiver is gone, in the order of their numbers.
     pub fn fail(&mut self, messages: impl Iterator<Item = Message>) {
-        let mut messages: Vec<Message> = messages.collect();
-        messages.sort_unstable_by_key(|message| message.id);
-        let failed = |m: &Message| EndpointEvent::Failed { tag: m.tag, reason: FORGOTTEN };
-        self.events.extend(messages.iter().map(failed));
+        fail(&mut self.events, messages.collect());
     }
+}
+
+// What does not depend on the kind of deadlines is compiled once.
+
+fn drop_to(control: &mut VecDeque<Packet>, peer: HostId) {
+    control.retain(|packet| packet.dst != peer);
+}
+
+/// Drops the control packets about a message.
+pub(crate) fn drop_about(control: &mut VecDeque<Packet>, tag: u32) {
+    control.retain(|packet| packet.tag != tag);
+}
+
+fn fail(events: &mut VecDeque<EndpointEvent>, mut messages: Vec<Message>) {
+    messages.sort_unstable_by_key(|message| message.id);
+    let failed = |m: &Message| EndpointEvent::Failed { tag: m.tag, reason: FORGOTTEN };
+    events.extend(messages.iter().map(failed));
 }
 
 impl HostContext {

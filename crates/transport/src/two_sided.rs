@@ -5,7 +5,7 @@ use crate::Message;
 use crate::endpoint::{Ahead, End, Endpoint, EndpointEvent, Gone, HostContext};
 use crate::messages::MessageId;
 use crate::probes::Sink;
-use crate::shared::Shared;
+use crate::shared::{Shared, drop_about};
 use crate::timers::TimerKey;
 use headway_gauges::{Gauge, RoundTrips};
 use headway_packet::{HostId, Packet, Stamps};
@@ -72,7 +72,10 @@ pub trait TwoSided: Sized + 'static {
     fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet);
 
     /// Whether ports write into its packets: see [`Endpoint::reads_stamps`].
-    const STAMPED: bool = false;
+    fn is_stamped(machine: &Machine<Self>) -> bool {
+        let _ = machine;
+        false
+    }
 
     /// [`TwoSided::route`], with what ports have written into the packet.
     fn route_stamped(machine: &mut Machine<Self>, now: Time, packet: &Packet, stamps: &Stamps) {
@@ -157,7 +160,7 @@ impl<P: TwoSided> Endpoint for Machine<P> {
     fn abandon(&mut self, now: Time, end: End) {
         let gone = Gone::Message(end.peer, end.message);
         // Deadlines about it find nothing when they come.
-        self.shared.control.retain(|packet| packet.tag != end.tag);
+        drop_about(&mut self.shared.control, end.tag);
         if end.sends {
             self.sender.forget(&mut self.shared, gone);
         } else {
@@ -196,7 +199,7 @@ impl<P: TwoSided> Endpoint for Machine<P> {
 
     #[inline]
     fn reads_stamps(&self) -> bool {
-        P::STAMPED
+        P::is_stamped(self)
     }
 
     fn receive_stamped(&mut self, now: Time, packet: &Packet, stamps: &Stamps) {

@@ -175,8 +175,7 @@ impl Outgoing {
 
     /// What leaves next, and on which subflow.
     pub(super) fn choose(&mut self) -> Option<(usize, Task)> {
-        let lost =
-            |(number, subflow): (usize, &mut Subflow)| Some((number, Task::Repeat(subflow.lost()?)));
+        let lost = |(number, subflow): (usize, &mut Subflow)| Some((number, Task::Repeat(subflow.lost()?)));
         if let Some(found) = self.subflows.iter_mut().enumerate().find_map(lost) {
             return Some(found);
         }
@@ -192,8 +191,7 @@ impl Outgoing {
         {
             return Some(found);
         }
-        let hole =
-            |(number, subflow): (usize, &mut Subflow)| Some((number, Task::Repeat(subflow.hole()?)));
+        let hole = |(number, subflow): (usize, &mut Subflow)| Some((number, Task::Repeat(subflow.hole()?)));
         self.subflows.iter_mut().enumerate().find_map(hole)
     }
 

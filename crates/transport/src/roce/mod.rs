@@ -2,7 +2,7 @@
 //!
 //! Sources: HPCC's simulator (Y. Li et al., SIGCOMM 2019) for go-back-N, and R. Mittal et al., "Revisiting Network Support for
 //! RDMA" (IRN), SIGCOMM 2018, for selective repeat. A message is a queue pair of its own. The controllers are in [`control`], one
-//! file each; the machine is compiled for each of them.
+//! file each, and stand behind a pointer.
 
 pub mod control;
 mod outgoing;
@@ -15,7 +15,7 @@ use crate::endpoint::{Capabilities, HostContext, Path, Room, Traffic, Transport,
 use crate::promises::{Bound, Promised, Promises};
 use crate::states::StateTable;
 use crate::two_sided::{Machine, SendingHalf, TwoSided};
-use control::RateControl;
+use control::{Controllers, RateControl};
 use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketKind, Stamps};
 use headway_units::{Rate, Time};
@@ -57,7 +57,7 @@ macro_rules! deviations {
 pub(crate) use deviations;
 
 impl<C: RateControl> Transport for Roce<C> {
-    type Endpoint = RoceEndpoint<C>;
+    type Endpoint = RoceEndpoint;
     type Params = RoceParams<C::Params>;
     const PACKETS: Family = packets::PACKETS;
     const CAPABILITIES: Capabilities = Capabilities {
@@ -79,14 +79,14 @@ impl<C: RateControl> Transport for Roce<C> {
         Some(C::least_rate(&params.control))
     }
 
-    fn endpoint(params: &Self::Params, context: HostContext) -> RoceEndpoint<C> {
+    fn endpoint(params: &Self::Params, context: HostContext) -> RoceEndpoint {
         let rules = receiver::Rules {
             keeps: params.machine.recovery == Recovery::Selective,
             nack_gap: params.machine.nack_interval,
             notification_gap: C::notification_gap(&params.control),
             telemetry: C::TELEMETRY,
         };
-        Machine::new(Sender::new(params.clone()), Receiver::new(rules), context)
+        Machine::new(Sender::new(Controllers::of::<C>(params)), Receiver::new(rules), context)
     }
 }
 
@@ -123,14 +123,19 @@ crate::timer_keys! {
 type Shared = crate::shared::Shared<TimerKey>;
 
 /// The RoCE machine of one host, with all its messages.
-pub type RoceEndpoint<C> = Machine<Roce<C>>;
+pub type RoceEndpoint = Machine<Halves>;
 
-impl<C: RateControl> TwoSided for Roce<C> {
+/// The machine, whatever controls its rate.
+pub struct Halves;
+
+impl TwoSided for Halves {
     type TimerKey = TimerKey;
-    type Sender = Sender<C>;
+    type Sender = Sender;
     type Receiver = Receiver;
 
-    const STAMPED: bool = C::TELEMETRY > 0;
+    fn is_stamped(machine: &Machine<Self>) -> bool {
+        machine.sender.is_stamped()
+    }
 
     fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         machine.hear(now, packet, None);
@@ -168,7 +173,7 @@ impl<C: RateControl> TwoSided for Roce<C> {
     }
 }
 
-impl<C: RateControl> RoceEndpoint<C> {
+impl RoceEndpoint {
     fn hear(&mut self, now: Time, packet: &Packet, stamps: Option<&Stamps>) {
         let Machine { sender, receiver, shared } = self;
         match packet.kind {

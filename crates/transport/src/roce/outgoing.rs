@@ -1,8 +1,8 @@
 //! A message being sent: which packet is next, and when it may leave.
 
-use super::control::{Answer, Flow, RateControl};
+use super::control::{Answer, Controller, Controllers, Flow};
 use super::packets::{Ack, Data};
-use super::params::{Recovery, RoceParams};
+use super::params::Recovery;
 use super::{Shared, TimerKey};
 use crate::endpoint::HostContext;
 use crate::first_window::FirstWindowSchedule;
@@ -34,11 +34,13 @@ struct Repair {
 }
 
 /// See the module.
-pub(super) struct Outgoing<C> {
+pub(super) struct Outgoing {
     pub(super) message: Message,
     packets: u32,
     payload: u64,
-    pub(super) control: C,
+    pub(super) control: Box<dyn Controller>,
+    telemetry: u16,
+    ecn: Ecn,
     state: SenderState,
     /// Packets that may leave before anything is heard, those of them whose time has come, and whether something was heard.
     first: u32,
@@ -71,22 +73,22 @@ pub(super) struct Outgoing<C> {
     pub(super) queued: bool,
 }
 
-impl<C: RateControl> Outgoing<C> {
+impl Outgoing {
     pub(super) fn new(
-        params: &RoceParams<C::Params>,
+        controllers: &Controllers,
         context: &HostContext,
         now: Time,
         message: &Message,
     ) -> Self {
         let path = (context.path)(message.dst);
-        let (sizes, machine) = (&context.sizes, &params.machine);
+        let (sizes, machine) = (&context.sizes, &controllers.machine);
         let base_rtt = machine.base_rtt(&path);
         let packets = sizes.packets(message.bytes) as u32;
         let (line, payload) = (context.nic.bps() as f64, u64::from(sizes.payload).max(1));
         let bdp = line / 8.0 * base_rtt.as_secs_f64();
         let first = line * 1000.0 / message.initial_window.sharers() as f64;
         let flow = Flow { start: now, line, first, base_rtt, bdp, payload: payload as f64 };
-        let control = C::new(&params.control, &flow);
+        let control = controllers.make(&flow);
         let cap = machine.cap(context, base_rtt);
         // Where nothing bounds what is under way, nothing does before the first answer either, unless the message says so.
         let alone = InitialWindow { connected: message.initial_window.connected, ..InitialWindow::default() };
@@ -101,6 +103,8 @@ impl<C: RateControl> Outgoing<C> {
             packets,
             payload,
             control,
+            telemetry: controllers.telemetry,
+            ecn: if controllers.ecn { Ecn::Ect } else { Ecn::NotEct },
             state: SenderState::Sending,
             first: schedule.window(),
             schedule,
@@ -188,8 +192,8 @@ impl<C: RateControl> Outgoing<C> {
         }
         let packet = context.data_packet(&self.message, index, self.first);
         let mut packet = Data { left: now, ..Data::read(&packet) }.on(packet);
-        packet.wire = packet.wire.saturating_add(C::TELEMETRY);
-        packet.ecn = if C::ECN { Ecn::Ect } else { Ecn::NotEct };
+        packet.wire = packet.wire.saturating_add(self.telemetry);
+        packet.ecn = self.ecn;
         packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
         self.last = Some((now, packet.wire));
         self.active = now;

@@ -15,12 +15,14 @@ use headway_transport::roce::{Roce, RoceEndpoint};
 use headway_transport::{Endpoint, EndpointEvent, InitialWindow, Message, Transport};
 use headway_units::{Rate, Time};
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
+use std::marker::PhantomData;
 
 const SLOT: Time = Time(1_230_400);
 
 /// One host's machine and the words for what it does.
-struct Script<C: RateControl> {
-    machine: Checked<RoceEndpoint<C>>,
+struct Script<C> {
+    machine: Checked<RoceEndpoint>,
+    control: PhantomData<C>,
 }
 
 type Dcqcn = Script<dcqcn::Dcqcn>;
@@ -33,7 +35,8 @@ impl<C: RateControl> Script<C> {
         for (name, value) in set {
             params.set(name, value.clone()).expect("a parameter");
         }
-        Script { machine: Checked::new(Roce::<C>::endpoint(&params, context(SLOT * 10, us(40), 0))) }
+        let machine = Roce::<C>::endpoint(&params, context(SLOT * 10, us(40), 0));
+        Script { machine: Checked::new(machine), control: PhantomData }
     }
 
     /// Opens a message; nothing leaves.
@@ -69,9 +72,9 @@ fn selective() -> (&'static str, ParamValue) {
 }
 
 impl<C: RateControl> Steps for Script<C> {
-    type Machine = RoceEndpoint<C>;
+    type Machine = RoceEndpoint;
 
-    fn machine(&mut self) -> &mut Checked<RoceEndpoint<C>> {
+    fn machine(&mut self) -> &mut Checked<RoceEndpoint> {
         &mut self.machine
     }
 

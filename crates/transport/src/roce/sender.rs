@@ -1,9 +1,8 @@
 //! All messages that a host sends, and their turns at its wire.
 
-use super::control::RateControl;
+use super::control::Controllers;
 use super::outgoing::Outgoing;
 use super::packets::Ack;
-use super::params::RoceParams;
 use super::{Shared, TimerKey};
 use crate::endpoint::Gone;
 use crate::message::Message;
@@ -17,22 +16,26 @@ use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
 /// See the module.
-pub struct Sender<C: RateControl> {
-    params: RoceParams<C::Params>,
-    messages: Messages<Outgoing<C>>,
+pub struct Sender {
+    controllers: Controllers,
+    messages: Messages<Outgoing>,
     /// Messages whose next packet is due: each sends one, and goes to the end.
     turns: VecDeque<DefaultKey>,
     round_trips: RoundTrips,
 }
 
-impl<C: RateControl> Sender<C> {
-    pub(super) fn new(params: RoceParams<C::Params>) -> Self {
+impl Sender {
+    pub(super) fn new(controllers: Controllers) -> Self {
         Sender {
-            params,
+            controllers,
             messages: Messages::default(),
             turns: VecDeque::new(),
             round_trips: RoundTrips::default(),
         }
+    }
+
+    pub(super) fn is_stamped(&self) -> bool {
+        self.controllers.telemetry > 0
     }
 
     /// More packets of a first window may leave.
@@ -108,9 +111,9 @@ impl<C: RateControl> Sender<C> {
     }
 }
 
-impl<C: RateControl> SendingHalf<TimerKey> for Sender<C> {
+impl SendingHalf<TimerKey> for Sender {
     fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let out = Outgoing::new(&self.params, &shared.context, now, message);
+        let out = Outgoing::new(&self.controllers, &shared.context, now, message);
         let id = (message.dst, message.id);
         self.messages.insert(id, out);
         self.release(shared, now, id);

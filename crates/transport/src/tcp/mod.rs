@@ -88,7 +88,11 @@ impl<C: CongestionControl> Transport for Tcp<C> {
     fn endpoint(params: &Self::Params, context: HostContext) -> TcpEndpoint {
         let usual = AckRules::new(&params.connection);
         let rules = if C::COUNTS_ACK_DELAY { usual } else { usual.without_the_wait() };
-        Machine::new(Sender::new(Controllers::of::<C>(params)), Receiver::new(&params.connection, rules), context)
+        Machine::new(
+            Sender::new(Controllers::of::<C>(params)),
+            Receiver::new(&params.connection, rules),
+            context,
+        )
     }
 }
 

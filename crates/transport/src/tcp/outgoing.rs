@@ -38,7 +38,12 @@ pub(super) enum Poll {
 }
 
 impl Outgoing {
-    pub(super) fn new(controllers: &Controllers, context: &HostContext, now: Time, message: &Message) -> Self {
+    pub(super) fn new(
+        controllers: &Controllers,
+        context: &HostContext,
+        now: Time,
+        message: &Message,
+    ) -> Self {
         let flow = Flow::of(message, context, now, &controllers.connection);
         Outgoing {
             message: *message,

@@ -5,7 +5,7 @@ use headway_params::{ParamValue, Params};
 use headway_transport::endpoint::{EndpointEvent, HostContext, Path};
 use headway_transport::tcp::control::{self, CongestionControl};
 use headway_transport::tcp::params::TcpParams;
-use headway_transport::tcp::{Dctcp, NewReno, Tcp, TcpEndpoint};
+use headway_transport::tcp::{NewReno, Tcp, TcpEndpoint};
 use headway_transport::{Endpoint, InitialWindow, Message, Transport};
 use headway_units::{Rate, Time};
 
@@ -29,7 +29,7 @@ fn machine<C: CongestionControl>(set: &[(&str, ParamValue)]) -> TcpEndpoint {
 }
 
 fn newreno(set: &[(&str, ParamValue)]) -> <NewReno as Transport>::Endpoint {
-    machine(set)
+    machine::<control::newreno::NewReno>(set)
 }
 
 fn message(packets: u64) -> Message {
@@ -76,7 +76,7 @@ fn ack(count: u32, echo: Time) -> Packet {
 /// RFC 8257 §3.2 with every second packet acknowledged: marked and unmarked packets never share one.
 #[test]
 fn marks_are_echoed_exactly_under_delayed_acknowledgements() {
-    let mut machine: <Dctcp as Transport>::Endpoint = machine(&[("ack_every", ParamValue::Int(2))]);
+    let mut machine = machine::<control::dctcp::Dctcp>(&[("ack_every", ParamValue::Int(2))]);
     let marks = [false, false, true, true, true, false];
     let mut heard = Vec::new();
     for (index, &ce) in (0..).zip(&marks) {
@@ -122,7 +122,7 @@ fn an_acknowledgement_is_put_off_for_as_long_as_it_may_and_not_above_a_hole() {
 /// arrives, and when the third has waited for as long as it may.
 fn echoes<C: CongestionControl>() -> [Time; 2] {
     let set = [("ack_every", 2), ("quick_acks", 0)].map(|(name, value)| (name, ParamValue::Int(value)));
-    let mut machine: TcpEndpoint = machine(&set);
+    let mut machine = machine::<C>(&set);
     let mut heard = Vec::new();
     for (index, at) in (0..).zip([10, 17, 20].map(Time::us)) {
         machine.receive(at, &data(index, 100, false, at - Time::us(5)));

@@ -5,7 +5,7 @@ pub mod hpcc;
 pub mod powertcp;
 pub mod timely;
 
-use super::params::ByPreset;
+use super::params::{ByPreset, MachineParams, RoceParams};
 use crate::endpoint::TransportInfo;
 use crate::probes::Sink;
 use headway_gauges::GaugeInfo;
@@ -102,6 +102,69 @@ pub trait RateControl: Send + Sized + 'static {
     /// Tells what is its own among [`RateControl::PROBES`].
     fn probe(&self, found: &mut Sink<'_>) {
         let _ = found;
+    }
+}
+
+/// The methods of a [`RateControl`] once there is one. A controller stands behind a pointer, so that the machine is
+/// compiled once.
+pub(super) trait Controller: Send {
+    fn pass(&mut self, now: Time);
+    fn answered(&mut self, answer: &Answer<'_>);
+    fn departed(&mut self, now: Time, wire: u16);
+    fn rate(&self) -> f64;
+    fn window(&self) -> Option<f64>;
+    fn rises(&self) -> Option<Time>;
+    fn probe(&self, found: &mut Sink<'_>);
+}
+
+impl<C: RateControl> Controller for C {
+    fn pass(&mut self, now: Time) {
+        RateControl::pass(self, now);
+    }
+    fn answered(&mut self, answer: &Answer<'_>) {
+        RateControl::answered(self, answer);
+    }
+    fn departed(&mut self, now: Time, wire: u16) {
+        RateControl::departed(self, now, wire);
+    }
+    fn rate(&self) -> f64 {
+        RateControl::rate(self)
+    }
+    fn window(&self) -> Option<f64> {
+        RateControl::window(self)
+    }
+    fn rises(&self) -> Option<Time> {
+        RateControl::rises(self)
+    }
+    fn probe(&self, found: &mut Sink<'_>) {
+        RateControl::probe(self, found);
+    }
+}
+
+/// Makes the controllers of one transport, and knows what its machine goes by.
+pub(super) struct Controllers {
+    make: Box<dyn Fn(&Flow) -> Box<dyn Controller> + Send>,
+    pub(super) machine: MachineParams,
+    /// [`RateControl::TELEMETRY`]
+    pub(super) telemetry: u16,
+    /// [`RateControl::ECN`]
+    pub(super) ecn: bool,
+}
+
+impl Controllers {
+    pub(super) fn of<C: RateControl>(params: &RoceParams<C::Params>) -> Self {
+        let own = params.control.clone();
+        Controllers {
+            make: Box::new(move |flow| Box::new(C::new(&own, flow))),
+            machine: params.machine.clone(),
+            telemetry: C::TELEMETRY,
+            ecn: C::ECN,
+        }
+    }
+
+    /// One for a message.
+    pub(super) fn make(&self, flow: &Flow) -> Box<dyn Controller> {
+        (self.make)(flow)
     }
 }
 
