@@ -78,8 +78,11 @@ install: tools $(VENV)/.native $(PROGRAMS)
 # Bytecode is compiled when something is imported: of most packages nothing is.
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile --progress-bar off
 
-$(VENV)/.tools: pyproject.toml | tools
-	@[ -x $(BIN)/python ] || { echo 'creating $(VENV)'; $(PYTHON) -m venv $(VENV); }
+$(BIN)/python: | tools
+	@echo 'creating $(VENV)'
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.tools: pyproject.toml | $(BIN)/python
 	@$(PIP) --quiet 'maturin>=1.16,<2'
 	@touch $@
 
@@ -113,19 +116,17 @@ $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
 # matplotlib, and takes the place of this.
 FOR_A_DEMO = import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	print(*(one for one in project["dependencies"] if not one.startswith("matplotlib")), sep="\n")
-IN_PLACE = import pathlib, sys, sysconfig; \
-	pathlib.Path(sysconfig.get_path("purelib"), "headway.pth").write_text(sys.argv[1] + "\n"); \
-	command = pathlib.Path(sysconfig.get_path("scripts"), "headway"); \
-	command.write_text(f"\#!{sys.executable}\nfrom headway.cli.main import main\n\nraise SystemExit(main())\n"); \
-	command.chmod(0o755)
-$(VENV)/.demo: $(VENV)/.tools $(RUST_SOURCES) | tools
+# Packages are fetched while the compiler works.
+$(VENV)/.demo: pyproject.toml $(RUST_SOURCES) | $(BIN)/python
 	@if [ -e $(VENV)/.native ]; then $(AGAIN) --no-print-directory $(VENV)/.native; else \
 		$(BIN)/python -c '$(FOR_A_DEMO)' >$@.txt; \
 		echo "installing $$(tr '\n' ' ' <$@.txt)"; \
-		$(PIP) --quiet --requirement $@.txt; \
+		$(PIP) --quiet --requirement $@.txt & packages=$$!; \
+		trap 'kill $$packages 2>/dev/null || true' EXIT; \
 		echo 'building the simulator: a minute or two the first time'; \
-		$(MATURIN) develop --release --no-default-features --skip-install; \
-		$(BIN)/python -c '$(IN_PLACE)' $(CURDIR)/python; \
+		cargo build --release --lib --package headway-python --no-default-features; \
+		wait $$packages; \
+		$(BIN)/python tools/editable.py "$${CARGO_TARGET_DIR:-target}/release"; \
 		rm -f $(VENV)/.tested; fi
 	@touch $@
 
@@ -153,8 +154,7 @@ $(VENV)/.tested: $(VENV)/.tools tools/editable.py $(RUST_SOURCES) | tools $(VENV
 	@if $(AGAIN) --question $(VENV)/.native; then :; else \
 		echo 'building the native module, the programs and the Rust tests, unoptimised: 2 to 5 minutes the first time'; \
 		$(BUILD_TESTS); \
-		for library in lib_headway.so lib_headway.dylib; do \
-			[ ! -f "$(BUILT)/$$library" ] || $(BIN)/python tools/editable.py "$(BUILT)/$$library"; done; \
+		$(BIN)/python tools/editable.py "$(BUILT)"; \
 		rm -f $(VENV)/.native $(VENV)/.demo; fi
 	@$(if $(PROGRAMS),if $(AGAIN) --question $(VENV)/.programs; then :; else \
 		$(BUILD_TESTS); \

@@ -1,6 +1,6 @@
 """Install the package from this folder into the environment that runs this, with a native module that is built already.
 
-    tools/editable.py target/debug/lib_headway.so
+    tools/editable.py target/debug
 
 maturin would build the module by a cargo call of its own, whose dependencies have other features than those of the
 tests, and so compile most of them a second time.
@@ -23,7 +23,12 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 def main() -> int:
     """Copy the module to its place, and install what points there; the exit status."""
-    (library,) = sys.argv[1:]
+    (built,) = sys.argv[1:]
+    names = ["lib_headway.so", "lib_headway.dylib"]
+    library = next((Path(built, name) for name in names if Path(built, name).exists()), None)
+    if library is None:
+        print(f"{built} holds none of {', '.join(names)}: build the crate headway-python first", file=sys.stderr)
+        return 1
     place = REPOSITORY / "python/headway/_headway.abi3.so"
     # A process that has loaded the old module keeps it.
     fresh = place.with_suffix(".new")
