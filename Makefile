@@ -198,7 +198,7 @@ beside beside-long: $(VENV)/.tools
 # what was skipped for want of a tool.
 # Images of containers often tell Python to keep no bytecode. Tests start hundreds of processes, each of which would then
 # compile the package and its tests anew, which is half of the time that it takes to begin.
-# Rust tests add what they lack to the list.
+# Tests of both languages add what they lack to the list.
 ABSENT = $(abspath $(VENV))/.absent
 SAY_ABSENT = [ ! -s $(ABSENT) ] || sort $(ABSENT) | uniq --count | awk '{ n = $$1; $$1 = ""; line = line sep $$0 ": " n; sep = ";" } \
 	END { print "skipped, as a tool is absent:" line }'

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -35,8 +37,16 @@ def package(name: str, extra: str) -> Any:  # noqa: ANN401  (a module)
 
 
 def told(reasons: Iterable[str]) -> list[str]:
-    """What was skipped, in a line for all tools that are absent, and one for each other reason."""
+    """What was skipped, in a line for all tools that are absent, and one for each other reason.
+
+    `make test` prints that first line itself, for the tests of both languages: it names a file in `HEADWAY_ABSENT`.
+    """
     counts = Counter(reason.removeprefix("Skipped: ") for reason in reasons)
-    tools = [f"{reason.removeprefix(BEGINS)}: {n}" for reason, n in counts.items() if reason.startswith(BEGINS)]
-    lines = [f"skipped, as a tool is absent: {'; '.join(sorted(tools))}"] if tools else []
+    lacked = Counter({reason.removeprefix(BEGINS): n for reason, n in counts.items() if reason.startswith(BEGINS)})
+    if everyone := os.environ.get("HEADWAY_ABSENT"):
+        with Path(everyone).open("a", encoding="utf-8") as file:
+            file.writelines(f"{reason}\n" for reason in lacked.elements())
+        lacked.clear()
+    tools = "; ".join(sorted(f"{reason}: {n}" for reason, n in lacked.items()))
+    lines = [f"skipped, as a tool is absent: {tools}"] if tools else []
     return lines + [f"skipped: {reason}: {n}" for reason, n in counts.items() if not reason.startswith(BEGINS)]

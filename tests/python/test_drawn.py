@@ -34,10 +34,15 @@ def test_cases_are_the_same_and_what_failed_once_comes_first(tmp_path: Path, mon
     assert tried() == [123_456_789, *before]
 
 
-def test_what_is_absent_is_told_in_one_line() -> None:
+def test_what_is_absent_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEADWAY_ABSENT", raising=False)
     reasons = [f"Skipped: {absent('tshark', 'apt install tshark')}"] * 2 + ["Skipped: no IPv6", f"{absent('cargo')}"]
     assert told(reasons) == [
         "skipped, as a tool is absent: cargo: 1; tshark (apt install tshark): 2",
         "skipped: no IPv6: 1",
     ]
     assert told([]) == []
+    everyone = tmp_path / "absent"
+    monkeypatch.setenv("HEADWAY_ABSENT", str(everyone))
+    assert told(reasons) == ["skipped: no IPv6: 1"], "`make test` says the rest"
+    assert sorted(everyone.read_text("utf-8").splitlines()) == ["cargo", *["tshark (apt install tshark)"] * 2]
