@@ -17,13 +17,14 @@ pub fn check(bytes: &[u8]) {
         start_unit: (first & 64 > 0).then_some(Time::us(1)),
         ranks: (first & 32 == 0).then_some(RANKS),
         operations_per_second: (first & 16 > 0).then_some(1e9),
+        collective_bytes: Some(1 << 20),
     };
     // The files of several ranks stand in one input, each between two separators.
     let files: Vec<Binary> = match format {
         Format::Chakra => bytes.split(|byte| *byte == 0xff).map(file).collect(),
         Format::Matrix | Format::Goal | Format::SimAi => vec![file(bytes)],
     };
-    match format.read(files, &told) {
+    match format.read(files, None, &told) {
         Ok(trace) => refers_to_what_is_there(&trace, bytes.len()),
         Err(error) => {
             let at = error.origin().expect("a place");

@@ -4,11 +4,12 @@
 
 use crate::import::format::Format;
 use crate::import::trace::Binary;
-use crate::text::{Item, Problem, ScenarioError, decode};
+use crate::text::{Item, Problem, ScenarioError, Source, decode};
 use flate2::bufread::MultiGzDecoder;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// How a file that gzip has compressed begins.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -47,6 +48,8 @@ pub(crate) struct Opened {
     pub(crate) format: Format,
     /// In the order of their ranks.
     pub(crate) files: Vec<Binary>,
+    /// The list of groups beside them, and whether it was asked for by name.
+    pub(crate) groups: Option<(Arc<Source>, bool)>,
 }
 
 /// Why a trace cannot be opened.
@@ -59,8 +62,9 @@ pub(crate) enum Unopened {
 }
 
 impl Opened {
-    /// Opens the file at `path` and, where there is one for each rank, all others beside it.
-    pub(crate) fn new(path: &Path, said: Option<Format>) -> Result<Opened, Unopened> {
+    /// Opens the file at `path` and, where there is one for each rank, all others beside it; and the list of groups at `groups`, or
+    /// else the one beside them.
+    pub(crate) fn new(path: &Path, said: Option<Format>, groups: Option<&Path>) -> Result<Opened, Unopened> {
         let read = |path: &Path| {
             let bytes = open(path, bytes_of).map_err(Unopened::Unreadable)?;
             Ok(Binary { name: path.display().to_string(), bytes })
@@ -68,10 +72,25 @@ impl Opened {
         let first = read(path)?;
         let format = said.or_else(|| Format::of(ending(path), &first.bytes)).ok_or(Unopened::Unknown)?;
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let Some((before, after, _)) = format.of_rank(name) else {
-            return Ok(Opened { format, files: vec![first] });
+        let beside = beside(path);
+        let default = || {
+            let names = format.groups(name);
+            names.iter().find(|name| beside.contains(name)).map(|name| (path.with_file_name(name), false))
         };
-        let ranks: BTreeSet<u32> = beside(path)
+        let groups = match groups.map(|path| (path.to_path_buf(), true)).or_else(default) {
+            None => None,
+            Some((path, is_asked)) => {
+                let Binary { name, bytes } = read(&path)?;
+                let text = String::from_utf8(bytes).map_err(|_| {
+                    Unopened::Unreadable(unreadable(&path, "it is no text, as a list of groups is"))
+                })?;
+                Some((Source::new(name, text), is_asked))
+            }
+        };
+        let Some((before, after, _)) = format.of_rank(name) else {
+            return Ok(Opened { format, files: vec![first], groups });
+        };
+        let ranks: BTreeSet<u32> = beside
             .iter()
             .filter_map(|other| format.of_rank(other))
             .filter(|(b, a, _)| (b, a) == (&before, &after))
@@ -87,14 +106,15 @@ impl Opened {
             }
             files.push(read(&path)?);
         }
-        Ok(Opened { format, files })
+        Ok(Opened { format, files, groups })
     }
 
     /// Digest of all files.
     pub(crate) fn digest(&self) -> String {
+        let groups = self.groups.as_ref().map(|(source, _)| digest(&source.text));
         match &self.files[..] {
-            [only] => digest(&only.bytes),
-            all => digest(all.iter().map(|file| digest(&file.bytes)).collect::<String>()),
+            [only] if groups.is_none() => digest(&only.bytes),
+            all => digest(all.iter().map(|file| digest(&file.bytes)).chain(groups).collect::<String>()),
         }
     }
 }

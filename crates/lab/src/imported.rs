@@ -3,9 +3,11 @@
 use crate::files::{Opened, Unopened};
 use crate::import::cm;
 use crate::import::format::{Format, NAMES, Told};
-use crate::import::trace::Trace;
+use crate::import::trace::{Trace, What};
 use crate::scenario::Request;
+use crate::text::quantity::{self, Dimension};
 use crate::text::{Problem, ScenarioError, names};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -20,6 +22,10 @@ pub struct Asked<'a> {
     pub ranks: Option<u32>,
     /// How long computations without a duration take.
     pub operations_per_second: Option<f64>,
+    /// The buffer of a collective that is given in chunks.
+    pub collective_bytes: Option<&'a str>,
+    /// A list of groups, and what the scenario calls it.
+    pub groups: Option<(&'a Path, &'a str)>,
 }
 
 /// A scenario that runs a trace.
@@ -29,6 +35,8 @@ pub struct Imported {
     pub text: String,
     /// What was assumed, and what of the file has no effect.
     pub notes: Vec<String>,
+    /// What the file holds: its groups with their ranks.
+    pub about: Vec<String>,
 }
 
 /// Most hosts of one switch.
@@ -43,21 +51,24 @@ pub fn scenario(
 ) -> Result<Imported, ScenarioError> {
     let said = asked.format.map(|name| choice("format", name, &NAMES)).transpose()?.map(Format::at);
     let unit = asked.start_unit.map(|name| choice("unit", name, cm::START_UNITS)).transpose()?;
-    let opened = Opened::new(path, said).map_err(|problem| match problem {
-        Unopened::Unreadable(problem) => ScenarioError::nowhere(problem),
-        Unopened::Unknown => {
-            let problem = Problem::Syntax(format!(
-                "{}: neither its name nor its content says what it is",
-                path.display()
-            ));
-            ScenarioError::nowhere(problem).help(format!("`--format` does: {}", NAMES.join(", ")))
-        }
-    })?;
+    let opened =
+        Opened::new(path, said, asked.groups.map(|(path, _)| path)).map_err(|problem| match problem {
+            Unopened::Unreadable(problem) => ScenarioError::nowhere(problem),
+            Unopened::Unknown => {
+                let problem = Problem::Syntax(format!(
+                    "{}: neither its name nor its content says what it is",
+                    path.display()
+                ));
+                ScenarioError::nowhere(problem).help(format!("`--format` does: {}", NAMES.join(", ")))
+            }
+        })?;
     let format = opened.format;
     let unused = [
         ("--start-unit", unit.is_some() && format != Format::Matrix),
         ("--ranks", asked.ranks.is_some() && format != Format::SimAi),
         ("--operations-per-second", asked.operations_per_second.is_some() && format != Format::Chakra),
+        ("--collective-bytes", asked.collective_bytes.is_some() && format != Format::Chakra),
+        ("--groups", asked.groups.is_some() && format != Format::Chakra),
     ];
     if let Some((option, _)) = unused.iter().find(|(_, is_unused)| *is_unused) {
         let table = format!("a trace of format `{}`", format.name());
@@ -67,13 +78,49 @@ pub fn scenario(
         start_unit: unit.map(cm::start_unit),
         ranks: asked.ranks,
         operations_per_second: asked.operations_per_second,
+        collective_bytes: asked.collective_bytes.map(bytes).transpose()?,
     };
-    let trace = format.read(opened.files, &told)?;
+    let trace = format.read(opened.files, opened.groups, &told)?;
+    let about = about(&trace);
     let text = text(&trace, format, shown, asked)?;
     // What the reader of scenarios says of it, it says now.
     let scenario = Request::text(&text, "the scenario to be written", folder, &[], None).load()?;
     let notes = scenario.setup.as_ref().map_or(Vec::new(), |setup| setup.notes.clone());
-    Ok(Imported { text, notes })
+    Ok(Imported { text, notes, about })
+}
+
+/// A size with its unit.
+fn bytes(text: &str) -> Result<u64, ScenarioError> {
+    let fail = |reason: String| {
+        ScenarioError::nowhere(Problem::Quantity { key: "--collective-bytes".into(), reason })
+    };
+    match quantity::parse(text) {
+        Ok(found) if found.dimension == Dimension::Bytes && found.amount > 0 => Ok(found.amount),
+        Ok(_) => Err(fail(format!("`{text}` is no size in bytes, such as \"1 MB\""))),
+        Err(error) => Err(fail(error.to_string())),
+    }
+}
+
+/// The groups of a trace with their ranks; of many the first.
+fn about(trace: &Trace) -> Vec<String> {
+    const MOST: usize = 16;
+    let mut lines: Vec<String> = Vec::new();
+    let used: BTreeSet<u32> = trace
+        .operations
+        .iter()
+        .filter_map(|one| match one.what {
+            What::Collective { group, .. } => Some(group),
+            _ => None,
+        })
+        .collect();
+    for &group in used.iter().take(MOST) {
+        let called = trace.group_called(group as usize);
+        lines.push(called.strip_prefix("the ").unwrap_or(&called).to_string());
+    }
+    if used.len() > MOST {
+        lines.push(format!("and {} more groups", used.len() - MOST));
+    }
+    lines
 }
 
 fn choice(what: &'static str, name: &str, known: &[&str]) -> Result<usize, ScenarioError> {
@@ -124,6 +171,12 @@ fn text(trace: &Trace, format: Format, shown: &str, asked: &Asked<'_>) -> Result
     }
     if let Some(rate) = asked.operations_per_second {
         line(format_args!("operations_per_second = {rate:?}\n"));
+    }
+    if let Some(bytes) = asked.collective_bytes {
+        line(format_args!("collective_bytes = {}\n", quoted(bytes)));
+    }
+    if let Some((_, shown)) = asked.groups {
+        line(format_args!("groups = {}\n", quoted(shown)));
     }
     if trace.failures.is_empty() {
         return Ok(text);

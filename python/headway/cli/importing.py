@@ -31,6 +31,8 @@ FORMATS = ("cm", "goal", "chakra", "simai")
     type=click.FloatRange(0, min_open=True),
     help="How fast a rank computes nodes of Chakra that have no duration.",
 )
+@click.option("--collective-bytes", metavar="SIZE", help="Buffer of a collective that Chakra gives in chunks of it.")
+@click.option("--groups", type=DIRECTORY, metavar="FILE", help="Ranks of groups in JSON; default: beside the trace.")
 @click.option("--force", is_flag=True, help="Overwrite a file.")
 def import_trace(
     file: Path,
@@ -39,16 +41,33 @@ def import_trace(
     start_unit: str | None,
     ranks: int | None,
     operations_per_second: float | None,
+    collective_bytes: str | None,
+    groups: Path | None,
     force: bool,
 ) -> None:
     """Write a small scenario that runs a trace: who sends what to whom, and what waits for what."""
     folder = Path.cwd() if out is None else out.parent.resolve()
     if not folder.is_dir():
         raise ResultsError(folder, "no such directory")
-    shown = Path(os.path.relpath(file.resolve(), folder)).as_posix()
-    text, notes = _headway.import_trace(str(file), shown, str(folder), form, start_unit, ranks, operations_per_second)
+
+    def shown(path: Path) -> str:
+        return Path(os.path.relpath(path.resolve(), folder)).as_posix()
+
+    text, notes, about = _headway.import_trace(
+        str(file),
+        shown(file),
+        str(folder),
+        format=form,
+        start_unit=start_unit,
+        ranks=ranks,
+        operations_per_second=operations_per_second,
+        collective_bytes=collective_bytes,
+        groups=None if groups is None else (str(groups), shown(groups)),
+    )
     for note in notes:
         click.echo(f"warning: {note}", err=True)
+    for line in about:
+        click.echo(line, err=True)
     if out is None:
         click.echo(text, nl=False)
         return

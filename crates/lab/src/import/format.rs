@@ -30,15 +30,17 @@ const FORMATS: [(Format, &str, &[&str]); 4] = [
 /// Names of formats, in the order of [`Format::at`].
 pub const NAMES: [&str; 4] = ["cm", "goal", "chakra", "simai"];
 
-/// What the reader of a format has to be told.
+/// What the files of a trace do not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Told {
     /// What start times of a matrix count; picoseconds if `None`.
     pub start_unit: Option<Time>,
     /// Ranks of a workload that does not say it.
     pub ranks: Option<u32>,
-    /// See [`chakra::parse`].
+    /// See [`chakra::Said`].
     pub operations_per_second: Option<f64>,
+    /// See [`chakra::Said`].
+    pub collective_bytes: Option<u64>,
 }
 
 impl Format {
@@ -62,7 +64,7 @@ impl Format {
         if goal_binary::is_one(bytes) {
             return Some(Format::Goal);
         }
-        chakra::is_likely(bytes).then_some(Format::Chakra)
+        chakra::why_not(bytes).is_none().then_some(Format::Chakra)
     }
 
     /// The name of the file of a rank, if that of rank 0 or of another is this one; `None` where a trace is one file.
@@ -70,18 +72,30 @@ impl Format {
         if self != Format::Chakra {
             return None;
         }
-        let (stem, end) = match name.find(".et") {
-            Some(at) => name.split_at(at),
-            None => (name, ""),
-        };
-        let (before, number) = stem.rsplit_once('.')?;
-        Some((format!("{before}."), end.to_string(), number.parse().ok()?))
+        // The last part of the name that is a number: `x.12.et`, `x.0.json`, `x.0.et.gz`.
+        let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let parts: Vec<&str> = name.split('.').collect();
+        let at = parts.iter().rposition(|part| is_number(&part)).filter(|at| *at > 0)?;
+        let end: String = parts[at + 1..].iter().flat_map(|part| [".", part]).collect();
+        Some((format!("{}.", parts[..at].join(".")), end, parts[at].parse().ok()?))
     }
 
-    /// Reads the files of a trace, in the order of their ranks.
-    pub fn read(self, files: Vec<Binary>, told: &Told) -> Result<Trace, ScenarioError> {
+    /// Names of the file that lists the groups of a trace, in the order in which it is looked for beside `name`.
+    pub fn groups(self, name: &str) -> Vec<String> {
+        let Some((before, ..)) = self.of_rank(name) else { return Vec::new() };
+        vec![format!("{before}json"), format!("{before}comm_group.json"), "comm_group.json".into()]
+    }
+
+    /// Reads the files of a trace, in the order of their ranks, and the list of their groups.
+    pub fn read(
+        self,
+        files: Vec<Binary>,
+        groups: Option<(Arc<Source>, bool)>,
+        told: &Told,
+    ) -> Result<Trace, ScenarioError> {
         if self == Format::Chakra {
-            return chakra::parse(files.into_iter().map(Arc::new).collect(), told.operations_per_second);
+            let Told { operations_per_second, collective_bytes, .. } = *told;
+            return chakra::parse(files, &chakra::Said { operations_per_second, collective_bytes, groups });
         }
         let Some(file) = files.into_iter().next() else {
             return Err(ScenarioError::nowhere(Problem::Syntax("there is no file".into())));
@@ -124,7 +138,9 @@ mod tests {
         let of = |name: &str| Format::Chakra.of_rank(name);
         assert_eq!(of("all.reduce.12.et"), Some(("all.reduce.".into(), ".et".into(), 12)));
         assert_eq!(of("x.0.et.gz"), Some(("x.".into(), ".et.gz".into(), 0)));
+        assert_eq!(of("npu.3.json"), Some(("npu.".into(), ".json".into(), 3)));
         assert_eq!(of("x.et"), None);
+        assert_eq!(of("3.et"), None);
         assert_eq!(Format::Goal.of_rank("x.0.et"), None);
     }
 }

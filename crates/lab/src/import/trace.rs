@@ -22,12 +22,27 @@ pub enum File {
 }
 
 /// A file that is no text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Binary {
     /// A path, or what stands for one.
     pub name: String,
     /// All of it.
     pub bytes: Vec<u8>,
+}
+
+impl File {
+    /// The place of some bytes.
+    pub fn origin(&self, span: Range<usize>) -> Origin {
+        match self {
+            File::Text(source) => Origin::new(source, span),
+            File::Binary(binary) => binary.origin(span),
+        }
+    }
+
+    /// An error at some bytes.
+    pub fn fail(&self, span: Range<usize>, text: impl Into<String>) -> ScenarioError {
+        ScenarioError::new(Problem::Syntax(text.into()), &self.origin(span))
+    }
 }
 
 /// Bytes in a line of a place in a binary file.
@@ -87,6 +102,23 @@ pub enum Collective {
     Scatter,
     /// Nobody goes on before all have arrived.
     Barrier,
+}
+
+impl Collective {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Collective::AllReduce => "all-reduce",
+            Collective::AllGather => "all-gather",
+            Collective::ReduceScatter => "reduce-scatter",
+            Collective::AllToAll => "all-to-all",
+            Collective::Broadcast => "broadcast",
+            Collective::Reduce => "reduce",
+            Collective::Gather => "gather",
+            Collective::Scatter => "scatter",
+            Collective::Barrier => "barrier",
+        }
+    }
 }
 
 /// What a rank does.
@@ -211,6 +243,8 @@ pub struct Trace {
     pub waits: Vec<Wait>,
     /// Ranks of each group, in order.
     pub groups: Vec<Vec<u32>>,
+    /// What the file calls each group, where it does; empty for all ranks.
+    pub group_names: Vec<String>,
     /// Links that are down.
     pub failures: Vec<Failure>,
     /// What the file says and Headway does not do, or what was assumed.
@@ -240,16 +274,21 @@ impl Trace {
 
     /// Where something is written.
     pub fn origin(&self, place: &Place) -> Origin {
-        match &self.files[place.file as usize] {
-            File::Text(source) => Origin::new(source, place.span.clone()),
-            File::Binary(binary) => binary.origin(place.span.clone()),
-        }
+        self.files[place.file as usize].origin(place.span.clone())
     }
 
     /// An error at an operation.
     pub fn fail(&self, operation: u32, text: impl Into<String>) -> ScenarioError {
         let at = &self.operations[operation as usize].at;
         ScenarioError::new(Problem::Contradiction(text.into()), &self.origin(at))
+    }
+
+    /// What messages call a group.
+    pub fn group_called(&self, group: usize) -> String {
+        match self.group_names.get(group).filter(|name| !name.is_empty()) {
+            Some(name) => format!("group `{name}` ({})", shown(&self.groups[group])),
+            None => format!("the group of {}", shown(&self.groups[group])),
+        }
     }
 
     /// What messages call an operation.
@@ -259,6 +298,33 @@ impl Trace {
             Some(name) => name.to_string(),
             None => format!("operation {operation} of rank {}", one.rank),
         }
+    }
+}
+
+/// Ranks in words, those in a row together.
+pub fn shown(ranks: &[u32]) -> String {
+    const MOST: usize = 8;
+    if let [only] = ranks {
+        return format!("rank {only}");
+    }
+    let mut spans: Vec<(u32, u32)> = Vec::new();
+    for &rank in ranks {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == rank => *last = rank,
+            _ => spans.push((rank, rank)),
+        }
+    }
+    let one = |(from, to): &(u32, u32)| match to - from {
+        0 => from.to_string(),
+        1 => format!("{from}, {to}"),
+        _ => format!("{from} to {to}"),
+    };
+    let text: Vec<String> = spans.iter().take(MOST).map(one).collect();
+    let more =
+        if spans.len() > MOST { format!(" and others, {} in all", ranks.len()) } else { String::new() };
+    match ranks {
+        [] => "no rank".into(),
+        _ => format!("ranks {}{more}", text.join(", ")),
     }
 }
 

@@ -9,7 +9,6 @@ use super::waiting::cycle;
 use super::{Common, Making};
 use crate::import::matching::{self, Source};
 use crate::import::trace::{Collective, Trace, What, When};
-use crate::text::error::counted;
 use crate::text::{Problem, ScenarioError};
 use crate::workload::random::{Purpose, Stream};
 use headway_network::{Cause, FlowSpec, Gap, Graph, GraphError, GraphStep, Node, Until};
@@ -399,12 +398,14 @@ impl Builder<'_> {
                 if there.len() < members.len() {
                     let missing = members.iter().position(|own| own.len() <= nth).unwrap_or(0);
                     let text = format!(
-                        "rank {} of the group has no part in this collective, its number {} of {}",
+                        "rank {} has no part in this collective, number {} of {}",
                         trace.groups[group][missing],
                         nth + 1,
-                        counted(members.len() as u64, "rank")
+                        trace.group_called(group)
                     );
-                    return Err(trace.fail(first, text));
+                    return Err(trace.fail(first, text).help(
+                        "the n-th collectives of a group at its ranks belong together, and each rank has one",
+                    ));
                 }
                 self.collective(&there, group, round, nodes)?;
                 round += 1;
@@ -434,10 +435,20 @@ impl Builder<'_> {
             let what = &trace.operations[*other as usize].what;
             let same = matches!(what, What::Collective { collective: c, bytes: b, root: r, .. } if (*c, *b, *r) == (collective, bytes, root));
             if !same {
+                let shown = |what: &What| match what {
+                    What::Collective { collective, bytes, root, .. } => {
+                        let rooted = bus_factor(*collective, 2) == Some(1.0) && *root > 0;
+                        let of = if rooted { format!(" from position {root}") } else { String::new() };
+                        format!("{} of {bytes} B{of}", collective.name())
+                    }
+                    _ => "no collective".into(),
+                };
                 let text = format!(
-                    "{} takes part in another collective than {} does: {what:?}",
+                    "{} takes part in another collective than {} does: {}, and not {}",
                     trace.called(*other),
-                    trace.called(first)
+                    trace.called(first),
+                    shown(what),
+                    shown(&trace.operations[first as usize].what)
                 );
                 return Err(trace.fail(*other, text));
             }

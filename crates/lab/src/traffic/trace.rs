@@ -89,6 +89,18 @@ impl Declared for Trace {
                 "none",
                 "how long computations take that the trace gives in operations, without a duration",
             ),
+            key(
+                "collective_bytes",
+                "bytes",
+                "none",
+                "the buffer of a collective whose messages the trace gives in chunks of it",
+            ),
+            key(
+                "groups",
+                "path",
+                "beside the trace",
+                "a list of the ranks of each group in JSON, `{\"1\": [0, 1]}`; without it `NAME.json` or `comm_group.json` beside the trace",
+            ),
         ],
         counts: &["path"],
     };
@@ -101,7 +113,9 @@ impl Declared for Trace {
         let item = table.need("path")?;
         let path = context.folder.join(item.text()?);
         let said = table.get("format").map(|item| item.choice(&NAMES)).transpose()?.map(Format::at);
-        let opened = Opened::new(&path, said).map_err(|problem| match problem {
+        let groups_item = table.get("groups");
+        let groups = groups_item.as_ref().map(|item| Ok(context.folder.join(item.text()?))).transpose()?;
+        let opened = Opened::new(&path, said, groups.as_deref()).map_err(|problem| match problem {
             Unopened::Unreadable(problem) => {
                 item.fail(problem).help("relative paths start at the folder of the scenario")
             }
@@ -112,10 +126,13 @@ impl Declared for Trace {
         })?;
         let format = opened.format;
         let (told, mut own) = told(table, format)?;
+        if let Some(item) = used(table, format, "groups", &[Format::Chakra])? {
+            own.insert("groups".into(), item.text()?.into());
+        }
         let mut resolved =
             object(json!({ "path": item.text()?, "format": format.name(), "digest": opened.digest() }));
         resolved.append(&mut own);
-        let trace = format.read(opened.files, &told)?;
+        let trace = format.read(opened.files, opened.groups, &told)?;
         context.notes.borrow_mut().extend(trace.notes.iter().cloned());
         failures(table, &trace, &mut resolved)?;
         if let Some(note) = unordered(&trace, &path.display().to_string(), context, common) {
@@ -130,8 +147,8 @@ impl Declared for Trace {
         let (settings, mut own) = settings(table, format)?;
         resolved.append(&mut own);
         let program = Program::of(&trace, &settings)?;
-        if program.flows() == 0 {
-            return Err(item.fail(Problem::Contradiction(format!("{} holds no message", path.display()))));
+        if program.flows() == 0 && program.edges_and_steps() == 0 {
+            return Err(item.fail(Problem::Contradiction(format!("{} holds no operation", path.display()))));
         }
         if let Some((bytes, of)) = program.largest()
             && let Some(problem) = too_long(bytes, context)
@@ -201,6 +218,11 @@ fn told(table: &Reader<'_>, format: Format) -> Result<(Told, Resolved), Scenario
             rate => return Err(item.range("more than 0", rate)),
         },
     };
+    let collective_bytes = used(table, format, "collective_bytes", &[Format::Chakra])?;
+    let collective_bytes = collective_bytes.map(|item| item.bytes(1)).transpose()?;
+    if let Some(bytes) = collective_bytes {
+        resolved.insert("collective_bytes".into(), bytes.into());
+    }
     // `ranks` is read again as hosts when their number is known.
     let ranks = match table.get("ranks") {
         Some(item) if format == Format::SimAi => match item.value() {
@@ -209,7 +231,7 @@ fn told(table: &Reader<'_>, format: Format) -> Result<(Told, Resolved), Scenario
         },
         _ => None,
     };
-    Ok((Told { start_unit: Some(cm::start_unit(unit)), ranks, operations_per_second }, resolved))
+    Ok((Told { start_unit: Some(cm::start_unit(unit)), ranks, operations_per_second, collective_bytes }, resolved))
 }
 
 /// A sentence where a file orders messages by classes, and their transport does not.
@@ -259,7 +281,7 @@ fn settings(table: &Reader<'_>, format: Format) -> Result<(Settings, Resolved), 
     let byte_overhead = time(used(table, format, "byte_overhead", &goal)?)?;
     let gap = time(used(table, format, "gap", &goal)?)?;
     let unsaid = if format == Format::Goal { EAGER } else { 0 };
-    let eager = used(table, format, "eager", &goal)?.map_or(Ok(unsaid), |item| item.bytes(0))?;
+    let eager = used(table, format, "eager", &[Format::Goal, Format::Chakra])?.map_or(Ok(unsaid), |item| item.bytes(0))?;
     let collective = [Format::Chakra, Format::SimAi];
     let allreduce =
         used(table, format, "allreduce", &collective)?.map_or(Ok(0), |item| item.choice(&ALGORITHMS))?;
@@ -267,6 +289,9 @@ fn settings(table: &Reader<'_>, format: Format) -> Result<(Settings, Resolved), 
     if format == Format::Goal {
         resolved.append(&mut object(json!({ "overhead": overhead.to_string(),
             "byte_overhead": byte_overhead.to_string(), "gap": gap.to_string(), "eager": eager })));
+    }
+    if format == Format::Chakra && eager > 0 {
+        resolved.insert("eager".into(), eager.into());
     }
     if collective.contains(&format) {
         resolved.insert("allreduce".into(), ALGORITHMS[allreduce].into());

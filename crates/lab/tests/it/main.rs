@@ -4,6 +4,7 @@ mod bad_input;
 mod behaviour;
 mod benchmark;
 mod causes;
+mod chakra;
 mod common;
 mod corpus;
 mod diff;

@@ -141,6 +141,14 @@ fn the_published_tree_of_loggopsim_takes_what_its_model_says() {
 }
 
 #[test]
+fn computations_without_a_message_take_their_time() {
+    let (_folder, traced) =
+        scenario("num_ranks 2\nrank 0 {\na: calc 8000\n}\nrank 1 {\n}\n", "goal", 2, "", &[]);
+    let found = outcome(&traced);
+    assert_eq!((found.flows.len(), end(&found)), (0, Time::us(8)));
+}
+
+#[test]
 fn ping_pong_takes_its_computations_overheads_and_messages() {
     let alone = Alone::new(2);
     let text = "num_ranks 2\nrank 0 {\na: calc 1000\ns: send 100b to 1 tag 1\ns requires a\nr: recv 200b from 1 tag 2\nr requires s\n\
@@ -247,7 +255,7 @@ fn what_can_never_be_done_is_refused_where_it_is_written() {
             "waits for",
             3,
         ),
-        (pair("calc 5", "calc 6"), "holds no message", 0),
+        (pair("", ""), "holds no operation", 0),
         (
             pair("send 8b to 1\nsend 8b to 1", "recv 8b from -1"),
             "2 sends may belong to 1 receive that name no sender or no tag",
