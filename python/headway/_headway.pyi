@@ -1,6 +1,6 @@
 """The native module: scenarios, the simulator and the catalogue, written in Rust."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -280,8 +280,7 @@ def write_perfetto(directory: str | PathLike[str], out: str | PathLike[str]) -> 
 def version() -> str: ...
 def epoch() -> int: ...
 def import_trace(
-    path: str,
-    shown: str,
+    files: Sequence[tuple[str, str]],
     folder: str,
     format: str | None = ...,
     start_unit: str | None = ...,

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "scenarios name files, and this is where they are read")]
 
 use crate::import::format::Format;
+use crate::import::kinds;
 use crate::import::trace::Binary;
 use crate::text::{Item, Problem, ScenarioError, Source, decode};
 use flate2::bufread::MultiGzDecoder;
@@ -21,11 +22,20 @@ pub(crate) fn read(item: &Item<'_>, folder: &Path) -> Result<(PathBuf, String), 
     let path = folder.join(item.text()?);
     let bytes = open(&path, bytes_of)
         .map_err(|problem| item.fail(problem).help("relative paths start at the folder of the scenario"))?;
-    let text = decode(&path.display().to_string(), bytes).map_err(|error| match error.origin() {
-        Some(_) => error,
-        None => item.fail(error.problem().clone()),
+    let known = kinds::other(&bytes, |_| false).filter(|_| bytes.contains(&0));
+    let text = decode(&path.display().to_string(), bytes).map_err(|error| match (error.origin(), known) {
+        (_, Some((what, help))) => {
+            item.fail(Problem::Syntax(format!("{what}, and no text"))).maybe_help(help.map(Into::into))
+        }
+        (Some(_), None) => error,
+        (None, None) => item.fail(error.problem().clone()),
     })?;
     Ok((path, text))
+}
+
+/// The name and the bytes of a file; it may be compressed.
+pub(crate) fn contents(path: &Path) -> Result<(String, Vec<u8>), Problem> {
+    Ok((path.display().to_string(), open(path, bytes_of)?))
 }
 
 /// What is wrong with a file that cannot be read.
@@ -57,8 +67,23 @@ pub(crate) struct Opened {
 pub(crate) enum Unopened {
     /// A file is not there, or cannot be read.
     Unreadable(Problem),
-    /// Neither its name nor its content says what it is.
-    Unknown,
+    /// It is no trace, or not of the format that was named: what it is instead, or the likeliest kinds and what speaks against each.
+    Other(Binary, String, Option<&'static str>),
+}
+
+impl Unopened {
+    /// As an error where the file is named by `item`, or else at its own first byte.
+    pub(crate) fn error(self, item: Option<&Item<'_>>) -> ScenarioError {
+        match (self, item) {
+            (Unopened::Unreadable(problem), Some(item)) => {
+                item.fail(problem).help("relative paths start at the folder of the scenario")
+            }
+            (Unopened::Unreadable(problem), None) => ScenarioError::nowhere(problem),
+            (Unopened::Other(file, text, help), _) => {
+                file.into_file().fail(0..1, text).maybe_help(help.map(Into::into))
+            }
+        }
+    }
 }
 
 impl Opened {
@@ -70,7 +95,23 @@ impl Opened {
             Ok(Binary { name: path.display().to_string(), bytes })
         };
         let first = read(path)?;
-        let format = said.or_else(|| Format::of(ending(path), &first.bytes)).ok_or(Unopened::Unknown)?;
+        let format = match said {
+            Some(format) => match kinds::other(&first.bytes, |kind| kind.is(format)) {
+                Some((text, help)) => return Err(Unopened::Other(first, text, help)),
+                None => format,
+            },
+            None => match kinds::find(&first.bytes) {
+                Ok(kinds::Kind { reader: kinds::Reader::Trace(format), .. }) => *format,
+                Ok(_) => {
+                    let (text, help) = kinds::other(&first.bytes, |_| false).unwrap_or_default();
+                    return Err(Unopened::Other(first, format!("{text}, and no trace"), help));
+                }
+                Err(unknown) => {
+                    let help = "`format` says what it is, if it is one of these nevertheless";
+                    return Err(Unopened::Other(first, unknown.text, Some(help)));
+                }
+            },
+        };
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let beside = beside(path);
         let default = || {
@@ -126,13 +167,6 @@ fn beside(path: &Path) -> Vec<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// What kind of file its name says it is: the ending before that of a compressed file.
-pub(crate) fn ending(path: &Path) -> Option<&str> {
-    let inner = Path::new(path.file_stem()?);
-    let outer = path.extension()?.to_str()?;
-    if outer == "gz" { inner.extension()?.to_str() } else { Some(outer) }
-}
-
 fn bytes_of(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
     let mut file = BufReader::new(std::fs::File::open(path)?);
     let mut bytes = Vec::new();
@@ -181,13 +215,5 @@ mod tests {
         assert!(bytes_of(&path, 100).is_err(), "a file that is cut off");
         std::fs::write(&path, "plain").expect("text");
         assert_eq!(bytes_of(&path, 100).expect("text"), b"plain");
-    }
-
-    #[test]
-    fn the_ending_of_a_compressed_file_is_the_one_before() {
-        let cases = [("a/b.csv", Some("csv")), ("b.cm.gz", Some("cm")), ("b.gz", None), ("b", None)];
-        for (name, ending_of) in cases {
-            assert_eq!(ending(Path::new(name)), ending_of, "{name}");
-        }
     }
 }

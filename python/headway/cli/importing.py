@@ -12,17 +12,17 @@ from headway.cli.options import DIRECTORY
 from headway.errors import ResultsError
 from headway.files import write_text
 
-FORMATS = ("cm", "goal", "chakra", "simai")
+FORMATS = ("cm", "goal", "chakra", "simai", "hpcc")
 
 
 @click.command("import")
-@click.argument("file", type=DIRECTORY)
+@click.argument("files", type=DIRECTORY, nargs=-1, required=True, metavar="FILE...")
 @click.option("--out", type=DIRECTORY, metavar="FILE", help="Scenario to write; default: standard output.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="cm: htsim; goal: LogGOPSim, text or binary; chakra: one file a rank; simai. Default: by the file.",
+    help="cm: htsim; goal: LogGOPSim, text or binary; chakra: one file a rank; simai; hpcc: flow list of its ns-3. Default: by content.",
 )
 @click.option("--start-unit", type=click.Choice(("ps", "us")), help="What start times of a matrix count.")
 @click.option("--ranks", type=click.IntRange(2), help="Ranks of a workload of SimAI that does not say it.")
@@ -35,7 +35,7 @@ FORMATS = ("cm", "goal", "chakra", "simai")
 @click.option("--groups", type=DIRECTORY, metavar="FILE", help="Ranks of groups in JSON; default: beside the trace.")
 @click.option("--force", is_flag=True, help="Overwrite a file.")
 def import_trace(
-    file: Path,
+    files: tuple[Path, ...],
     out: Path | None,
     form: str | None,
     start_unit: str | None,
@@ -45,24 +45,26 @@ def import_trace(
     groups: Path | None,
     force: bool,
 ) -> None:
-    """Write a small scenario that runs a trace: who sends what to whom, and what waits for what."""
+    """Write a small scenario that runs a trace: who sends what to whom, and what waits for what.
+
+    FILEs are one trace, and perhaps the topology that belongs to it. Which is which, their content says.
+    """
     folder = Path.cwd() if out is None else out.parent.resolve()
     if not folder.is_dir():
         raise ResultsError(folder, "no such directory")
 
-    def shown(path: Path) -> str:
-        return Path(os.path.relpath(path.resolve(), folder)).as_posix()
+    def named(path: Path) -> tuple[str, str]:
+        return str(path), Path(os.path.relpath(path.resolve(), folder)).as_posix()
 
     text, notes, about = _headway.import_trace(
-        str(file),
-        shown(file),
+        [named(file) for file in files],
         str(folder),
         format=form,
         start_unit=start_unit,
         ranks=ranks,
         operations_per_second=operations_per_second,
         collective_bytes=collective_bytes,
-        groups=None if groups is None else (str(groups), shown(groups)),
+        groups=None if groups is None else named(groups),
     )
     for note in notes:
         click.echo(f"warning: {note}", err=True)
@@ -74,7 +76,7 @@ def import_trace(
     if out.exists() and not force:
         raise ResultsError(out, "is there already; choose another name, or --force")
     write_text(out, text)
-    click.echo(f"{out}: runs {file.name}", err=True)
+    click.echo(f"{out}: runs {', '.join(file.name for file in files)}", err=True)
 
 
 COMMAND = import_trace

@@ -1,7 +1,8 @@
 //! Which format a trace has, and its reader.
 
+use super::hpcc::Nodes;
 use super::trace::{Binary, Trace};
-use super::{chakra, cm, goal, goal_binary, simai};
+use super::{chakra, cm, goal, goal_binary, hpcc, simai};
 use crate::text::{Problem, ScenarioError, Source};
 use headway_units::Time;
 use std::sync::Arc;
@@ -17,22 +18,19 @@ pub enum Format {
     Chakra,
     /// A workload of SimAI.
     SimAi,
+    /// A flow list of an ns-3 of HPCC's family.
+    Hpcc,
 }
 
-/// A format, its name, and how names of its files end.
-const FORMATS: [(Format, &str, &[&str]); 4] = [
-    (Format::Matrix, "cm", &["cm"]),
-    (Format::Goal, "goal", &["goal", "bin"]),
-    (Format::Chakra, "chakra", &["et"]),
-    (Format::SimAi, "simai", &["txt"]),
-];
+const FORMATS: [Format; NAMES.len()] =
+    [Format::Matrix, Format::Goal, Format::Chakra, Format::SimAi, Format::Hpcc];
 
 /// Names of formats, in the order of [`Format::at`].
-pub const NAMES: [&str; 4] = ["cm", "goal", "chakra", "simai"];
+pub const NAMES: [&str; 5] = ["cm", "goal", "chakra", "simai", "hpcc"];
 
 /// What the files of a trace do not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Told {
+pub struct Told<'a> {
     /// What start times of a matrix count; picoseconds if `None`.
     pub start_unit: Option<Time>,
     /// Ranks of a workload that does not say it.
@@ -41,30 +39,21 @@ pub struct Told {
     pub operations_per_second: Option<f64>,
     /// See [`chakra::Said`].
     pub collective_bytes: Option<u64>,
+    /// Which host each node of the topology is, where its file numbers hosts and switches together.
+    pub nodes: Option<Nodes<'a>>,
+    /// Hosts of the network, where it is known.
+    pub hosts: Option<u32>,
 }
 
 impl Format {
     /// The format at a position of [`NAMES`].
     pub fn at(position: usize) -> Format {
-        FORMATS[position].0
+        FORMATS[position]
     }
 
     /// Its name in scenarios.
     pub fn name(self) -> &'static str {
-        FORMATS.iter().find(|(format, ..)| *format == self).map_or("", |(_, name, _)| name)
-    }
-
-    /// The format of a file whose name ends in this way, or that begins with these bytes.
-    pub fn of(ending: Option<&str>, bytes: &[u8]) -> Option<Format> {
-        let by_name =
-            ending.and_then(|ending| FORMATS.iter().find(|(.., endings)| endings.contains(&ending)));
-        if let Some((format, ..)) = by_name {
-            return Some(*format);
-        }
-        if goal_binary::is_one(bytes) {
-            return Some(Format::Goal);
-        }
-        chakra::why_not(bytes).is_none().then_some(Format::Chakra)
+        FORMATS.iter().zip(NAMES).find(|(format, _)| **format == self).map_or("", |(_, name)| name)
     }
 
     /// The name of the file of a rank, if that of rank 0 or of another is this one; `None` where a trace is one file.
@@ -91,7 +80,7 @@ impl Format {
         self,
         files: Vec<Binary>,
         groups: Option<(Arc<Source>, bool)>,
-        told: &Told,
+        told: &Told<'_>,
     ) -> Result<Trace, ScenarioError> {
         if self == Format::Chakra {
             let Told { operations_per_second, collective_bytes, .. } = *told;
@@ -113,6 +102,7 @@ impl Format {
         match self {
             Format::Matrix => cm::trace(&source, told.start_unit.unwrap_or(Time::ps(1))),
             Format::Goal => goal::parse(&source),
+            Format::Hpcc => hpcc::parse(&source, told.nodes, told.hosts),
             Format::SimAi | Format::Chakra => simai::parse(&source, told.ranks),
         }
     }
@@ -123,14 +113,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_format_is_known_by_name_or_content() {
-        for (position, (format, name, endings)) in FORMATS.iter().enumerate() {
-            assert_eq!((NAMES[position], Format::at(position), format.name()), (*name, *format, *name));
-            assert_eq!(Format::of(Some(endings[0]), b""), Some(*format));
+    fn formats_have_names() {
+        for (position, name) in NAMES.iter().enumerate() {
+            assert_eq!(Format::at(position).name(), *name);
         }
-        assert_eq!(Format::of(None, &4223u64.to_le_bytes()), Some(Format::Goal));
-        assert_eq!(Format::of(Some("trace"), b"\x07\x0a\x050.0.4"), Some(Format::Chakra));
-        assert_eq!(Format::of(Some("log"), b"hello"), None);
     }
 
     #[test]

@@ -106,6 +106,11 @@ impl Sizes {
     }
 }
 
+/// Whether a workload may begin with this word.
+pub fn is_policy(word: &str) -> bool {
+    POLICIES.iter().any(|(known, _)| *known == word) || OTHERS.contains(&word)
+}
+
 /// Reads a workload; `ranks` is their number where the file does not say it (`all_gpus:`).
 pub fn parse(source: &Arc<Source>, ranks: Option<u32>) -> Result<Trace, ScenarioError> {
     let mut parser = Parser { source, words: Vec::new(), at: 0 };

@@ -49,6 +49,15 @@ impl File {
 const LINE: usize = 16;
 
 impl Binary {
+    /// The same as a text where it is one, so that places in it are lines.
+    pub fn into_file(self) -> File {
+        match String::from_utf8(self.bytes) {
+            Ok(text) if !text.contains('\0') => File::Text(Source::new(self.name, text)),
+            Ok(text) => File::Binary(Arc::new(Binary { name: self.name, bytes: text.into_bytes() })),
+            Err(error) => File::Binary(Arc::new(Binary { name: self.name, bytes: error.into_bytes() })),
+        }
+    }
+
     /// The place of some bytes: the line of a listing in hexadecimal digits that the first of them is in.
     pub fn origin(&self, span: Range<usize>) -> Origin {
         let start = span.start.min(self.bytes.len());
@@ -134,6 +143,8 @@ pub enum What {
         start: Time,
         /// Its class, where the file says one.
         class: Option<u16>,
+        /// When it is over even if not all has arrived, where the file says that.
+        stop: Option<Time>,
     },
     /// It sends a message that the other rank receives by an operation.
     Send {

@@ -52,6 +52,7 @@ struct Flow {
     bytes: u64,
     start: Time,
     class: Option<u16>,
+    stop: Option<Time>,
     /// The operation that it comes from.
     of: u32,
     /// The collective that it belongs to.
@@ -132,7 +133,8 @@ impl Program {
             let (src, dst) = (hosts[flow.src as usize], hosts[flow.dst as usize]);
             let name = self.names.get(number).and_then(|name| name.as_deref());
             let spec = common.flow(src, dst, flow.bytes, flow.start, number);
-            making.push_named(FlowSpec { class: flow.class.unwrap_or(spec.class), ..spec }, name);
+            let stop = [flow.stop, spec.stop].into_iter().flatten().min();
+            making.push_named(FlowSpec { class: flow.class.unwrap_or(spec.class), stop, ..spec }, name);
         }
         making.round = None;
         for step in &self.steps {
@@ -201,9 +203,10 @@ impl Builder<'_> {
         for (number, one) in (0u32..).zip(&trace.operations) {
             let computed = &mut computes[one.rank as usize];
             let made = match one.what {
-                What::Message { to, bytes, start, class } => {
+                What::Message { to, bytes, start, class, stop } => {
                     let flow = self.flow(number, to, bytes, start, None)?;
                     self.program.flows[flow as usize].class = class;
+                    self.program.flows[flow as usize].stop = stop;
                     Nodes { begin: Node::Flow(flow), begun: None, over: Cause::Flow(flow, Until::Received) }
                 }
                 What::Send { to, bytes, processor, .. } => {
@@ -316,7 +319,7 @@ impl Builder<'_> {
             return Err(self.trace.fail(of, format!("with this there are more than {MOST} messages")));
         }
         let number = self.program.flows.len() as u32;
-        self.program.flows.push(Flow { src, dst, bytes, start, class: None, of, round });
+        self.program.flows.push(Flow { src, dst, bytes, start, class: None, stop: None, of, round });
         // Other names would be those of all runs of the same program, and of all messages of a collective.
         let is_named = matches!(one.what, What::Message { .. });
         self.program.names.push(one.name.clone().filter(|_| is_named));

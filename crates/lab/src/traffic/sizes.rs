@@ -4,7 +4,8 @@ use super::Context;
 use super::keys::{Key, key};
 use super::reading::{check_size, message};
 use crate::files;
-use crate::text::{Item, Problem, Reader, ScenarioError, Source, Value, names};
+use crate::import::kinds;
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Value, names};
 use crate::workload::random::Stream;
 use crate::workload::{Cdf, Interpolation, library};
 use serde_json::{Value as Json, json};
@@ -112,7 +113,15 @@ fn named(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<M
     let rule = [Interpolation::Linear, Interpolation::Step][rule];
     let (path, text) = files::read(item, context.folder)?;
     let source = Source::new(path.display().to_string(), text);
-    let (cdf, taken) = Cdf::read(&source, rule)?;
+    let (cdf, taken) = Cdf::read(&source, rule).map_err(|error| {
+        match kinds::other(source.text.as_bytes(), |kind| kind.reader == kinds::Reader::Sizes) {
+            Some((text, help)) => {
+                let error = ScenarioError::new(Problem::Distribution(text), &Origin::line(&source, 1));
+                error.maybe_help(help.map(Into::into))
+            }
+            None => error,
+        }
+    })?;
     if let Some(taken) = taken {
         let note = format!(
             "`{name}` is read as {taken}; a table with the header `bytes,cdf` and numbers alone says so itself"

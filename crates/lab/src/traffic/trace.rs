@@ -7,7 +7,7 @@ use super::keys::{START, key, needed};
 use super::program::{Program, Settings};
 use super::reading::{Resolved, object, start, too_long};
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
-use crate::files::{Opened, Unopened};
+use crate::files::Opened;
 use crate::import::cm;
 use crate::import::format::{Format, NAMES, Told};
 use crate::import::trace::Trace as Imported;
@@ -34,14 +34,14 @@ impl Declared for Trace {
     const INFO: PatternInfo = PatternInfo {
         name: "trace",
         summary: "a program of ranks from a file: a connection matrix of htsim with triggers (.cm), a GOAL schedule as text or binary (.goal, \
-            .bin), a Chakra execution trace with a file for each rank (.0.et), or a workload of SimAI (.txt)",
+            .bin), a Chakra execution trace with a file for each rank (.0.et), a workload of SimAI, or a flow list of HPCC's ns-3",
         keys: &[
             needed(
                 "path",
                 "path",
                 "of the file, or of that of any rank, relative to the scenario, perhaps compressed (.gz)",
             ),
-            key("format", "`cm`, `goal`, `chakra`, `simai`", "by the file", "what kind of file it is"),
+            key("format", "`cm`, `goal`, `chakra`, `simai`, `hpcc`", "by its content", "what kind of file it is"),
             RANKS,
             PLACEMENT,
             FIRST,
@@ -115,17 +115,11 @@ impl Declared for Trace {
         let said = table.get("format").map(|item| item.choice(&NAMES)).transpose()?.map(Format::at);
         let groups_item = table.get("groups");
         let groups = groups_item.as_ref().map(|item| Ok(context.folder.join(item.text()?))).transpose()?;
-        let opened = Opened::new(&path, said, groups.as_deref()).map_err(|problem| match problem {
-            Unopened::Unreadable(problem) => {
-                item.fail(problem).help("relative paths start at the folder of the scenario")
-            }
-            Unopened::Unknown => {
-                let found = format!("`{}`", path.display());
-                item.range("a file of a known format", found).help("`format` says which it is")
-            }
-        })?;
+        let opened =
+            Opened::new(&path, said, groups.as_deref()).map_err(|problem| problem.error(Some(&item)))?;
         let format = opened.format;
-        let (told, mut own) = told(table, format)?;
+        let (mut told, mut own) = told(table, format)?;
+        (told.nodes, told.hosts) = (context.topology.nodes.as_deref(), Some(context.topology.hosts));
         if let Some(item) = used(table, format, "groups", &[Format::Chakra])? {
             own.insert("groups".into(), item.text()?.into());
         }
@@ -201,7 +195,7 @@ fn used<'a>(
 }
 
 /// What the reader of the format is told.
-fn told(table: &Reader<'_>, format: Format) -> Result<(Told, Resolved), ScenarioError> {
+fn told<'a>(table: &Reader<'_>, format: Format) -> Result<(Told<'a>, Resolved), ScenarioError> {
     let mut resolved = Resolved::new();
     let unit = used(table, format, "start_unit", &[Format::Matrix])?
         .map_or(Ok(0), |item| item.choice(cm::START_UNITS))?;
@@ -231,7 +225,8 @@ fn told(table: &Reader<'_>, format: Format) -> Result<(Told, Resolved), Scenario
         },
         _ => None,
     };
-    Ok((Told { start_unit: Some(cm::start_unit(unit)), ranks, operations_per_second, collective_bytes }, resolved))
+    let start_unit = Some(cm::start_unit(unit));
+    Ok((Told { start_unit, ranks, operations_per_second, collective_bytes, ..Told::default() }, resolved))
 }
 
 /// A sentence where a file orders messages by classes, and their transport does not.

@@ -13,6 +13,7 @@ mod fabric;
 mod idle;
 mod jobs;
 mod kernel;
+mod kinds;
 mod layout;
 mod memory;
 mod models;
