@@ -122,8 +122,11 @@ fn is_number(word: &str) -> bool {
     word.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
+/// What makes a trace of Chakra of those of PyTorch.
+const JOIN: &str = "`chakra_trace_link` joins the trace of the host with that of the device, and `chakra_converter PyTorch` makes `.et` files of both";
+
 /// Kinds, those first that are told by more.
-pub const KINDS: [Kind; 15] = [
+pub const KINDS: [Kind; 17] = [
     Kind {
         what: "a scenario of Headway",
         reader: Reader::Nothing("`headway run` and `headway check` read it"),
@@ -148,6 +151,30 @@ pub const KINDS: [Kind; 15] = [
                 return Ok(());
             }
             against(u8::from(content.text.is_none()), "its first 8 bytes are not those that `txt2bin` writes")
+        },
+    },
+    Kind {
+        what: "a trace of PyTorch before Chakra's converter",
+        reader: Reader::Nothing(JOIN),
+        by: "PyTorch's execution trace observer",
+        forms: "",
+        left_out: "",
+        sample: "{\"schema\": \"1.1.0-chakra.0.0.4\", \"nodes\": [{\"id\": 2, \"ctrl_deps\": 1}]}\n",
+        sniff: |content| match content.text.and_then(chakra::other_json) {
+            Some(chakra::OtherJson::PyTorch) => Ok(()),
+            _ => against(0, "it has no `schema` of PyTorch"),
+        },
+    },
+    Kind {
+        what: "a trace of a profiler",
+        reader: Reader::Nothing(JOIN),
+        by: "Kineto, Chrome, Perfetto",
+        forms: "",
+        left_out: "",
+        sample: "{\"traceEvents\": []}\n",
+        sniff: |content| match content.text.and_then(chakra::other_json) {
+            Some(chakra::OtherJson::Profiler) => Ok(()),
+            _ => against(0, "it has no `traceEvents`"),
         },
     },
     Kind {

@@ -258,6 +258,7 @@ fn read_setup(
         own: own.as_ref(),
         transports,
         notes: RefCell::default(),
+        facts: RefCell::default(),
     };
     let traffic_item = table.need("traffic")?;
     let mut entries = Vec::new();
@@ -270,6 +271,7 @@ fn read_setup(
         return Err(traffic_item.range("at least one entry", "an empty list"));
     }
     let (transports, mut notes) = (context.transports.into_inner(), context.notes.into_inner());
+    let facts = context.facts.into_inner();
     notes.splice(0..0, topology.notes.iter().cloned());
     let mut said = rustc_hash::FxHashSet::default();
     notes.retain(|note| said.insert(note.clone()));
@@ -309,6 +311,7 @@ fn read_setup(
         start,
         traffic: entries,
         notes,
+        facts,
         sample: None,
         faults: Vec::new(),
         hosts,

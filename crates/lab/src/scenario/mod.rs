@@ -111,6 +111,8 @@ pub struct Setup {
     pub traffic: Vec<traffic::Entry>,
     /// What was assumed about files that do not say it themselves, each once.
     pub notes: Vec<String>,
+    /// What files of traffic hold, in sentences.
+    pub facts: Vec<String>,
     /// What to sample.
     pub sample: Option<Sample>,
     /// What goes wrong on links.

@@ -337,6 +337,8 @@ pub struct Context<'a> {
     pub(crate) transports: RefCell<Transports>,
     /// What was assumed about files that do not say it themselves.
     pub(crate) notes: RefCell<Vec<String>>,
+    /// What files of traffic hold, in sentences that are no warnings.
+    pub(crate) facts: RefCell<Vec<String>>,
 }
 
 impl Context<'_> {

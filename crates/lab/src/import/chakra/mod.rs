@@ -15,6 +15,7 @@ use headway_units::Time;
 use prost::Message;
 use rustc_hash::FxHashMap;
 use schema::{Node, proto};
+pub use schema::{OtherJson, other_json};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -88,8 +89,7 @@ pub fn why_not(bytes: &[u8]) -> Option<String> {
     }
     let text = std::str::from_utf8(bytes).unwrap_or_default();
     if schema::other_json(text).is_some() {
-        // Its reader says what to do.
-        return None;
+        return Some("its nodes have no kind".into());
     }
     let nodes = ["\"nodes\"", "\"workload_graph\"", "_NODE\"", "\"NodeType\"", "\"node_type\""];
     let is_node = nodes.iter().any(|word| text.contains(word));
@@ -195,8 +195,10 @@ impl OfRank<'_> {
         let mut waits: Vec<(u32, Vec<u64>)> = Vec::new();
         match self.file {
             File::Text(source) => {
-                if let Some((what, help)) = schema::other_json(&source.text) {
-                    return Err(self.fail(0..1, what).help(help));
+                // The first file was looked at before, and those of other ranks are of the same writer.
+                if schema::other_json(&source.text).is_some() {
+                    return Err(self
+                        .fail(0..1, "this is a trace before Chakra's converter, whose nodes have no kind"));
                 }
                 for (node, span) in schema::json(source)? {
                     self.node(node, span, reader, &mut waits)?;
@@ -378,9 +380,12 @@ impl OfRank<'_> {
             None => {
                 let error = self.fail_of(node, span, format!("it has no `{name}`"));
                 let peer = ["comm_dst", "comm_src"].contains(&name);
-                error.maybe_help(peer.then(|| {
-                    "Chakra's converter of PyTorch's traces leaves out to whom a send goes".to_string()
-                }))
+                let help = if peer {
+                    "Chakra's converter of PyTorch's traces leaves out to whom a send goes"
+                } else {
+                    "without it nothing says what is sent; traces in JSON leave it out, and those in protobuf have it"
+                };
+                error.help(help)
             }
         })
     }
@@ -981,12 +986,7 @@ mod tests {
         let cases = [
             (
                 "{\n \"traceEvents\": []}",
-                "rank 0: this is a trace of a profiler (Kineto, Chrome), which says nothing of ranks",
-                1,
-            ),
-            (
-                "{\"schema\": \"1.0.2\", \"nodes\": [{\"id\": 1, \"ctrl_deps\": 1}]}",
-                "rank 0: this is a trace of PyTorch before Chakra's converter: it has no kinds of nodes",
+                "rank 0: this is a trace before Chakra's converter, whose nodes have no kind",
                 1,
             ),
             (

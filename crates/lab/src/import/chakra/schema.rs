@@ -7,6 +7,7 @@ use headway_units::Time;
 use prost::Message;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -233,17 +234,26 @@ pub(super) fn is_json(bytes: &[u8]) -> bool {
     begins && std::str::from_utf8(bytes).is_ok()
 }
 
-/// Why a text in JSON is no trace of Chakra, where it is known what it is instead.
-pub(super) fn other_json(text: &str) -> Option<(&'static str, &'static str)> {
-    const JOIN: &str = "`chakra_trace_link` joins it with that of the device, and `chakra_converter PyTorch` makes `.et` files of both";
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Map<String, Json>>();
+/// What a text in JSON is that is no trace of Chakra yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherJson {
+    /// Of PyTorch's host, in which nodes have no kind.
+    PyTorch,
+    /// Of a profiler.
+    Profiler,
+}
+
+/// What a text in JSON is, if it is known and no trace of Chakra.
+pub fn other_json(text: &str) -> Option<OtherJson> {
+    if !is_json(text.as_bytes()) || !(text.contains("\"traceEvents\"") || text.contains("\"schema\"")) {
+        return None;
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<BTreeMap<String, &RawValue>>();
     let first = values.next()?.ok()?;
     if first.contains_key("traceEvents") {
-        return Some(("this is a trace of a profiler (Kineto, Chrome), which says nothing of ranks", JOIN));
+        return Some(OtherJson::Profiler);
     }
-    let of_pytorch = first.get("schema").is_some() && first.contains_key("nodes");
-    of_pytorch
-        .then_some(("this is a trace of PyTorch before Chakra's converter: it has no kinds of nodes", JOIN))
+    (first.contains_key("schema") && first.contains_key("nodes")).then_some(OtherJson::PyTorch)
 }
 
 /// The nodes of a text in JSON, with their places.
@@ -297,7 +307,7 @@ fn rows(list: &str) -> serde_json::Result<Vec<&str>> {
 
 /// The list of nodes in an object, if it has one.
 fn rows_of(object: &str) -> serde_json::Result<Option<&str>> {
-    let parts: std::collections::BTreeMap<String, &RawValue> = serde_json::from_str(object)?;
+    let parts: BTreeMap<String, &RawValue> = serde_json::from_str(object)?;
     let found = ["nodes", "workload_graph"].iter().find_map(|key| parts.get(*key));
     Ok(found.map(|list| list.get()))
 }
