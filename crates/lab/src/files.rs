@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "scenarios name files, and this is where they are read")]
 
-use crate::import::format::Format;
+use crate::import::format::{Format, Ranked};
 use crate::import::kinds;
 use crate::import::trace::Binary;
 use crate::text::{Item, Problem, ScenarioError, Source, decode};
@@ -128,15 +128,19 @@ impl Opened {
                 Some((Source::new(name, text), is_asked))
             }
         };
-        let Some((before, after, _)) = format.of_rank(name) else {
+        let Some(Ranked { before, after, is_certain, .. }) = format.of_rank(name) else {
             return Ok(Opened { format, files: vec![first], groups });
         };
         let ranks: BTreeSet<u32> = beside
             .iter()
             .filter_map(|other| format.of_rank(other))
-            .filter(|(b, a, _)| (b, a) == (&before, &after))
-            .map(|(.., rank)| rank)
+            .filter(|other| (&other.before, &other.after) == (&before, &after))
+            .map(|other| other.rank)
             .collect();
+        let is_whole = ranks.first() == Some(&0) && ranks.last() == Some(&(ranks.len() as u32 - 1));
+        if !is_certain && !(is_whole && ranks.len() > 1) {
+            return Ok(Opened { format, files: vec![first], groups });
+        }
         let mut files = Vec::with_capacity(ranks.len());
         for rank in 0..=ranks.last().copied().unwrap_or(0) {
             let path = path.with_file_name(format!("{before}{rank}{after}"));

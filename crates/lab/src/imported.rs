@@ -86,6 +86,7 @@ fn made(files: &[Named<'_>], folder: &Path, asked: &Asked<'_>) -> Result<Importe
                 collective_bytes: asked.collective_bytes.map(bytes).transpose()?,
                 nodes: found.and_then(|found| found.nodes.as_deref()),
                 hosts: found.map(|found| found.graph.hosts),
+                cost: Some((crate::traffic::collective_cost, 0)),
             };
             refuse_unused(format.name(), Some(format), asked)?;
             (Some(format.read(opened.files, opened.groups, &told)?), Some(format))

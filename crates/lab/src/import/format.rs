@@ -1,7 +1,7 @@
 //! Which format a trace has, and its reader.
 
 use super::hpcc::Nodes;
-use super::trace::{Binary, Trace};
+use super::trace::{Binary, Cost, Trace};
 use super::{chakra, cm, goal, goal_binary, hpcc, simai};
 use crate::text::{Problem, ScenarioError, Source};
 use headway_units::Time;
@@ -43,6 +43,21 @@ pub struct Told<'a> {
     pub nodes: Option<Nodes<'a>>,
     /// Hosts of the network, where it is known.
     pub hosts: Option<u32>,
+    /// What collectives cost, and the position of the algorithm of an allreduce: a workload that is too large is refused before it is made.
+    pub cost: Option<(Cost, usize)>,
+}
+
+/// The name of the file of one rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ranked {
+    /// What stands before the number in the names of all ranks.
+    pub before: String,
+    /// What stands behind it.
+    pub after: String,
+    /// The number.
+    pub rank: u32,
+    /// Whether the number is certainly that of a rank; otherwise it is one if there are files of all ranks from 0 on.
+    pub is_certain: bool,
 }
 
 impl Format {
@@ -57,22 +72,30 @@ impl Format {
     }
 
     /// The name of the file of a rank, if that of rank 0 or of another is this one; `None` where a trace is one file.
-    pub fn of_rank(self, name: &str) -> Option<(String, String, u32)> {
+    pub fn of_rank(self, name: &str) -> Option<Ranked> {
         if self != Format::Chakra {
             return None;
         }
         // The last part of the name that is a number: `x.12.et`, `x.0.json`, `x.0.et.gz`.
-        let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         let parts: Vec<&str> = name.split('.').collect();
-        let at = parts.iter().rposition(|part| is_number(&part)).filter(|at| *at > 0)?;
-        let end: String = parts[at + 1..].iter().flat_map(|part| [".", part]).collect();
-        Some((format!("{}.", parts[..at].join(".")), end, parts[at].parse().ok()?))
+        if let Some(at) = parts.iter().rposition(|part| is_number(part)).filter(|at| *at > 0) {
+            let end: String = parts[at + 1..].iter().flat_map(|part| [".", part]).collect();
+            let before = format!("{}.", parts[..at].join("."));
+            return Some(Ranked { before, after: end, rank: parts[at].parse().ok()?, is_certain: true });
+        }
+        // Or digits behind a dash: `x_12.et`.
+        let (stem, end) = name.split_at(name.find('.').unwrap_or(name.len()));
+        let (before, digits) = stem.split_at(stem.rfind(['_', '-'])? + 1);
+        let rank = digits.parse().ok().filter(|_| is_number(digits))?;
+        Some(Ranked { before: before.into(), after: end.into(), rank, is_certain: false })
     }
 
     /// Names of the file that lists the groups of a trace, in the order in which it is looked for beside `name`.
     pub fn groups(self, name: &str) -> Vec<String> {
-        let Some((before, ..)) = self.of_rank(name) else { return Vec::new() };
-        vec![format!("{before}json"), format!("{before}comm_group.json"), "comm_group.json".into()]
+        let Some(Ranked { before, .. }) = self.of_rank(name) else { return Vec::new() };
+        let stem = before.trim_end_matches(['.', '_', '-']);
+        vec![format!("{stem}.json"), format!("{stem}.comm_group.json"), "comm_group.json".into()]
     }
 
     /// Reads the files of a trace, in the order of their ranks, and the list of their groups.
@@ -103,7 +126,7 @@ impl Format {
             Format::Matrix => cm::trace(&source, told.start_unit.unwrap_or(Time::ps(1))),
             Format::Goal => goal::parse(&source),
             Format::Hpcc => hpcc::parse(&source, told.nodes, told.hosts),
-            Format::SimAi | Format::Chakra => simai::parse(&source, told.ranks),
+            Format::SimAi | Format::Chakra => simai::parse(&source, told.ranks, told.cost),
         }
     }
 }
@@ -121,7 +144,13 @@ mod tests {
 
     #[test]
     fn files_of_ranks_differ_in_a_number() {
-        let of = |name: &str| Format::Chakra.of_rank(name);
+        let of = |name: &str| {
+            Format::Chakra.of_rank(name).map(|found| {
+                assert_eq!(found.is_certain, !name.contains('_'), "{name}");
+                (found.before, found.after, found.rank)
+            })
+        };
+        assert_eq!(of("rank_3.et"), Some(("rank_".into(), ".et".into(), 3)));
         assert_eq!(of("all.reduce.12.et"), Some(("all.reduce.".into(), ".et".into(), 12)));
         assert_eq!(of("x.0.et.gz"), Some(("x.".into(), ".et.gz".into(), 0)));
         assert_eq!(of("npu.3.json"), Some(("npu.".into(), ".json".into(), 3)));

@@ -115,10 +115,10 @@ pub fn parse(
         trace.push(flow.0, flow.1, None, place);
     }
     let name = &source.name;
-    trace.notes.push(match form {
-        Form::Packets => format!("{name}: read as `{}`, with packets of {PACKET} B", form.columns()),
-        _ => format!("{name}: read as `{}`", form.columns()),
-    });
+    if form == Form::Packets {
+        let columns = form.columns();
+        trace.notes.push(format!("{name}: read as `{columns}`, with packets of {PACKET} B"));
+    }
     if nodes.is_none() && !list.is_empty() {
         trace.notes.push(format!(
             "{name}: its nodes are taken to be hosts, as the topology is not a file that numbers them"

@@ -126,7 +126,7 @@ fn is_number(word: &str) -> bool {
 const JOIN: &str = "`chakra_trace_link` joins the trace of the host with that of the device, and `chakra_converter PyTorch` makes `.et` files of both";
 
 /// Kinds, those first that are told by more.
-pub const KINDS: [Kind; 17] = [
+pub const KINDS: [Kind; 18] = [
     Kind {
         what: "a scenario of Headway",
         reader: Reader::Nothing("`headway run` and `headway check` read it"),
@@ -196,7 +196,7 @@ pub const KINDS: [Kind; 17] = [
     Kind {
         what: "a list of groups of ranks",
         reader: Reader::Nothing(
-            "it stands beside a Chakra trace; `--groups` of `headway import` and `groups` of [[traffic]] name it",
+            "it stands beside a Chakra trace, which is the file to give; `headway import TRACE --groups FILE` takes a list of another name",
         ),
         by: "ASTRA-sim, STAGE",
         forms: "JSON, the ranks of each group by its name",
@@ -348,6 +348,21 @@ pub const KINDS: [Kind; 17] = [
                 (true, false) => against(1, "it has no link: `A B RATE DELAY ERROR_RATE`"),
                 (false, false) => against(0, "it has no link: `A B RATE DELAY ERROR_RATE`"),
             }
+        },
+    },
+    Kind {
+        what: "a network of ASTRA-sim's analytical simulators",
+        reader: Reader::Nothing(
+            "it has no switches and links: write a [topology], or give a topology of ASTRA-sim's ns-3",
+        ),
+        by: "ASTRA-sim",
+        forms: "",
+        left_out: "",
+        sample: "topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n",
+        sniff: |content| {
+            let keys = ["topology:", "npus_count:", "bandwidth:", "latency:"];
+            let count = content.rows.iter().filter(|row| keys.contains(&row[0])).count();
+            if count > 1 { Ok(()) } else { against(0, "it has no `npus_count:`") }
         },
     },
     Kind {

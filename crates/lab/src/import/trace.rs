@@ -9,8 +9,11 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Most operations of a trace: more would not fit into memory as flows.
+/// Most operations of a trace, most of its messages and most of its waits: more would not fit into memory as flows.
 pub const MOST_OPERATIONS: u64 = 20_000_000;
+
+/// What a collective of so many ranks makes: its messages, and what waits for what because of it.
+pub type Cost = fn(Collective, u32, usize) -> (u64, u64);
 
 /// A file of a trace.
 #[derive(Clone, Debug)]

@@ -20,6 +20,7 @@ pub use common::{COMMON, Common, Deadlines};
 pub use job::JobInfo;
 pub use keys::{Key, PatternInfo};
 pub use list::Written;
+pub(crate) use program::cost as collective_cost;
 pub use stack::Kernel;
 pub(crate) use stack::Transports;
 

@@ -8,14 +8,45 @@ use super::job::{Algorithm, Parts, Ring, Schedule};
 use super::waiting::cycle;
 use super::{Common, Making};
 use crate::import::matching::{self, Source};
-use crate::import::trace::{Collective, Trace, What, When};
+use crate::import::trace::{Collective, MOST_OPERATIONS, Trace, What, When};
+use crate::text::error::counted;
 use crate::text::{Problem, ScenarioError};
 use crate::workload::random::{Purpose, Stream};
 use headway_network::{Cause, FlowSpec, Gap, Graph, GraphError, GraphStep, Node, Until};
 use headway_units::Time;
+use std::collections::BTreeMap;
 
 /// Most flows, and most edges, of a program.
-const MOST: u64 = 20_000_000;
+const MOST: u64 = MOST_OPERATIONS;
+/// Larger groups are counted by a formula.
+const COUNTED: u32 = 256;
+
+/// What a collective makes: its messages, and the edges that belong to them and to its ranks.
+pub(crate) fn cost(collective: Collective, ranks: u32, allreduce: usize) -> (u64, u64) {
+    if ranks < 2 {
+        return (0, 1);
+    }
+    let n = u64::from(ranks);
+    let is_square = matches!(
+        collective,
+        Collective::AllReduce | Collective::AllGather | Collective::ReduceScatter | Collective::AllToAll
+    );
+    if ranks > COUNTED && is_square && allreduce == 0 {
+        let rounds = if collective == Collective::AllReduce { 2 } else { 1 };
+        let messages = rounds * n * (n - 1);
+        // Each waits for its rank, its receiver for it, and but the first of a ring it waits for the one before.
+        let waits = if collective == Collective::AllToAll { 0 } else { messages - n };
+        return (messages, 2 * messages + waits + n);
+    }
+    if allreduce == 2 && collective == Collective::AllReduce && !ranks.is_power_of_two() {
+        // It is refused by its own message.
+        return (0, 0);
+    }
+    let schedule = schedule(collective, ranks, n, 0, allreduce);
+    let (messages, waits) = (schedule.sends().len() as u64, schedule.waits().len() as u64);
+    let lasts: usize = schedule.lasts(ranks as usize, 0).iter().map(Vec::len).sum();
+    (messages, messages + waits + lasts as u64 + n)
+}
 
 /// How a program is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +219,7 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn build(mut self) -> Result<Program, ScenarioError> {
         let (trace, settings) = (self.trace, *self.settings);
+        self.fits()?;
         let matched = matching::matched(trace)?;
         let mut begun = vec![false; trace.operations.len()];
         let mut waits = vec![false; trace.operations.len()];
@@ -283,11 +315,47 @@ impl Builder<'_> {
             self.begin_at(settings.start, &nodes, &waits);
         }
         if self.waits > MOST {
-            let problem = Problem::Contradiction(format!("{} waits are more than {MOST}", self.waits));
-            return Err(ScenarioError::nowhere(problem));
+            return Err(trace.fail(0, format!("{} waits are more than {MOST}", self.waits)));
         }
         self.program.computes = settings.start.saturating_add(computes.into_iter().max().unwrap_or_default());
         Ok(self.program)
+    }
+
+    /// Refuses a program whose collectives make too much, before they are made, at the largest of them.
+    fn fits(&self) -> Result<(), ScenarioError> {
+        let trace = self.trace;
+        let mut known: BTreeMap<(Collective, u32), (u64, u64)> = BTreeMap::new();
+        let (mut messages, mut waits) = (0u64, trace.waits.len() as u64);
+        let mut largest: Option<(u64, u32)> = None;
+        for (number, one) in (0u32..).zip(&trace.operations) {
+            let What::Collective { collective, group, .. } = one.what else { continue };
+            let ranks = &trace.groups[group as usize];
+            // All ranks have a part in it: it is counted at the first.
+            if ranks.first() != Some(&one.rank) {
+                continue;
+            }
+            let count = ranks.len() as u32;
+            let each = known
+                .entry((collective, count))
+                .or_insert_with(|| cost(collective, count, self.settings.allreduce));
+            (messages, waits) = (messages.saturating_add(each.0), waits.saturating_add(each.1));
+            if largest.is_none_or(|(most, _)| each.0 > most) {
+                largest = Some((each.0, number));
+            }
+        }
+        let beyond = [(messages, "message"), (waits, "wait")].into_iter().find(|(count, _)| *count > MOST);
+        let (Some((count, noun)), Some((own, operation))) = (beyond, largest) else { return Ok(()) };
+        let What::Collective { collective, group, .. } = trace.operations[operation as usize].what else {
+            return Ok(());
+        };
+        let text = format!("the collectives make {}, more than {MOST}", counted(count, noun));
+        let largest = format!(
+            "this {} of {} makes {}; fewer ranks or fewer collectives fit",
+            collective.name(),
+            counted(trace.groups[group as usize].len() as u64, "rank"),
+            counted(own, "message")
+        );
+        Err(trace.fail(operation, text).help(largest))
     }
 
     fn flow(
@@ -596,4 +664,32 @@ fn turned(schedule: &Schedule, ranks: u32, root: u32) -> Schedule {
         }
     }
     turned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_groups_are_counted_as_small_ones_are() {
+        let all = [
+            Collective::AllReduce,
+            Collective::AllGather,
+            Collective::ReduceScatter,
+            Collective::AllToAll,
+            Collective::Broadcast,
+            Collective::Reduce,
+            Collective::Gather,
+            Collective::Scatter,
+            Collective::Barrier,
+        ];
+        for collective in all {
+            let ranks = COUNTED + 1;
+            let made = schedule(collective, ranks, u64::from(ranks), 0, 0);
+            let lasts: usize = made.lasts(ranks as usize, 0).iter().map(Vec::len).sum();
+            let messages = made.sends().len();
+            let edges = messages + made.waits().len() + lasts + ranks as usize;
+            assert_eq!(cost(collective, ranks, 0), (messages as u64, edges as u64), "{}", collective.name());
+        }
+    }
 }

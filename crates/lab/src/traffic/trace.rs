@@ -4,7 +4,7 @@ use super::allreduce::ALGORITHMS;
 use super::draw::Ground;
 use super::job::{FIRST, JobInfo, PLACEMENT, RANKS, Ranks};
 use super::keys::{START, key, needed};
-use super::program::{Program, Settings};
+use super::program::{Program, Settings, cost};
 use super::reading::{Resolved, object, start, too_long};
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::files::Opened;
@@ -120,6 +120,8 @@ impl Declared for Trace {
         let format = opened.format;
         let (mut told, mut own) = told(table, format)?;
         (told.nodes, told.hosts) = (context.topology.nodes.as_deref(), Some(context.topology.hosts));
+        let (settings, mut of_settings) = settings(table, format)?;
+        told.cost = Some((cost, settings.allreduce));
         if let Some(item) = used(table, format, "groups", &[Format::Chakra])? {
             own.insert("groups".into(), item.text()?.into());
         }
@@ -138,8 +140,7 @@ impl Declared for Trace {
             return Err(item.range(text, ranks.count()));
         }
         resolved.append(&mut placed);
-        let (settings, mut own) = settings(table, format)?;
-        resolved.append(&mut own);
+        resolved.append(&mut of_settings);
         let program = Program::of(&trace, &settings)?;
         if program.flows() == 0 && program.edges_and_steps() == 0 {
             return Err(item.fail(Problem::Contradiction(format!("{} holds no operation", path.display()))));
