@@ -87,9 +87,18 @@ fn made(files: &[Named<'_>], folder: &Path, asked: &Asked<'_>) -> Result<Importe
                 nodes: found.and_then(|found| found.nodes.as_deref()),
                 hosts: found.map(|found| found.graph.hosts),
                 cost: Some((crate::traffic::collective_cost, 0)),
+                is_shared: false,
             };
             refuse_unused(format.name(), Some(format), asked)?;
-            (Some(format.read(opened.files, opened.groups, &told)?), Some(format))
+            let read = |told: &Told<'_>| format.read(opened.files.clone(), opened.groups.clone(), told);
+            let trace = match read(&told) {
+                // One group of each kind stands for all where that is what fits.
+                Err(error) if format == Format::SimAi => {
+                    read(&Told { is_shared: true, ..told }).map_err(|_| error)?
+                }
+                read => read?,
+            };
+            (Some(trace), Some(format))
         }
     };
     let Some(trace) = trace else {
@@ -340,6 +349,9 @@ fn text(trace: &Trace, parts: &Parts<'_>, asked: &Asked<'_>) -> Result<String, S
     }
     if let Some(rate) = asked.operations_per_second {
         line(format_args!("operations_per_second = {rate:?}\n"));
+    }
+    if trace.is_shared {
+        line(format_args!("equal_groups = \"one\"\n"));
     }
     if let Some(bytes) = asked.collective_bytes {
         line(format_args!("collective_bytes = {}\n", quoted(bytes)));

@@ -45,6 +45,8 @@ pub struct Told<'a> {
     pub hosts: Option<u32>,
     /// What collectives cost, and the position of the algorithm of an allreduce: a workload that is too large is refused before it is made.
     pub cost: Option<(Cost, usize)>,
+    /// Whether one group of each kind of a workload does its collectives for all that are equal.
+    pub is_shared: bool,
 }
 
 /// The name of the file of one rank.
@@ -126,7 +128,7 @@ impl Format {
             Format::Matrix => cm::trace(&source, told.start_unit.unwrap_or(Time::ps(1))),
             Format::Goal => goal::parse(&source),
             Format::Hpcc => hpcc::parse(&source, told.nodes, told.hosts),
-            Format::SimAi | Format::Chakra => simai::parse(&source, told.ranks, told.cost),
+            Format::SimAi | Format::Chakra => simai::parse(&source, told.ranks, told.cost, told.is_shared),
         }
     }
 }

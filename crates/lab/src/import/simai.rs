@@ -129,6 +129,7 @@ pub fn parse(
     source: &Arc<Source>,
     ranks: Option<u32>,
     cost: Option<(Cost, usize)>,
+    is_shared: bool,
 ) -> Result<Trace, ScenarioError> {
     let mut parser = Parser { source, words: Vec::new(), at: 0 };
     let Some((first, rest)) = source.text.split_once('\n') else {
@@ -152,7 +153,7 @@ pub fn parse(
             parser.fail_at(word, format!("`{word}` stands after the last of {}", counted(count, "layer")))
         );
     }
-    let size = Size { policy, layers: &layers, cost };
+    let size = Size { policy, layers: &layers, cost, is_shared };
     if let Some(what) = size.of(&sizes).beyond() {
         return Err(parser.too_large(first, count, &sizes, &size, &what));
     }
@@ -162,7 +163,14 @@ pub fn parse(
             source.name, sizes.stages
         ));
     }
-    Ok(Writer::new(source, sizes, notes).write(policy, &layers))
+    if is_shared {
+        notes.push(format!(
+            "{}: each collective is done by the group of rank 0 for all groups of its kind, which are taken to begin together and to take \
+             as long: what they would do to each other in the network is left out",
+            source.name
+        ));
+    }
+    Ok(Writer::new(source, sizes, notes, is_shared).write(policy, &layers))
 }
 
 /// How large a workload becomes.
@@ -170,6 +178,7 @@ struct Size<'a> {
     policy: Policy,
     layers: &'a [Layer],
     cost: Option<(Cost, usize)>,
+    is_shared: bool,
 }
 
 /// What it is made of.
@@ -191,7 +200,7 @@ impl Counts {
 
 impl Size<'_> {
     fn of(&self, sizes: &Sizes) -> Counts {
-        let ranks = u64::from(sizes.ranks);
+        let ranks = if self.is_shared { 1 } else { u64::from(sizes.ranks) };
         let mut known: BTreeMap<(Collective, u32), (u64, u64)> = BTreeMap::new();
         let mut counts = Counts::default();
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
@@ -204,7 +213,7 @@ impl Size<'_> {
                     own += 1 + u64::from(layer.update > Time::ZERO);
                     joins = u64::from(place == 1 && self.policy != Policy::Micro);
                     let members = sizes.members(group);
-                    let groups = ranks / u64::from(members.max(1));
+                    let groups = if self.is_shared { 1 } else { ranks / u64::from(members.max(1)) };
                     if let Some((cost, allreduce)) = self.cost.filter(|_| members > 1) {
                         let each = known
                             .entry((collective, members))
@@ -441,8 +450,8 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(source: &Arc<Source>, sizes: Sizes, notes: Vec<String>) -> Writer {
-        let mut trace = Trace { ranks: sizes.ranks, notes, ..Trace::of_text(source) };
+    fn new(source: &Arc<Source>, sizes: Sizes, notes: Vec<String>, is_shared: bool) -> Writer {
+        let mut trace = Trace { ranks: sizes.ranks, notes, is_shared, ..Trace::of_text(source) };
         let mut first = [0; 4];
         for (place, group) in
             [Group::Tensor, Group::Data, Group::Expert, Group::ExpertData].into_iter().enumerate()
@@ -451,7 +460,7 @@ impl Writer {
             let of = |rank| sizes.group(group, rank);
             let count = (0..sizes.ranks).map(of).max().map_or(0, |last| last + 1);
             trace.groups.resize(trace.groups.len() + count as usize, Vec::new());
-            for rank in 0..sizes.ranks {
+            for rank in (0..sizes.ranks).filter(|rank| !is_shared || of(*rank) == of(0)) {
                 trace.groups[(first[place] + of(rank)) as usize].push(rank);
             }
         }
@@ -459,7 +468,8 @@ impl Writer {
     }
 
     fn write(mut self, policy: Policy, layers: &[Layer]) -> Trace {
-        for rank in 0..self.sizes.ranks {
+        let ranks = if self.trace.is_shared { 1 } else { self.sizes.ranks };
+        for rank in 0..ranks {
             let mut last = None;
             match policy {
                 Policy::Micro => {
@@ -536,7 +546,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str, ranks: Option<u32>) -> Result<Trace, ScenarioError> {
-        parse(&Source::new("x.txt", text), ranks, None)
+        parse(&Source::new("x.txt", text), ranks, None, false)
     }
 
     /// Kinds of the operations of a rank, in order.
@@ -600,7 +610,7 @@ mod tests {
         };
         let large = |head: &str, layers: usize, layer: &str| {
             let text = format!("{head}\n{layers}\n{}", layer.repeat(layers));
-            parse(&Source::new("x.txt", text), None, Some((cost, 0)))
+            parse(&Source::new("x.txt", text), None, Some((cost, 0)), false)
         };
         let computes = "l -1 1000 NONE 0 1000 NONE 0 1000 NONE 0 100\n";
         let head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 all_gpus: 131072";
@@ -634,6 +644,12 @@ mod tests {
             rendered.split("`all_gpus: ").nth(1).and_then(|rest| rest.split('`').next()).expect("a number");
         let smaller = head.replace("pp: 12", "pp: 1").replace("9216", fits);
         assert!(large(&smaller, 1789, layer).is_ok(), "{fits} ranks fit");
+        let text = format!("{head}\n40\n{}", layer.repeat(40));
+        let shared =
+            parse(&Source::new("x.txt", text), None, Some((cost, 0)), true).expect("one of each kind");
+        assert_eq!((shared.ranks, shared.operations.iter().map(|one| one.rank).max()), (9216, Some(0)));
+        let sizes: Vec<usize> = shared.groups.iter().map(Vec::len).filter(|size| *size > 0).collect();
+        assert_eq!(sizes, [8, 96, 1, 96], "tensor, data, expert and the same expert of all data");
     }
 
     #[test]

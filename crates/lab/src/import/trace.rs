@@ -261,6 +261,9 @@ pub struct Trace {
     pub group_names: Vec<String>,
     /// Links that are down.
     pub failures: Vec<Failure>,
+    /// Whether a collective stands for that of all equal groups: its first rank alone has it, all of its ranks begin when that one does,
+    /// and that one goes on when all are done.
+    pub is_shared: bool,
     /// What the file says and Headway does not do, or what was assumed.
     pub notes: Vec<String>,
     /// Which lines give a message its class, where any does, in words.

@@ -447,6 +447,14 @@ impl Builder<'_> {
     /// The n-th collective of a group at each of its ranks belong together.
     fn collectives(&mut self, operations: &[u32], nodes: &[Nodes]) -> Result<(), ScenarioError> {
         let trace = self.trace;
+        if trace.is_shared {
+            for (round, &number) in (0..).zip(operations) {
+                let What::Collective { group, .. } = trace.operations[number as usize].what else { continue };
+                let there = vec![number; trace.groups[group as usize].len()];
+                self.collective(&there, group as usize, round, nodes)?;
+            }
+            return Ok(());
+        }
         // By group and position in it.
         let mut done: Vec<Vec<Vec<u32>>> =
             trace.groups.iter().map(|group| vec![Vec::new(); group.len()]).collect();
@@ -557,7 +565,10 @@ impl Builder<'_> {
         for (position, lasts) in (0..).zip(schedule.lasts(ranks.len(), from)) {
             let end = over(at(position));
             lasts.into_iter().for_each(|cause| self.edge(end, cause));
-            self.edge(end, began(at(position)));
+            // Where one operation stands for all ranks, it begins once.
+            if position == 0 || at(position) != first {
+                self.edge(end, began(at(position)));
+            }
         }
         Ok(())
     }

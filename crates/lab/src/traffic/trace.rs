@@ -27,6 +27,9 @@ pub struct Trace {
 /// What a matrix may say about its failed links.
 const FAILURES: [&str; 2] = ["refused", "elsewhere"];
 
+/// Which groups of a workload do its collectives.
+const EQUAL_GROUPS: [&str; 2] = ["each", "one"];
+
 /// LogGOPSim's default: larger messages are sent when the receiver is ready.
 const EAGER: u64 = 65_535;
 
@@ -96,6 +99,12 @@ impl Declared for Trace {
                 "the buffer of a collective whose messages the trace gives in chunks of it",
             ),
             key(
+                "equal_groups",
+                "`each`, `one`",
+                "`each`",
+                "whether every group of a workload of SimAI does its collectives, or one of each kind for all that are equal",
+            ),
+            key(
                 "groups",
                 "path",
                 "beside the trace",
@@ -122,6 +131,11 @@ impl Declared for Trace {
         (told.nodes, told.hosts) = (context.topology.nodes.as_deref(), Some(context.topology.hosts));
         let (settings, mut of_settings) = settings(table, format)?;
         told.cost = Some((cost, settings.allreduce));
+        if let Some(item) = used(table, format, "equal_groups", &[Format::SimAi])? {
+            let choice = item.choice(&EQUAL_GROUPS)?;
+            told.is_shared = choice == 1;
+            own.insert("equal_groups".into(), EQUAL_GROUPS[choice].into());
+        }
         if let Some(item) = used(table, format, "groups", &[Format::Chakra])? {
             own.insert("groups".into(), item.text()?.into());
         }

@@ -430,3 +430,22 @@ fn a_trace_is_the_same_on_any_number_of_threads() {
             .is_some_and(|graph| graph.all_edges().any(|(_, node)| matches!(node, Node::Flow(_))))
     );
 }
+
+#[test]
+fn one_group_of_each_kind_takes_as_long_as_all_that_are_equal() {
+    let layer =
+        |name: &str| format!("{name} -1 1000 ALLREDUCE 80000 2000 ALLTOALL_EP 64000 500 NONE 0 100\n");
+    let head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 2 ep: 2 pp: 2 all_gpus: 16\n3\n";
+    let text = format!("{head}{}{}{}", layer("a"), layer("b"), layer("c"));
+    let (_folder, each) = scenario(&text, "txt", 16, "", &[]);
+    let (_folder, one) = scenario(&text, "txt", 16, "equal_groups = \"one\"", &[]);
+    let (each, shared) = (outcome(&each), outcome(&one));
+    // Nothing meets on a single switch. A group of two sends two messages for an allreduce twice, and two for an all-to-all.
+    assert_eq!((each.flows.len(), shared.flows.len()), (16 / 2 * 3 * (4 + 2), 3 * (4 + 2)));
+    assert_eq!(end(&shared), end(&each));
+    let notes = one.setup().expect("a network").notes.join("\n");
+    assert!(
+        notes.contains("each collective is done by the group of rank 0 for all groups of its kind"),
+        "{notes}"
+    );
+}
