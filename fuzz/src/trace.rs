@@ -12,18 +12,20 @@ const RANKS: u32 = 8;
 /// Panics when bytes are neither read nor refused at a place of them, or when what is read refers to what is not there.
 pub fn check(bytes: &[u8]) {
     let Some((first, bytes)) = bytes.split_first() else { return };
-    let format = Format::at(usize::from(*first) % NAMES.len());
+    let format = Format::at(usize::from(*first & 7).min(NAMES.len() - 1));
     let told = Told {
         start_unit: (first & 64 > 0).then_some(Time::us(1)),
         ranks: (first & 32 == 0).then_some(RANKS),
         operations_per_second: (first & 16 > 0).then_some(1e9),
+        collective_bytes: Some(1 << 20),
+        ..Told::default()
     };
     // The files of several ranks stand in one input, each between two separators.
     let files: Vec<Binary> = match format {
         Format::Chakra => bytes.split(|byte| *byte == 0xff).map(file).collect(),
-        Format::Matrix | Format::Goal | Format::SimAi => vec![file(bytes)],
+        Format::Matrix | Format::Goal | Format::SimAi | Format::Hpcc => vec![file(bytes)],
     };
-    match format.read(files, &told) {
+    match format.read(files, None, &told) {
         Ok(trace) => refers_to_what_is_there(&trace, bytes.len()),
         Err(error) => {
             let at = error.origin().expect("a place");

@@ -199,21 +199,24 @@ def variants_of(scenario: Scenario) -> dict[str, Scenario]:
 
 
 class _Longest:
-    """The longest path of each network, which variants mostly share."""
+    """The longest path of each network and its traffic, which variants mostly share."""
 
     def __init__(self) -> None:
         self._known: dict[str, Mapping[str, Any] | None] = {}
 
     def of(self, scenario: Scenario, resolved: Mapping[str, Any]) -> Mapping[str, Any] | None:
         fabric = {key: value for key, value in resolved["fabric"].items() if key in SIZES}
-        key = json.dumps([resolved["topology"], fabric, len(resolved.get("traffic", []))], sort_keys=True)
+        traffic = [{key: entry[key] for key in entry if key not in CARRIED} for entry in resolved.get("traffic", [])]
+        key = json.dumps([resolved["topology"], fabric, traffic, resolved.get("seed")], sort_keys=True)
         if key not in self._known:
             self._known[key] = scenario.longest_path
         return self._known[key]
 
 
-# What the longest path depends on beside the topology.
+# What the longest path depends on beside the topology and where traffic goes.
 SIZES = ("payload", "header", "framing", "control", "forwarding", "routing")
+# Keys of traffic that say how messages are carried, and not between whom.
+CARRIED = frozenset({"transport", "class", "share", "clump", "deadline"})
 
 
 def _of(variant: str, scenario: Scenario, set_keys: set[str], paths: _Longest) -> InEffect:

@@ -2,13 +2,15 @@
 
 #![allow(clippy::disallowed_methods, reason = "scenarios name files, and this is where they are read")]
 
-use crate::import::format::Format;
+use crate::import::format::{Format, Ranked};
+use crate::import::kinds;
 use crate::import::trace::Binary;
-use crate::text::{Item, Problem, ScenarioError, decode};
+use crate::text::{Item, Problem, ScenarioError, Source, decode};
 use flate2::bufread::MultiGzDecoder;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// How a file that gzip has compressed begins.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -20,11 +22,20 @@ pub(crate) fn read(item: &Item<'_>, folder: &Path) -> Result<(PathBuf, String), 
     let path = folder.join(item.text()?);
     let bytes = open(&path, bytes_of)
         .map_err(|problem| item.fail(problem).help("relative paths start at the folder of the scenario"))?;
-    let text = decode(&path.display().to_string(), bytes).map_err(|error| match error.origin() {
-        Some(_) => error,
-        None => item.fail(error.problem().clone()),
+    let known = kinds::other(&bytes, |_| false).filter(|_| bytes.contains(&0));
+    let text = decode(&path.display().to_string(), bytes).map_err(|error| match (error.origin(), known) {
+        (_, Some((what, help))) => {
+            item.fail(Problem::Syntax(format!("{what}, and no text"))).maybe_help(help.map(Into::into))
+        }
+        (Some(_), None) => error,
+        (None, None) => item.fail(error.problem().clone()),
     })?;
     Ok((path, text))
+}
+
+/// The name and the bytes of a file; it may be compressed.
+pub(crate) fn contents(path: &Path) -> Result<(String, Vec<u8>), Problem> {
+    Ok((path.display().to_string(), open(path, bytes_of)?))
 }
 
 /// What is wrong with a file that cannot be read.
@@ -47,6 +58,8 @@ pub(crate) struct Opened {
     pub(crate) format: Format,
     /// In the order of their ranks.
     pub(crate) files: Vec<Binary>,
+    /// The list of groups beside them, and whether it was asked for by name.
+    pub(crate) groups: Option<(Arc<Source>, bool)>,
 }
 
 /// Why a trace cannot be opened.
@@ -54,29 +67,80 @@ pub(crate) struct Opened {
 pub(crate) enum Unopened {
     /// A file is not there, or cannot be read.
     Unreadable(Problem),
-    /// Neither its name nor its content says what it is.
-    Unknown,
+    /// It is no trace, or not of the format that was named: what it is instead, or the likeliest kinds and what speaks against each.
+    Other(Binary, String, Option<&'static str>),
+}
+
+impl Unopened {
+    /// As an error where the file is named by `item`, or else at its own first byte.
+    pub(crate) fn error(self, item: Option<&Item<'_>>) -> ScenarioError {
+        match (self, item) {
+            (Unopened::Unreadable(problem), Some(item)) => {
+                item.fail(problem).help("relative paths start at the folder of the scenario")
+            }
+            (Unopened::Unreadable(problem), None) => ScenarioError::nowhere(problem),
+            (Unopened::Other(file, text, help), _) => {
+                file.into_file().fail(0..1, text).maybe_help(help.map(Into::into))
+            }
+        }
+    }
 }
 
 impl Opened {
-    /// Opens the file at `path` and, where there is one for each rank, all others beside it.
-    pub(crate) fn new(path: &Path, said: Option<Format>) -> Result<Opened, Unopened> {
+    /// Opens the file at `path` and, where there is one for each rank, all others beside it; and the list of groups at `groups`, or
+    /// else the one beside them.
+    pub(crate) fn new(path: &Path, said: Option<Format>, groups: Option<&Path>) -> Result<Opened, Unopened> {
         let read = |path: &Path| {
             let bytes = open(path, bytes_of).map_err(Unopened::Unreadable)?;
             Ok(Binary { name: path.display().to_string(), bytes })
         };
         let first = read(path)?;
-        let format = said.or_else(|| Format::of(ending(path), &first.bytes)).ok_or(Unopened::Unknown)?;
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let Some((before, after, _)) = format.of_rank(name) else {
-            return Ok(Opened { format, files: vec![first] });
+        let format = match said {
+            Some(format) => match kinds::other(&first.bytes, |kind| kind.is(format)) {
+                Some((text, help)) => return Err(Unopened::Other(first, text, help)),
+                None => format,
+            },
+            None => match kinds::find(&first.bytes) {
+                Ok(kinds::Kind { reader: kinds::Reader::Trace(format), .. }) => *format,
+                Ok(_) => {
+                    let (text, help) = kinds::other(&first.bytes, |_| false).unwrap_or_default();
+                    return Err(Unopened::Other(first, format!("{text}, and no trace"), help));
+                }
+                Err(unknown) => {
+                    let help = "`format` says what it is, if it is one of these nevertheless";
+                    return Err(Unopened::Other(first, unknown.text, Some(help)));
+                }
+            },
         };
-        let ranks: BTreeSet<u32> = beside(path)
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let beside = beside(path);
+        let default = || {
+            let names = format.groups(name);
+            names.iter().find(|name| beside.contains(name)).map(|name| (path.with_file_name(name), false))
+        };
+        let groups = match groups.map(|path| (path.to_path_buf(), true)).or_else(default) {
+            None => None,
+            Some((path, is_asked)) => {
+                let Binary { name, bytes } = read(&path)?;
+                let text = String::from_utf8(bytes).map_err(|_| {
+                    Unopened::Unreadable(unreadable(&path, "it is no text, as a list of groups is"))
+                })?;
+                Some((Source::new(name, text), is_asked))
+            }
+        };
+        let Some(Ranked { before, after, is_certain, .. }) = format.of_rank(name) else {
+            return Ok(Opened { format, files: vec![first], groups });
+        };
+        let ranks: BTreeSet<u32> = beside
             .iter()
             .filter_map(|other| format.of_rank(other))
-            .filter(|(b, a, _)| (b, a) == (&before, &after))
-            .map(|(.., rank)| rank)
+            .filter(|other| (&other.before, &other.after) == (&before, &after))
+            .map(|other| other.rank)
             .collect();
+        let is_whole = ranks.first() == Some(&0) && ranks.last() == Some(&(ranks.len() as u32 - 1));
+        if !is_certain && !(is_whole && ranks.len() > 1) {
+            return Ok(Opened { format, files: vec![first], groups });
+        }
         let mut files = Vec::with_capacity(ranks.len());
         for rank in 0..=ranks.last().copied().unwrap_or(0) {
             let path = path.with_file_name(format!("{before}{rank}{after}"));
@@ -87,14 +151,15 @@ impl Opened {
             }
             files.push(read(&path)?);
         }
-        Ok(Opened { format, files })
+        Ok(Opened { format, files, groups })
     }
 
     /// Digest of all files.
     pub(crate) fn digest(&self) -> String {
+        let groups = self.groups.as_ref().map(|(source, _)| digest(&source.text));
         match &self.files[..] {
-            [only] => digest(&only.bytes),
-            all => digest(all.iter().map(|file| digest(&file.bytes)).collect::<String>()),
+            [only] if groups.is_none() => digest(&only.bytes),
+            all => digest(all.iter().map(|file| digest(&file.bytes)).chain(groups).collect::<String>()),
         }
     }
 }
@@ -104,13 +169,6 @@ fn beside(path: &Path) -> Vec<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
-}
-
-/// What kind of file its name says it is: the ending before that of a compressed file.
-pub(crate) fn ending(path: &Path) -> Option<&str> {
-    let inner = Path::new(path.file_stem()?);
-    let outer = path.extension()?.to_str()?;
-    if outer == "gz" { inner.extension()?.to_str() } else { Some(outer) }
 }
 
 fn bytes_of(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
@@ -161,13 +219,5 @@ mod tests {
         assert!(bytes_of(&path, 100).is_err(), "a file that is cut off");
         std::fs::write(&path, "plain").expect("text");
         assert_eq!(bytes_of(&path, 100).expect("text"), b"plain");
-    }
-
-    #[test]
-    fn the_ending_of_a_compressed_file_is_the_one_before() {
-        let cases = [("a/b.csv", Some("csv")), ("b.cm.gz", Some("cm")), ("b.gz", None), ("b", None)];
-        for (name, ending_of) in cases {
-            assert_eq!(ending(Path::new(name)), ending_of, "{name}");
-        }
     }
 }

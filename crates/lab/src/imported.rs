@@ -1,13 +1,20 @@
 //! A small scenario around a trace: what `headway import` writes.
 
-use crate::files::{Opened, Unopened};
+use crate::files::Opened;
 use crate::import::cm;
 use crate::import::format::{Format, NAMES, Told};
-use crate::import::trace::Trace;
+use crate::import::kinds::{self, Reader};
+use crate::import::trace::{Binary, Trace, What};
 use crate::scenario::Request;
-use crate::text::{Problem, ScenarioError, names};
+use crate::text::error::counted;
+use crate::text::quantity::{self, Dimension};
+use crate::text::{Origin, Problem, ScenarioError, Source, names};
+use crate::topology::found::Found;
+use crate::topology::graph;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What is known of a trace beside its files.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -20,6 +27,10 @@ pub struct Asked<'a> {
     pub ranks: Option<u32>,
     /// How long computations without a duration take.
     pub operations_per_second: Option<f64>,
+    /// The buffer of a collective that is given in chunks.
+    pub collective_bytes: Option<&'a str>,
+    /// A list of groups, and what the scenario calls it.
+    pub groups: Option<(&'a Path, &'a str)>,
 }
 
 /// A scenario that runs a trace.
@@ -29,51 +40,228 @@ pub struct Imported {
     pub text: String,
     /// What was assumed, and what of the file has no effect.
     pub notes: Vec<String>,
+    /// What the file holds: its groups with their ranks.
+    pub about: Vec<String>,
 }
 
 /// Most hosts of one switch.
 const MOST_OF_A_SWITCH: u32 = 64;
+/// What messages would call the text that is made here; what is wrong in it has no place that anybody could look at.
+const MADE: &str = "the scenario to be written";
 
-/// A scenario for the trace at `path`, which it calls `shown`; it will stand in `folder`.
-pub fn scenario(
-    path: &Path,
-    shown: &str,
-    folder: &Path,
-    asked: &Asked<'_>,
-) -> Result<Imported, ScenarioError> {
+/// A file, and what the scenario calls it.
+pub type Named<'a> = (&'a Path, &'a str);
+
+/// The files that a scenario is made of.
+struct Parts<'a> {
+    traffic: Named<'a>,
+    kind: Reader,
+    topology: Option<(Named<'a>, Arc<Found>)>,
+}
+
+/// A scenario for the trace among `files`, on the topology among them if there is one; it will stand in `folder`.
+pub fn scenario(files: &[Named<'_>], folder: &Path, asked: &Asked<'_>) -> Result<Imported, ScenarioError> {
+    let paths = paths(files, folder, asked);
+    let given = |text: String| paths.iter().fold(text, |text, (long, short)| text.replace(long, short));
+    let made = made(files, folder, asked).map_err(|error| as_asked(error, &paths))?;
+    Ok(Imported { notes: made.notes.into_iter().map(given).collect(), ..made })
+}
+
+fn made(files: &[Named<'_>], folder: &Path, asked: &Asked<'_>) -> Result<Imported, ScenarioError> {
     let said = asked.format.map(|name| choice("format", name, &NAMES)).transpose()?.map(Format::at);
     let unit = asked.start_unit.map(|name| choice("unit", name, cm::START_UNITS)).transpose()?;
-    let opened = Opened::new(path, said).map_err(|problem| match problem {
-        Unopened::Unreadable(problem) => ScenarioError::nowhere(problem),
-        Unopened::Unknown => {
-            let problem = Problem::Syntax(format!(
-                "{}: neither its name nor its content says what it is",
-                path.display()
-            ));
-            ScenarioError::nowhere(problem).help(format!("`--format` does: {}", NAMES.join(", ")))
+    let parts = parts(files, said)?;
+    let (path, _) = parts.traffic;
+    let (trace, format) = match parts.kind {
+        Reader::Table => (None, None),
+        _ => {
+            let opened = Opened::new(path, said, asked.groups.map(|(path, _)| path))
+                .map_err(|problem| problem.error(None))?;
+            let format = opened.format;
+            let found = parts.topology.as_ref().map(|(_, found)| found);
+            let told = Told {
+                start_unit: unit.map(cm::start_unit),
+                ranks: asked.ranks,
+                operations_per_second: asked.operations_per_second,
+                collective_bytes: asked.collective_bytes.map(bytes).transpose()?,
+                nodes: found.and_then(|found| found.nodes.as_deref()),
+                hosts: found.map(|found| found.graph.hosts),
+                cost: Some((crate::traffic::collective_cost, 0)),
+                is_shared: false,
+            };
+            refuse_unused(format.name(), Some(format), asked)?;
+            let read = |told: &Told<'_>| format.read(opened.files.clone(), opened.groups.clone(), told);
+            let trace = match read(&told) {
+                // One group of each kind stands for all where that is what fits.
+                Err(error) if format == Format::SimAi => {
+                    read(&Told { is_shared: true, ..told }).map_err(|_| error)?
+                }
+                read => read?,
+            };
+            (Some(trace), Some(format))
         }
-    })?;
-    let format = opened.format;
-    let unused = [
-        ("--start-unit", unit.is_some() && format != Format::Matrix),
-        ("--ranks", asked.ranks.is_some() && format != Format::SimAi),
-        ("--operations-per-second", asked.operations_per_second.is_some() && format != Format::Chakra),
-    ];
-    if let Some((option, _)) = unused.iter().find(|(_, is_unused)| *is_unused) {
-        let table = format!("a trace of format `{}`", format.name());
-        return Err(ScenarioError::nowhere(Problem::UnusedKey { key: (*option).into(), table }));
-    }
-    let told = Told {
-        start_unit: unit.map(cm::start_unit),
-        ranks: asked.ranks,
-        operations_per_second: asked.operations_per_second,
     };
-    let trace = format.read(opened.files, &told)?;
-    let text = text(&trace, format, shown, asked)?;
-    // What the reader of scenarios says of it, it says now.
-    let scenario = Request::text(&text, "the scenario to be written", folder, &[], None).load()?;
+    let Some(trace) = trace else {
+        refuse_unused("a table of flows", None, asked)?;
+        let text = table(&parts)?;
+        return finish(text, folder, Vec::new());
+    };
+    if let (Some((_, found)), Some(Format::Matrix)) = (&parts.topology, format)
+        && found.graph.hosts != trace.ranks
+    {
+        let text = format!(
+            "the matrix is for {}, and the topology has {}",
+            counted(trace.ranks.into(), "host"),
+            counted(found.graph.hosts.into(), "host")
+        );
+        return Err(ScenarioError::new(Problem::Contradiction(text), &found.at));
+    }
+    let about = about(&trace);
+    finish(text(&trace, &parts, asked)?, folder, about)
+}
+
+/// What the reader of scenarios says of a text, it says now.
+fn finish(text: String, folder: &Path, about: Vec<String>) -> Result<Imported, ScenarioError> {
+    let scenario = Request::text(&text, MADE, folder, &[], None).load()?;
     let notes = scenario.setup.as_ref().map_or(Vec::new(), |setup| setup.notes.clone());
-    Ok(Imported { text, notes })
+    Ok(Imported { text, notes, about })
+}
+
+/// Options that a file of this format has no use for.
+fn refuse_unused(what: &str, format: Option<Format>, asked: &Asked<'_>) -> Result<(), ScenarioError> {
+    let of = |wanted: Format| format == Some(wanted);
+    let unused = [
+        ("--start-unit", asked.start_unit.is_some() && !of(Format::Matrix)),
+        ("--ranks", asked.ranks.is_some() && !of(Format::SimAi)),
+        ("--operations-per-second", asked.operations_per_second.is_some() && !of(Format::Chakra)),
+        ("--collective-bytes", asked.collective_bytes.is_some() && !of(Format::Chakra)),
+        ("--groups", asked.groups.is_some() && !of(Format::Chakra)),
+    ];
+    match unused.iter().find(|(_, is_unused)| *is_unused) {
+        None => Ok(()),
+        Some((option, _)) => {
+            let table = match format {
+                Some(_) => format!("a trace of format `{what}`"),
+                None => what.into(),
+            };
+            Err(ScenarioError::nowhere(Problem::UnusedKey { key: (*option).into(), table }))
+        }
+    }
+}
+
+/// Which of the files is what.
+fn parts<'a>(files: &[Named<'a>], said: Option<Format>) -> Result<Parts<'a>, ScenarioError> {
+    let mut topology: Option<(Named<'a>, Arc<Found>)> = None;
+    let mut traffic: Option<(Named<'a>, Reader)> = None;
+    for &(path, shown) in files {
+        let (name, bytes) = crate::files::contents(path).map_err(ScenarioError::nowhere)?;
+        let reader = kinds::find(&bytes).map(|kind| kind.reader).ok();
+        let is_named = files.len() == 1 && said.is_some();
+        let twice = |what: &str, other: &Path| {
+            let text = format!("{} and {} are both {what}", other.display(), path.display());
+            ScenarioError::nowhere(Problem::Contradiction(text))
+                .help("a scenario has one topology, and `headway import` one file of traffic")
+        };
+        match reader {
+            Some(Reader::Topology(_)) if !is_named => {
+                if let Some(((other, _), _)) = &topology {
+                    return Err(twice("topologies", other));
+                }
+                let text = crate::text::decode(&name, bytes)?;
+                let found = graph::parse_any(&Source::new(name, text))?;
+                topology = Some(((path, shown), Arc::new(found)));
+            }
+            Some(Reader::Sizes | Reader::Nothing(_)) if !is_named => {
+                let (text, help) = kinds::other(&bytes, |_| false).unwrap_or_default();
+                let file = Binary { name, bytes }.into_file();
+                return Err(file
+                    .fail(0..1, format!("{text}, and no traffic"))
+                    .maybe_help(help.map(Into::into)));
+            }
+            reader => {
+                let reader = reader.unwrap_or(Reader::Nothing(""));
+                match &traffic {
+                    // The files of several ranks are one trace.
+                    Some((_, before)) if reader == Reader::Trace(Format::Chakra) && *before == reader => {}
+                    Some(((other, _), _)) => return Err(twice("traffic", other)),
+                    None => traffic = Some(((path, shown), reader)),
+                }
+            }
+        }
+    }
+    match (traffic, topology) {
+        (Some((traffic, kind)), topology) => Ok(Parts { traffic, kind, topology }),
+        (None, topology) => {
+            let name = topology.map_or(String::new(), |((path, _), _)| path.display().to_string());
+            let text = format!("{name} is a topology, and there is no file of traffic beside it");
+            let help = "give both, as in `headway import topology.txt flow.txt`; a scenario of your own names the topology by `file` of [topology]";
+            Err(ScenarioError::nowhere(Problem::Contradiction(text)).help(help))
+        }
+    }
+}
+
+/// Paths as the scenario leads to them, and as they were given.
+fn paths(files: &[Named<'_>], folder: &Path, asked: &Asked<'_>) -> Vec<(String, String)> {
+    let all = files.iter().copied().chain(asked.groups);
+    all.map(|(path, shown)| (folder.join(shown).display().to_string(), path.display().to_string())).collect()
+}
+
+/// An error in words of the command line: with paths as they were given, without a place in the text that is made here, and with options
+/// for the keys of that text.
+fn as_asked(error: ScenarioError, paths: &[(String, String)]) -> ScenarioError {
+    let keys = ["start_unit", "ranks", "operations_per_second", "collective_bytes", "groups", "format"];
+    let given =
+        |text: &str| paths.iter().fold(text.to_string(), |text, (long, short)| text.replace(long, short));
+    let placed = error.placed(|at| {
+        let name = given(&at.source.name);
+        if name == MADE {
+            return None;
+        }
+        let Source { text, listing, .. } = &*at.source;
+        let source = Source { name, text: text.clone(), listing: *listing };
+        Some(Origin::new(&Arc::new(source), at.span.clone()))
+    });
+    placed.reworded(|text| {
+        let mut text = text.replace(" of the entry", "").replace(" of [[traffic]]", "");
+        for key in keys {
+            text = text.replace(&format!("`{key}`"), &format!("`--{}`", key.replace('_', "-")));
+        }
+        given(&text)
+    })
+}
+
+/// The groups of a trace with their ranks; of many the first.
+fn about(trace: &Trace) -> Vec<String> {
+    const MOST: usize = 16;
+    let mut lines: Vec<String> = Vec::new();
+    let used: BTreeSet<u32> = trace
+        .operations
+        .iter()
+        .filter_map(|one| match one.what {
+            What::Collective { group, .. } => Some(group),
+            _ => None,
+        })
+        .collect();
+    for &group in used.iter().take(MOST) {
+        let called = trace.group_called(group as usize);
+        lines.push(called.strip_prefix("the ").unwrap_or(&called).to_string());
+    }
+    if used.len() > MOST {
+        lines.push(format!("and {} more groups", used.len() - MOST));
+    }
+    lines
+}
+
+/// A size with its unit.
+fn bytes(text: &str) -> Result<u64, ScenarioError> {
+    let fail = |reason: String| {
+        ScenarioError::nowhere(Problem::Quantity { key: "--collective-bytes".into(), reason })
+    };
+    match quantity::parse(text) {
+        Ok(found) if found.dimension == Dimension::Bytes && found.amount > 0 => Ok(found.amount),
+        Ok(_) => Err(fail(format!("`{text}` is no size in bytes, such as \"1 MB\""))),
+        Err(error) => Err(fail(error.to_string())),
+    }
 }
 
 fn choice(what: &'static str, name: &str, known: &[&str]) -> Result<usize, ScenarioError> {
@@ -89,30 +277,67 @@ fn ports(hosts: u32) -> u32 {
     (2..).step_by(2).find(holds).unwrap_or(2)
 }
 
-fn text(trace: &Trace, format: Format, shown: &str, asked: &Asked<'_>) -> Result<String, ScenarioError> {
-    let name =
-        Path::new(shown).file_name().map_or_else(|| shown.into(), |name| name.to_string_lossy().into_owned());
-    let k = ports(trace.ranks);
-    // A matrix is of a fat-tree.
-    let is_tree = format == Format::Matrix || trace.ranks > MOST_OF_A_SWITCH;
-    let mut text = format!("title = {}\n\n[topology]\n", quoted(&format!("Trace {name}")));
+/// The beginning of a scenario: its title, the topology beside the traffic or a made one, and the transport.
+fn head(parts: &Parts<'_>, hosts: u32, is_tree: bool, transport: &str) -> String {
+    let name = |shown: &str| {
+        Path::new(shown).file_name().map_or_else(|| shown.into(), |name| name.to_string_lossy().into_owned())
+    };
+    let (_, shown) = parts.traffic;
+    let mut text = format!("title = {}\n\n[topology]\n", quoted(&format!("Trace {}", name(shown))));
     // Writing to a string cannot fail.
     let mut line = |arguments: std::fmt::Arguments<'_>| {
         let _ = text.write_fmt(arguments);
     };
-    if is_tree {
-        line(format_args!("kind = \"fat-tree\"\nk = {k}\nhost_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\n"));
-        line(format_args!("\n[fabric]\nrouting = \"spray\"\n"));
-    } else {
-        let hosts = trace.ranks.max(2);
-        line(format_args!(
-            "kind = \"single-switch\"\nhosts = {hosts}\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n"
-        ));
+    match &parts.topology {
+        Some(((_, shown), _)) => line(format_args!("kind = \"graph\"\nfile = {}\n", quoted(shown))),
+        None if is_tree => {
+            let k = ports(hosts);
+            line(format_args!(
+                "kind = \"fat-tree\"\nk = {k}\nhost_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\n"
+            ));
+        }
+        None => line(format_args!(
+            "kind = \"single-switch\"\nhosts = {}\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n",
+            hosts.max(2)
+        )),
     }
-    line(format_args!(
-        "\n[transport]\nname = \"ndp\"\n\n[[traffic]]\nkind = \"trace\"\npath = {}\n",
-        quoted(shown)
-    ));
+    if is_tree {
+        line(format_args!("\n[fabric]\nrouting = \"spray\"\n"));
+    }
+    line(format_args!("\n[transport]\nname = \"{transport}\"\n"));
+    text
+}
+
+/// A scenario around a table of flows.
+fn table(parts: &Parts<'_>) -> Result<String, ScenarioError> {
+    let (path, shown) = parts.traffic;
+    let (name, bytes) = crate::files::contents(path).map_err(ScenarioError::nowhere)?;
+    let table = crate::import::csv::parse(&Source::new(name.clone(), crate::text::decode(&name, bytes)?))?;
+    let last = table.flows.iter().map(|flow| flow.src.max(flow.dst)).max().unwrap_or(0);
+    let hosts = u32::try_from(last + 1).unwrap_or(u32::MAX).min(1 << 20);
+    let text = head(parts, hosts, hosts > MOST_OF_A_SWITCH && parts.topology.is_none(), "ndp");
+    Ok(format!("{text}\n[[traffic]]\nkind = \"file\"\npath = {}\n", quoted(shown)))
+}
+
+fn text(trace: &Trace, parts: &Parts<'_>, asked: &Asked<'_>) -> Result<String, ScenarioError> {
+    let (_, shown) = parts.traffic;
+    let format = match parts.kind {
+        Reader::Trace(format) => format,
+        _ => asked
+            .format
+            .and_then(|name| NAMES.iter().position(|one| *one == name))
+            .map_or(Format::Goal, Format::at),
+    };
+    let k = ports(trace.ranks);
+    let is_ns3 = format == Format::Hpcc;
+    // A matrix is of a fat-tree, whose switches spray; ns-3's send each flow over one path.
+    let is_tree = format == Format::Matrix || (parts.topology.is_none() && trace.ranks > MOST_OF_A_SWITCH);
+    let mut text = head(parts, trace.ranks, is_tree, if is_ns3 { "powertcp" } else { "ndp" });
+    // Writing to a string cannot fail.
+    let mut line = |arguments: std::fmt::Arguments<'_>| {
+        let _ = text.write_fmt(arguments);
+    };
+    line(format_args!("\n[[traffic]]\nkind = \"trace\"\npath = {}\n", quoted(shown)));
     if asked.format.is_some() {
         line(format_args!("format = \"{}\"\n", format.name()));
     }
@@ -125,8 +350,22 @@ fn text(trace: &Trace, format: Format, shown: &str, asked: &Asked<'_>) -> Result
     if let Some(rate) = asked.operations_per_second {
         line(format_args!("operations_per_second = {rate:?}\n"));
     }
+    if trace.is_shared {
+        line(format_args!("equal_groups = \"one\"\n"));
+    }
+    if let Some(bytes) = asked.collective_bytes {
+        line(format_args!("collective_bytes = {}\n", quoted(bytes)));
+    }
+    if let Some((_, shown)) = asked.groups {
+        line(format_args!("groups = {}\n", quoted(shown)));
+    }
     if trace.failures.is_empty() {
         return Ok(text);
+    }
+    if parts.topology.is_some() {
+        let problem = Problem::Contradiction("a failed link is numbered in htsim's own fat-tree".into());
+        let error = ScenarioError::new(problem, &trace.origin(&trace.failures[0].at));
+        return Err(error.help("leave the topology out, or write the failure as [[fault]] yourself"));
     }
     line(format_args!("failures = \"elsewhere\"\n"));
     let half = u64::from(k / 2);
@@ -163,7 +402,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(name);
         std::fs::write(&path, text).expect("a file");
-        scenario(&path, name, folder.path(), asked)
+        scenario(&[(&path, name)], folder.path(), asked)
     }
 
     #[test]
@@ -188,8 +427,9 @@ mod tests {
             written.contains("hosts = 2\n") && written.contains("path = \"x.log\"\nformat = \"goal\"\n"),
             "{written}"
         );
-        let error = imported("x.log", goal, &Asked::default()).expect_err("no format").to_string();
-        assert!(error.ends_with("neither its name nor its content says what it is"), "{error}");
+        assert!(imported("x.log", goal, &Asked::default()).is_ok(), "its content says what it is");
+        let error = imported("x.goal", "hello", &Asked::default()).expect_err("a text").to_string();
+        assert!(error.starts_with("this is no file that Headway knows; it is not "), "{error}");
         let more = Asked { ranks: Some(2), ..Asked::default() };
         let error = imported("x.goal", goal, &more).expect_err("it says its ranks").to_string();
         assert_eq!(error, "key `--ranks` has no effect: a trace of format `goal` does not use it");

@@ -146,21 +146,27 @@ fn out_of_range(error: model::ModelError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// A scenario for a trace, which is called `shown` in it and will stand in `folder`; and what was assumed about the trace.
+/// A scenario for the trace among `files`, each with what the scenario calls it, which will stand in `folder`; what was assumed about the
+/// trace, and what it holds.
 #[pyfunction]
-#[pyo3(signature = (path, shown, folder, format = None, start_unit = None, ranks = None, operations_per_second = None))]
+#[pyo3(signature = (files, folder, format = None, start_unit = None, ranks = None, operations_per_second = None,
+    collective_bytes = None, groups = None))]
+#[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 fn import_trace(
-    path: PathBuf,
-    shown: &str,
+    files: Vec<(PathBuf, String)>,
     folder: PathBuf,
     format: Option<&str>,
     start_unit: Option<&str>,
     ranks: Option<u32>,
     operations_per_second: Option<f64>,
-) -> PyResult<(String, Vec<String>)> {
-    let asked = Asked { format, start_unit, ranks, operations_per_second };
-    let made = imported::scenario(&path, shown, &folder, &asked).map_err(|e| diagnostic(&e))?;
-    Ok((made.text, made.notes))
+    collective_bytes: Option<&str>,
+    groups: Option<(PathBuf, String)>,
+) -> PyResult<(String, Vec<String>, Vec<String>)> {
+    let groups = groups.as_ref().map(|(path, shown)| (path.as_path(), shown.as_str()));
+    let asked = Asked { format, start_unit, ranks, operations_per_second, collective_bytes, groups };
+    let files: Vec<_> = files.iter().map(|(path, shown)| (path.as_path(), shown.as_str())).collect();
+    let made = imported::scenario(&files, &folder, &asked).map_err(|e| diagnostic(&e))?;
+    Ok((made.text, made.notes, made.about))
 }
 
 /// Counts the changes of behaviour: runs of another epoch are other runs.

@@ -225,6 +225,11 @@ impl PyScenario {
         self.inner.expected_file_bytes()
     }
 
+    /// What files of its traffic hold, in sentences.
+    fn facts(&self) -> Vec<String> {
+        self.inner.setup.as_ref().map_or(Vec::new(), |setup| setup.facts.clone())
+    }
+
     /// The longest path among its flows, with nothing else on it; `None` without flows.
     fn longest_path<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(path) = self.inner.longest_path() else { return Ok(None) };

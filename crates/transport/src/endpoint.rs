@@ -116,6 +116,11 @@ impl Path {
         let slot = sizes.slot(rate).0;
         u32::try_from(self.base_rtt.0.div_ceil(slot).max(1)).unwrap_or(u32::MAX)
     }
+
+    /// The same before it is rounded.
+    pub fn slots(&self, rate: Rate, sizes: &Sizes) -> f64 {
+        self.base_rtt.0 as f64 / sizes.slot(rate).0 as f64
+    }
 }
 
 /// Who the host is; given to a machine when it is made.

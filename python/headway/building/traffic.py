@@ -168,6 +168,7 @@ def poisson(
     cdf: Sizes,
     load: float,
     interpolation: Literal["linear", "step"] | None = None,
+    size_unit: Literal["bytes", "packets"] | None = None,
     load_reference: Literal["host-links", "core-links", "receiver-links"] | None = None,
     load_bytes: Literal["payload", "wire"] | None = None,
     mean: Literal["exact", "published"] | None = None,
@@ -196,8 +197,10 @@ def poisson(
 
     cdf: flow sizes (name (`headway list workloads`), a path to a file, or a table)
     load: see the page (above 0, at most 1)
-    interpolation: of a file: straight lines between rows, or only the rows' own sizes (`linear`, `step`; default:
-        `linear`)
+    interpolation: of a file: straight lines between rows, or only the rows' own sizes; by default lines, but steps
+        where the first probability is not 0 or the file's mean says so (`linear`, `step`; default: by the file)
+    size_unit: of a file that does not say it: what its sizes count; a packet has 1460 bytes (`bytes`, `packets`;
+        default: by the file)
     load_reference: which links the load is a share of (`host-links`, `core-links`, `receiver-links`; default:
         `host-links`; with `senders` `receiver-links`)
     load_bytes: application bytes, or also headers, framing and padding (`payload`, `wire`; default: `wire`)
@@ -237,6 +240,7 @@ def poisson(
         cdf=cdf,
         load=load,
         interpolation=interpolation,
+        size_unit=size_unit,
         load_reference=load_reference,
         load_bytes=load_bytes,
         mean=mean,
@@ -271,6 +275,7 @@ def incast(
     bytes: Bytes | None = None,
     cdf: Sizes | None = None,
     interpolation: Literal["linear", "step"] | None = None,
+    size_unit: Literal["bytes", "packets"] | None = None,
     start: Duration | None = None,
     repeat: int | None = None,
     period: Duration | None = None,
@@ -295,8 +300,10 @@ def incast(
     receiver: the receiver (host)
     bytes: of each message (bytes; default: or `cdf`)
     cdf: sizes, drawn for each flow (as of `poisson`; default: or `bytes`)
-    interpolation: of a file: straight lines between rows, or only the rows' own sizes (`linear`, `step`; default:
-        `linear`)
+    interpolation: of a file: straight lines between rows, or only the rows' own sizes; by default lines, but steps
+        where the first probability is not 0 or the file's mean says so (`linear`, `step`; default: by the file)
+    size_unit: of a file that does not say it: what its sizes count; a packet has 1460 bytes (`bytes`, `packets`;
+        default: by the file)
     start: when it begins (duration; default: `"0 s"`)
     repeat: rounds (count; default: `1`)
     period: from one round to the next (duration; default: with `repeat`)
@@ -328,6 +335,7 @@ def incast(
         bytes=bytes,
         cdf=cdf,
         interpolation=interpolation,
+        size_unit=size_unit,
         start=start,
         repeat=repeat,
         period=period,
@@ -1221,6 +1229,7 @@ def rpc(
     reply: Value,
     calls: int,
     interpolation: Literal["linear", "step"] | None = None,
+    size_unit: Literal["bytes", "packets"] | None = None,
     outstanding: int | None = None,
     fan_out: int | None = None,
     think: Duration | None = None,
@@ -1250,8 +1259,10 @@ def rpc(
     request: size of a request, or the distribution that it is drawn from (bytes, or as of `poisson`)
     reply: size of a reply, or the distribution that it is drawn from (bytes, or as of `poisson`)
     calls: that a client makes in each of its loops (count)
-    interpolation: of a file: straight lines between rows, or only the rows' own sizes (`linear`, `step`; default:
-        `linear`)
+    interpolation: of a file: straight lines between rows, or only the rows' own sizes; by default lines, but steps
+        where the first probability is not 0 or the file's mean says so (`linear`, `step`; default: by the file)
+    size_unit: of a file that does not say it: what its sizes count; a packet has 1460 bytes (`bytes`, `packets`;
+        default: by the file)
     outstanding: loops of a client: calls that it has open at a time (count; default: `1`)
     fan_out: servers that each call goes to; it is over when all have replied (count; default: `1`)
     think: from a reply to the next call of a loop (duration; default: `"0 s"`)
@@ -1287,6 +1298,7 @@ def rpc(
         reply=reply,
         calls=calls,
         interpolation=interpolation,
+        size_unit=size_unit,
         outstanding=outstanding,
         fan_out=fan_out,
         think=think,
@@ -1374,7 +1386,7 @@ def external(
 def trace(
     *,
     path: PathLike,
-    format: Literal["cm", "goal", "chakra", "simai"] | None = None,
+    format: Literal["cm", "goal", "chakra", "simai", "hpcc"] | None = None,
     ranks: Hosts | None = None,
     placement: Literal["packed", "scattered", "rails"] | None = None,
     first: int | None = None,
@@ -1387,6 +1399,8 @@ def trace(
     eager: Bytes | None = None,
     allreduce: Literal["ring", "double-binary-tree", "halving-doubling"] | None = None,
     operations_per_second: float | None = None,
+    collective_bytes: Bytes | None = None,
+    groups: PathLike | None = None,
     class_: int | None = None,
     deadline: Duration | None = None,
     mean_deadline: Duration | None = None,
@@ -1403,10 +1417,11 @@ def trace(
     initial_window: int | None = None,
 ) -> Traffic:
     """A program of ranks from a file: a connection matrix of htsim with triggers (.cm), a GOAL schedule as text or
-    binary (.goal, .bin), a Chakra execution trace with a file for each rank (.0.et), or a workload of SimAI (.txt).
+    binary (.goal, .bin), a Chakra execution trace with a file for each rank (.0.et), a workload of SimAI, or a flow
+    list of HPCC's ns-3.
 
     path: of the file, or of that of any rank, relative to the scenario, perhaps compressed (.gz) (path)
-    format: what kind of file it is (`cm`, `goal`, `chakra`, `simai`; default: by the file)
+    format: what kind of file it is (`cm`, `goal`, `chakra`, `simai`, `hpcc`; default: by its content)
     ranks: the hosts of the job, rank by rank; a count means hosts in the order of `placement` (list of hosts, or count;
         default: all hosts)
     placement: order of hosts: by number, at random (one order for all jobs of a run), or one of each rack in turn
@@ -1426,6 +1441,9 @@ def trace(
     allreduce: how an allreduce of the trace is done (`ring`, `double-binary-tree`, `halving-doubling`; default: `ring`)
     operations_per_second: how long computations take that the trace gives in operations, without a duration (number;
         default: none)
+    collective_bytes: the buffer of a collective whose messages the trace gives in chunks of it (bytes; default: none)
+    groups: a list of the ranks of each group in JSON, `{"1": [0, 1]}`; without it `NAME.json` or `comm_group.json`
+        beside the trace (path; default: beside the trace)
     class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
         default: `0`)
     deadline: from a flow's start (duration; default: none)
@@ -1463,6 +1481,8 @@ def trace(
         eager=eager,
         allreduce=allreduce,
         operations_per_second=operations_per_second,
+        collective_bytes=collective_bytes,
+        groups=groups,
         class_=class_,
         deadline=deadline,
         mean_deadline=mean_deadline,

@@ -12,17 +12,17 @@ from headway.cli.options import DIRECTORY
 from headway.errors import ResultsError
 from headway.files import write_text
 
-FORMATS = ("cm", "goal", "chakra", "simai")
+FORMATS = ("cm", "goal", "chakra", "simai", "hpcc")
 
 
 @click.command("import")
-@click.argument("file", type=DIRECTORY)
+@click.argument("files", type=DIRECTORY, nargs=-1, required=True, metavar="FILE...")
 @click.option("--out", type=DIRECTORY, metavar="FILE", help="Scenario to write; default: standard output.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="cm: htsim; goal: LogGOPSim, text or binary; chakra: one file a rank; simai. Default: by the file.",
+    help="cm: htsim; goal: LogGOPSim, text or binary; chakra: one file a rank; simai; hpcc: flow list of its ns-3. Default: by content.",
 )
 @click.option("--start-unit", type=click.Choice(("ps", "us")), help="What start times of a matrix count.")
 @click.option("--ranks", type=click.IntRange(2), help="Ranks of a workload of SimAI that does not say it.")
@@ -31,31 +31,52 @@ FORMATS = ("cm", "goal", "chakra", "simai")
     type=click.FloatRange(0, min_open=True),
     help="How fast a rank computes nodes of Chakra that have no duration.",
 )
+@click.option("--collective-bytes", metavar="SIZE", help="Buffer of a collective that Chakra gives in chunks of it.")
+@click.option("--groups", type=DIRECTORY, metavar="FILE", help="Ranks of groups in JSON; default: beside the trace.")
 @click.option("--force", is_flag=True, help="Overwrite a file.")
 def import_trace(
-    file: Path,
+    files: tuple[Path, ...],
     out: Path | None,
     form: str | None,
     start_unit: str | None,
     ranks: int | None,
     operations_per_second: float | None,
+    collective_bytes: str | None,
+    groups: Path | None,
     force: bool,
 ) -> None:
-    """Write a small scenario that runs a trace: who sends what to whom, and what waits for what."""
+    """Write a small scenario that runs a trace: who sends what to whom, and what waits for what.
+
+    FILEs are one trace, and perhaps the topology that belongs to it. Which is which, their content says.
+    """
     folder = Path.cwd() if out is None else out.parent.resolve()
     if not folder.is_dir():
         raise ResultsError(folder, "no such directory")
-    shown = Path(os.path.relpath(file.resolve(), folder)).as_posix()
-    text, notes = _headway.import_trace(str(file), shown, str(folder), form, start_unit, ranks, operations_per_second)
+
+    def named(path: Path) -> tuple[str, str]:
+        return str(path), Path(os.path.relpath(path.resolve(), folder)).as_posix()
+
+    text, notes, about = _headway.import_trace(
+        [named(file) for file in files],
+        str(folder),
+        format=form,
+        start_unit=start_unit,
+        ranks=ranks,
+        operations_per_second=operations_per_second,
+        collective_bytes=collective_bytes,
+        groups=None if groups is None else named(groups),
+    )
     for note in notes:
         click.echo(f"warning: {note}", err=True)
+    for line in about:
+        click.echo(line, err=True)
     if out is None:
         click.echo(text, nl=False)
         return
     if out.exists() and not force:
         raise ResultsError(out, "is there already; choose another name, or --force")
     write_text(out, text)
-    click.echo(f"{out}: runs {file.name}", err=True)
+    click.echo(f"{out}: runs {', '.join(file.name for file in files)}", err=True)
 
 
 COMMAND = import_trace

@@ -110,6 +110,7 @@ def _facts(scenario: Scenario) -> Iterator[str]:
             f" {display('rate', path['rate_bps'])}, bandwidth-delay product {size(path['bdp_bytes'])},"
             f" {bdp:.3g} packets"
         )
+    yield from scenario.native.facts()
     yield f"about {quantity(scenario.native.expected_hops())} packet-hops a run"
     length = scenario.run_length
     if length is not None:

@@ -47,7 +47,7 @@ pub fn parse(source: &Arc<Source>, unit: Time) -> Result<Imported, ScenarioError
     if let Some((word, at)) = &whole.beyond {
         let problem = Problem::Syntax(format!("`{word}` is not supported"));
         let error = ScenarioError::new(problem, &Origin::new(source, at.clone()));
-        return Err(error.help("only flows that start at a given time can be imported; kind = \"trace\" reads triggers and failures"));
+        return Err(error.help("only flows that start at a given time can be imported; kind = \"trace\" reads triggers, failures and messages"));
     }
     let flows = whole.connections.into_iter().map(|connection| connection.flow).collect();
     Ok(Imported { nodes: whole.nodes, nodes_at: whole.nodes_at, flows })
@@ -76,7 +76,8 @@ pub fn trace(source: &Arc<Source>, unit: Time) -> Result<Trace, ScenarioError> {
         }
         let place = Place { file: 0, span: flow.places.row.clone() };
         let class = connection.prio.as_ref().map(|prio| class_of(source, prio)).transpose()?;
-        let what = What::Message { to: flow.dst as u32, bytes: flow.bytes, start: flow.start, class };
+        let what =
+            What::Message { to: flow.dst as u32, bytes: flow.bytes, start: flow.start, class, stop: None };
         let operation = trace.push(flow.src as u32, what, Some(&flow.id), place);
         for (fired, when) in [(&connection.send_done, When::Known), (&connection.recv_done, When::Received)] {
             if let Some(fired) = fired {
@@ -96,6 +97,14 @@ pub fn trace(source: &Arc<Source>, unit: Time) -> Result<Trace, ScenarioError> {
         let none = Vec::new();
         let fired = fires.get(id).unwrap_or(&none);
         trigger.bind(*id, source, fired, waits.get(id).map_or(&[], Vec::as_slice), &mut trace)?;
+    }
+    if whole.shared > 0 {
+        trace.notes.push(format!(
+            "{}: the messages of {} (`msg`) share its path, each from its own start; htsim sends them one after the other, so \
+             that all but the last are over earlier there",
+            source.name,
+            counted(whole.shared, "connection")
+        ));
     }
     if !ordered.is_empty() {
         trace.classed = Some(format!("`prio` of {}", lines(&ordered)));
@@ -237,6 +246,8 @@ struct Whole {
     failures: Vec<Failure>,
     /// The first word that a list of flows does not have.
     beyond: Option<(String, Range<usize>)>,
+    /// Connections that several messages share.
+    shared: u64,
 }
 
 impl Whole {
@@ -258,6 +269,7 @@ fn read(source: &Arc<Source>, unit: Time) -> Result<Whole, ScenarioError> {
         triggers: BTreeMap::new(),
         failures: Vec::new(),
         beyond: None,
+        messages: BTreeMap::new(),
     };
     for (index, line) in source.text.lines().enumerate() {
         let line = line.trim_start_matches(BYTE_ORDER_MARK);
@@ -282,6 +294,8 @@ struct Matrix<'a> {
     triggers: BTreeMap<u64, Trigger>,
     failures: Vec<Failure>,
     beyond: Option<(String, Range<usize>)>,
+    /// By `id` of connections that have messages, their ends and how many there are.
+    messages: BTreeMap<u64, ((u64, u64), u64)>,
 }
 
 impl Matrix<'_> {
@@ -301,9 +315,33 @@ impl Matrix<'_> {
         text.parse::<u64>().map_err(|_| self.fail_at(text, format!("`{text}` is not a whole number")))
     }
 
-    /// A number, and its word, at which an error about it points.
-    fn number_and_word<'t>(&self, text: &'t str) -> Result<(u64, &'t str), ScenarioError> {
-        Ok((self.number(text)?, text))
+    /// A start in picoseconds. htsim reads it as a number with a fraction.
+    fn start(&self, text: &str, unit: Time) -> Result<u64, ScenarioError> {
+        let too_late = || self.fail_at(text, "the start is too late");
+        if let Ok(whole) = text.parse::<u64>() {
+            return whole.checked_mul(unit.0).ok_or_else(too_late);
+        }
+        let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+        let number =
+            number.ok_or_else(|| self.fail_at(text, format!("`{text}` is no time of at least 0")))?;
+        let ps = libm::round(number * unit.0 as f64);
+        if ps < u64::MAX as f64 { Ok(ps as u64) } else { Err(too_late()) }
+    }
+
+    /// A size. htsim reads the digits before a point or a letter, which has to be all that there is.
+    fn size(&self, text: &str) -> Result<u64, ScenarioError> {
+        if let Ok(bytes) = text.parse::<u64>() {
+            return Ok(bytes);
+        }
+        let (digits, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+        let is_point = rest.strip_prefix('.').is_some_and(|zeros| zeros.bytes().all(|byte| byte == b'0'));
+        if let (true, Ok(bytes)) = (is_point, digits.parse()) {
+            return Ok(bytes);
+        }
+        let error = self.fail_at(text, format!("`{text}` is not a whole number of bytes"));
+        let cut =
+            (!digits.is_empty()).then(|| format!("htsim reads it as {digits}: write all digits of the size"));
+        Err(error.maybe_help(cut))
     }
 
     fn beyond(&mut self, word: &str) {
@@ -444,16 +482,31 @@ impl Matrix<'_> {
     ) -> Result<Connection, ScenarioError> {
         let (from, to) = words[0].split_once("->").unwrap_or_default();
         let (src, dst) = (self.number(from)?, self.number(to)?);
-        let (mut id, mut start, mut bytes) = (None, None, None);
+        let (mut id, mut start, mut bytes, mut message) = (None, None, None, None);
         let (mut trigger, mut send_done, mut recv_done, mut prio) = (None, None, None, None);
-        for pair in words[1..].chunks(2) {
-            let (key, value) = (pair[0], self.value(pair));
+        let mut rest = words[1..].iter().copied().peekable();
+        while let Some(key) = rest.next() {
+            // A message of a connection may have a number.
+            if key == "msg" {
+                let number = rest.next_if(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+                message = Some((key, number.map(|word| self.number(word)).transpose()?));
+                self.beyond(key);
+                continue;
+            }
+            let known =
+                ["id", "start", "size", "trigger", "send_done_trigger", "recv_done_trigger", "prio", "msg"];
+            if !known.contains(&key) {
+                let error = self.fail_at(key, format!("`{key}` is not part of a connection"));
+                return Err(error.maybe_help(names::suggestion(key, known)));
+            }
+            let Some(value) = rest.next() else {
+                return Err(self.fail_at(key, format!("`{key}` has no value")));
+            };
             match key {
-                "id" => id = Some(self.number(value?)?),
-                "start" => start = Some(self.number_and_word(value?)?),
-                "size" => bytes = Some(self.number_and_word(value?)?),
-                "trigger" | "send_done_trigger" | "recv_done_trigger" | "prio" => {
-                    let value = value?;
+                "id" => id = Some(self.number(value)?),
+                "start" => start = Some((self.start(value, unit)?, value)),
+                "size" => bytes = Some((self.size(value)?, value)),
+                _ => {
                     self.beyond(key);
                     let given = Given { value: self.number(value)?, at: self.at(value) };
                     *match key {
@@ -463,23 +516,10 @@ impl Matrix<'_> {
                         _ => &mut prio,
                     } = Some(given);
                 }
-                other => {
-                    let error = self.fail_at(other, format!("`{other}` is not part of a connection"));
-                    if other == "msg" {
-                        return Err(error.help(
-                            "messages over one connection, as of uet-htsim, are not read: give each an `id` of its own",
-                        ));
-                    }
-                    let known =
-                        ["id", "start", "size", "trigger", "send_done_trigger", "recv_done_trigger", "prio"];
-                    return Err(error.maybe_help(names::suggestion(other, known)));
-                }
             }
         }
         let start = match (start, &trigger) {
-            (Some((start, written)), None) => {
-                start.checked_mul(unit.0).ok_or_else(|| self.fail_at(written, "the start is too late"))?
-            }
+            (Some((start, _)), None) => start,
             (None, Some(_)) => 0,
             (None, None) => return Err(self.fail(line, "the connection has no `start`")),
             (Some(_), Some(trigger)) => {
@@ -500,7 +540,22 @@ impl Matrix<'_> {
                 }
             }
         }
-        let id = id.map_or_else(|| (self.connections.len() + 1).to_string(), |id| id.to_string());
+        let id = match (id, message) {
+            (None, Some((word, _))) => {
+                return Err(self.fail_at(word, "a message of no connection: the line has no `id`"));
+            }
+            (Some(id), Some((word, number))) => {
+                let (pair, count) = self.messages.entry(id).or_insert(((src, dst), 0));
+                *count += 1;
+                let (number, pair) = (number.unwrap_or(*count), *pair);
+                if pair != (src, dst) {
+                    let text = format!("connection {id} goes from host {} to host {}", pair.0, pair.1);
+                    return Err(self.fail_at(word, text).help("messages of one connection go the same way"));
+                }
+                format!("{id}.{number}")
+            }
+            (id, None) => id.map_or_else(|| (self.connections.len() + 1).to_string(), |id| id.to_string()),
+        };
         let places = Places::of(self.source, text, [from, to, size]);
         let flow = ImportedFlow {
             id,
@@ -543,7 +598,8 @@ impl Matrix<'_> {
             }
         }
         let (connections, triggers, failures) = (self.connections, self.triggers, self.failures);
-        Ok(Whole { nodes, nodes_at, connections, triggers, failures, beyond: self.beyond })
+        let shared = self.messages.values().filter(|(_, count)| *count > 1).count() as u64;
+        Ok(Whole { nodes, nodes_at, connections, triggers, failures, beyond: self.beyond, shared })
     }
 }
 
@@ -572,6 +628,39 @@ mod tests {
 
     fn read(text: &str) -> Result<Vec<ImportedFlow>, ScenarioError> {
         parse(&Source::new("x.cm", text), Time::ps(1)).map(|matrix| matrix.flows)
+    }
+
+    #[test]
+    fn numbers_are_those_that_htsim_reads() {
+        let starts = |text: &str, unit| {
+            let text = format!("Nodes 4\n0->1 start {text} size 100000.0\n");
+            let flows =
+                parse(&Source::new("x.cm", text), unit).unwrap_or_else(|error| panic!("{error}")).flows;
+            assert_eq!(flows[0].bytes, 100_000);
+            flows[0].start
+        };
+        for (text, ps) in [("0.000000", 0), ("1e6", 1_000_000), ("1500000.0", 1_500_000), ("7", 7)] {
+            assert_eq!(starts(text, Time::ps(1)), Time(ps), "{text}");
+        }
+        assert_eq!(starts("1.5", Time::us(1)), Time::ns(1500));
+        let error = read("Nodes 4\n0->1 start 0.000000 size 0\n").expect_err("no end").to_string();
+        assert_eq!(error, "the `size` is 0");
+    }
+
+    #[test]
+    fn a_connection_may_have_several_messages() {
+        let text = "Nodes 4\nConnections 4\nTriggers 1\n0->1 id 1 msg start 0 size 40860\n0->1 id 1 msg 7 start 5 size 2\n\
+            0->1 id 1 msg start 0 size 3 send_done_trigger 1\n1->2 id 2 trigger 1 size 9\ntrigger id 1 oneshot\n";
+        let trace = trace(&Source::new("x.cm", text), Time::ps(1)).expect("a matrix");
+        let names: Vec<_> =
+            trace.operations.iter().map(|one| one.name.as_deref().unwrap_or_default()).collect();
+        assert_eq!(names, ["1.1", "1.7", "1.3", "2"]);
+        assert_eq!(trace.waits.len(), 1);
+        assert!(
+            trace.notes[0].contains("the messages of 1 connection (`msg`) share its path"),
+            "{:?}",
+            trace.notes
+        );
     }
 
     #[test]
@@ -731,9 +820,16 @@ mod tests {
             ("0->1 id 1 start 0 size 10\nNodes 1\n", 1, "host 1 is not there: `Nodes 1`"),
             ("Nodes 4\n0->4 id 1 start 0 size 10\n", 2, "host 4 is not there: `Nodes 4`"),
             ("0->1 id 1 start 0\n", 1, "the connection has no `size`"),
-            ("0->1 id 1 start x size 2\n", 1, "`x` is not a whole number"),
+            ("0->1 id 1 start x size 2\n", 1, "`x` is no time of at least 0"),
+            ("0->1 id 1 start 0 size 1e6\n", 1, "`1e6` is not a whole number of bytes"),
             ("0->1 id\n", 1, "`id` has no value"),
-            ("0->1 id 1 msg start 0 size 4086\n", 1, "`msg` is not part of a connection"),
+            ("Nodes 4\n0->1 id 1 msg start 0 size 4086\n", 2, "`msg` is not supported"),
+            ("0->1 msg start 0 size 4086\n", 1, "a message of no connection: the line has no `id`"),
+            (
+                "0->1 id 1 msg start 0 size 4\n0->2 id 1 msg start 0 size 4\n",
+                2,
+                "connection 1 goes from host 0 to host 1",
+            ),
             ("0->1 id 1 strat 0 size\n", 1, "`strat` is not part of a connection"),
             ("0->1 id 1 start 0 size 10\n", 1, "the matrix does not say for how many hosts it is"),
             ("", 1, "the matrix does not say for how many hosts it is"),

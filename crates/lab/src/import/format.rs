@@ -1,7 +1,8 @@
 //! Which format a trace has, and its reader.
 
-use super::trace::{Binary, Trace};
-use super::{chakra, cm, goal, goal_binary, simai};
+use super::hpcc::Nodes;
+use super::trace::{Binary, Cost, Trace};
+use super::{chakra, cm, goal, goal_binary, hpcc, simai};
 use crate::text::{Problem, ScenarioError, Source};
 use headway_units::Time;
 use std::sync::Arc;
@@ -17,71 +18,98 @@ pub enum Format {
     Chakra,
     /// A workload of SimAI.
     SimAi,
+    /// A flow list of an ns-3 of HPCC's family.
+    Hpcc,
 }
 
-/// A format, its name, and how names of its files end.
-const FORMATS: [(Format, &str, &[&str]); 4] = [
-    (Format::Matrix, "cm", &["cm"]),
-    (Format::Goal, "goal", &["goal", "bin"]),
-    (Format::Chakra, "chakra", &["et"]),
-    (Format::SimAi, "simai", &["txt"]),
-];
+const FORMATS: [Format; NAMES.len()] =
+    [Format::Matrix, Format::Goal, Format::Chakra, Format::SimAi, Format::Hpcc];
 
 /// Names of formats, in the order of [`Format::at`].
-pub const NAMES: [&str; 4] = ["cm", "goal", "chakra", "simai"];
+pub const NAMES: [&str; 5] = ["cm", "goal", "chakra", "simai", "hpcc"];
 
-/// What the reader of a format has to be told.
+/// What the files of a trace do not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Told {
+pub struct Told<'a> {
     /// What start times of a matrix count; picoseconds if `None`.
     pub start_unit: Option<Time>,
     /// Ranks of a workload that does not say it.
     pub ranks: Option<u32>,
-    /// See [`chakra::parse`].
+    /// See [`chakra::Said`].
     pub operations_per_second: Option<f64>,
+    /// See [`chakra::Said`].
+    pub collective_bytes: Option<u64>,
+    /// Which host each node of the topology is, where its file numbers hosts and switches together.
+    pub nodes: Option<Nodes<'a>>,
+    /// Hosts of the network, where it is known.
+    pub hosts: Option<u32>,
+    /// What collectives cost, and the position of the algorithm of an allreduce: a workload that is too large is refused before it is made.
+    pub cost: Option<(Cost, usize)>,
+    /// Whether one group of each kind of a workload does its collectives for all that are equal.
+    pub is_shared: bool,
+}
+
+/// The name of the file of one rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ranked {
+    /// What stands before the number in the names of all ranks.
+    pub before: String,
+    /// What stands behind it.
+    pub after: String,
+    /// The number.
+    pub rank: u32,
+    /// Whether the number is certainly that of a rank; otherwise it is one if there are files of all ranks from 0 on.
+    pub is_certain: bool,
 }
 
 impl Format {
     /// The format at a position of [`NAMES`].
     pub fn at(position: usize) -> Format {
-        FORMATS[position].0
+        FORMATS[position]
     }
 
     /// Its name in scenarios.
     pub fn name(self) -> &'static str {
-        FORMATS.iter().find(|(format, ..)| *format == self).map_or("", |(_, name, _)| name)
-    }
-
-    /// The format of a file whose name ends in this way, or that begins with these bytes.
-    pub fn of(ending: Option<&str>, bytes: &[u8]) -> Option<Format> {
-        let by_name =
-            ending.and_then(|ending| FORMATS.iter().find(|(.., endings)| endings.contains(&ending)));
-        if let Some((format, ..)) = by_name {
-            return Some(*format);
-        }
-        if goal_binary::is_one(bytes) {
-            return Some(Format::Goal);
-        }
-        chakra::is_likely(bytes).then_some(Format::Chakra)
+        FORMATS.iter().zip(NAMES).find(|(format, _)| **format == self).map_or("", |(_, name)| name)
     }
 
     /// The name of the file of a rank, if that of rank 0 or of another is this one; `None` where a trace is one file.
-    pub fn of_rank(self, name: &str) -> Option<(String, String, u32)> {
+    pub fn of_rank(self, name: &str) -> Option<Ranked> {
         if self != Format::Chakra {
             return None;
         }
-        let (stem, end) = match name.find(".et") {
-            Some(at) => name.split_at(at),
-            None => (name, ""),
-        };
-        let (before, number) = stem.rsplit_once('.')?;
-        Some((format!("{before}."), end.to_string(), number.parse().ok()?))
+        // The last part of the name that is a number: `x.12.et`, `x.0.json`, `x.0.et.gz`.
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let parts: Vec<&str> = name.split('.').collect();
+        if let Some(at) = parts.iter().rposition(|part| is_number(part)).filter(|at| *at > 0) {
+            let end: String = parts[at + 1..].iter().flat_map(|part| [".", part]).collect();
+            let before = format!("{}.", parts[..at].join("."));
+            return Some(Ranked { before, after: end, rank: parts[at].parse().ok()?, is_certain: true });
+        }
+        // Or digits behind a dash: `x_12.et`.
+        let (stem, end) = name.split_at(name.find('.').unwrap_or(name.len()));
+        let (before, digits) = stem.split_at(stem.rfind(['_', '-'])? + 1);
+        let rank = digits.parse().ok().filter(|_| is_number(digits))?;
+        Some(Ranked { before: before.into(), after: end.into(), rank, is_certain: false })
     }
 
-    /// Reads the files of a trace, in the order of their ranks.
-    pub fn read(self, files: Vec<Binary>, told: &Told) -> Result<Trace, ScenarioError> {
+    /// Names of the file that lists the groups of a trace, in the order in which it is looked for beside `name`.
+    pub fn groups(self, name: &str) -> Vec<String> {
+        let Some(Ranked { before, .. }) = self.of_rank(name) else { return Vec::new() };
+        let stem = before.trim_end_matches(['.', '_', '-']);
+        vec![format!("{stem}.json"), format!("{stem}.comm_group.json"), "comm_group.json".into()]
+    }
+
+    /// Reads the files of a trace, in the order of their ranks, and the list of their groups.
+    pub fn read(
+        self,
+        files: Vec<Binary>,
+        groups: Option<(Arc<Source>, bool)>,
+        told: &Told<'_>,
+    ) -> Result<Trace, ScenarioError> {
         if self == Format::Chakra {
-            return chakra::parse(files.into_iter().map(Arc::new).collect(), told.operations_per_second);
+            let Told { operations_per_second, collective_bytes, .. } = *told;
+            return chakra::parse(files, &chakra::Said { operations_per_second, collective_bytes, groups });
         }
         let Some(file) = files.into_iter().next() else {
             return Err(ScenarioError::nowhere(Problem::Syntax("there is no file".into())));
@@ -99,7 +127,8 @@ impl Format {
         match self {
             Format::Matrix => cm::trace(&source, told.start_unit.unwrap_or(Time::ps(1))),
             Format::Goal => goal::parse(&source),
-            Format::SimAi | Format::Chakra => simai::parse(&source, told.ranks),
+            Format::Hpcc => hpcc::parse(&source, told.nodes, told.hosts),
+            Format::SimAi | Format::Chakra => simai::parse(&source, told.ranks, told.cost, told.is_shared),
         }
     }
 }
@@ -109,22 +138,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_format_is_known_by_name_or_content() {
-        for (position, (format, name, endings)) in FORMATS.iter().enumerate() {
-            assert_eq!((NAMES[position], Format::at(position), format.name()), (*name, *format, *name));
-            assert_eq!(Format::of(Some(endings[0]), b""), Some(*format));
+    fn formats_have_names() {
+        for (position, name) in NAMES.iter().enumerate() {
+            assert_eq!(Format::at(position).name(), *name);
         }
-        assert_eq!(Format::of(None, &4223u64.to_le_bytes()), Some(Format::Goal));
-        assert_eq!(Format::of(Some("trace"), b"\x07\x0a\x050.0.4"), Some(Format::Chakra));
-        assert_eq!(Format::of(Some("log"), b"hello"), None);
     }
 
     #[test]
     fn files_of_ranks_differ_in_a_number() {
-        let of = |name: &str| Format::Chakra.of_rank(name);
+        let of = |name: &str| {
+            Format::Chakra.of_rank(name).map(|found| {
+                assert_eq!(found.is_certain, !name.contains('_'), "{name}");
+                (found.before, found.after, found.rank)
+            })
+        };
+        assert_eq!(of("rank_3.et"), Some(("rank_".into(), ".et".into(), 3)));
         assert_eq!(of("all.reduce.12.et"), Some(("all.reduce.".into(), ".et".into(), 12)));
         assert_eq!(of("x.0.et.gz"), Some(("x.".into(), ".et.gz".into(), 0)));
+        assert_eq!(of("npu.3.json"), Some(("npu.".into(), ".json".into(), 3)));
         assert_eq!(of("x.et"), None);
+        assert_eq!(of("3.et"), None);
         assert_eq!(Format::Goal.of_rank("x.0.et"), None);
     }
 }

@@ -6,6 +6,8 @@ pub mod csv;
 pub mod format;
 pub mod goal;
 pub mod goal_binary;
+pub mod hpcc;
+pub mod kinds;
 pub mod matching;
 pub mod simai;
 pub mod trace;

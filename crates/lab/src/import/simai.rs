@@ -7,10 +7,11 @@
 //! Ranks are numbered as in Megatron-LM: those of a tensor-parallel group follow each other, then come data-parallel ones, and stages of
 //! the pipeline last.
 
-use super::trace::{Collective, MOST_OPERATIONS, Place, Trace, What, When};
+use super::trace::{Collective, Cost, MOST_OPERATIONS, Place, Trace, What, When};
 use crate::text::error::counted;
 use crate::text::{Origin, Problem, ScenarioError, Source, names};
 use headway_units::Time;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -93,6 +94,16 @@ impl Sizes {
         self.ranks / self.tensor / self.stages
     }
 
+    /// Ranks of a group of a kind.
+    fn members(&self, group: Group) -> u32 {
+        match group {
+            Group::Tensor => self.tensor,
+            Group::Data => self.data(),
+            Group::Expert => self.expert,
+            Group::ExpertData => self.data() / self.expert.max(1),
+        }
+    }
+
     /// Which group of its kind a rank is in.
     fn group(&self, group: Group, rank: u32) -> u32 {
         let (place, above) = (rank % self.tensor, rank / self.tensor);
@@ -106,8 +117,20 @@ impl Sizes {
     }
 }
 
+/// Whether a workload may begin with this word.
+pub fn is_policy(word: &str) -> bool {
+    POLICIES.iter().any(|(known, _)| *known == word) || OTHERS.contains(&word)
+}
+
 /// Reads a workload; `ranks` is their number where the file does not say it (`all_gpus:`).
-pub fn parse(source: &Arc<Source>, ranks: Option<u32>) -> Result<Trace, ScenarioError> {
+///
+/// `cost` says what collectives make, so that a workload which is too large is refused before it is made.
+pub fn parse(
+    source: &Arc<Source>,
+    ranks: Option<u32>,
+    cost: Option<(Cost, usize)>,
+    is_shared: bool,
+) -> Result<Trace, ScenarioError> {
     let mut parser = Parser { source, words: Vec::new(), at: 0 };
     let Some((first, rest)) = source.text.split_once('\n') else {
         return Err(parser
@@ -130,13 +153,9 @@ pub fn parse(source: &Arc<Source>, ranks: Option<u32>) -> Result<Trace, Scenario
             parser.fail_at(word, format!("`{word}` stands after the last of {}", counted(count, "layer")))
         );
     }
-    if layers.len() as u64 * u64::from(sizes.ranks) * 7 > MOST_OPERATIONS {
-        let text = format!(
-            "{} of {} are more than {MOST_OPERATIONS} operations",
-            counted(count, "layer"),
-            counted(sizes.ranks.into(), "rank")
-        );
-        return Err(parser.fail_at(first, text));
+    let size = Size { policy, layers: &layers, cost, is_shared };
+    if let Some(what) = size.of(&sizes).beyond() {
+        return Err(parser.too_large(first, count, &sizes, &size, &what));
     }
     if sizes.stages > 1 {
         notes.push(format!(
@@ -144,7 +163,83 @@ pub fn parse(source: &Arc<Source>, ranks: Option<u32>) -> Result<Trace, Scenario
             source.name, sizes.stages
         ));
     }
-    Ok(Writer::new(source, sizes, notes).write(policy, &layers))
+    if is_shared {
+        notes.push(format!(
+            "{}: each collective is done by the group of rank 0 for all groups of its kind, which are taken to begin together and to take \
+             as long: what they would do to each other in the network is left out",
+            source.name
+        ));
+    }
+    Ok(Writer::new(source, sizes, notes, is_shared).write(policy, &layers))
+}
+
+/// How large a workload becomes.
+struct Size<'a> {
+    policy: Policy,
+    layers: &'a [Layer],
+    cost: Option<(Cost, usize)>,
+    is_shared: bool,
+}
+
+/// What it is made of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    operations: u64,
+    messages: u64,
+    waits: u64,
+}
+
+impl Counts {
+    /// What there is too much of, in words.
+    fn beyond(&self) -> Option<String> {
+        let all = [(self.operations, "operation"), (self.messages, "message"), (self.waits, "wait")];
+        let (count, noun) = all.into_iter().find(|(count, _)| *count > MOST_OPERATIONS)?;
+        Some(counted(count, noun))
+    }
+}
+
+impl Size<'_> {
+    fn of(&self, sizes: &Sizes) -> Counts {
+        let ranks = if self.is_shared { 1 } else { u64::from(sizes.ranks) };
+        let mut known: BTreeMap<(Collective, u32), (u64, u64)> = BTreeMap::new();
+        let mut counts = Counts::default();
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        for layer in self.layers {
+            let passes = if self.policy == Policy::Micro { &layer.passes[2..] } else { &layer.passes[..] };
+            for (place, pass) in passes.iter().enumerate() {
+                let computes = self.policy != Policy::Micro && pass.takes > Time::ZERO;
+                let (mut own, mut joins) = (u64::from(computes), 0);
+                if let Some((collective, group, _)) = pass.collective {
+                    own += 1 + u64::from(layer.update > Time::ZERO);
+                    joins = u64::from(place == 1 && self.policy != Policy::Micro);
+                    let members = sizes.members(group);
+                    let groups = if self.is_shared { 1 } else { ranks / u64::from(members.max(1)) };
+                    if let Some((cost, allreduce)) = self.cost.filter(|_| members > 1) {
+                        let each = known
+                            .entry((collective, members))
+                            .or_insert_with(|| cost(collective, members, allreduce));
+                        add(&mut counts.messages, each.0.saturating_mul(groups));
+                        add(&mut counts.waits, each.1.saturating_mul(groups));
+                    }
+                }
+                add(&mut counts.operations, (own + joins).saturating_mul(ranks));
+                add(&mut counts.waits, (own + 2 * joins).saturating_mul(ranks));
+            }
+        }
+        counts
+    }
+
+    /// The most ranks of one stage that can be made, and how many messages these send.
+    fn fits(&self, sizes: &Sizes) -> Option<(u32, u64)> {
+        let (stage, step) = (sizes.ranks / sizes.stages, sizes.tensor * sizes.expert);
+        let of = |parts: u32| Sizes { ranks: parts * step, stages: 1, ..*sizes };
+        let (mut low, mut high) = (0, stage / step.max(1));
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            if self.of(&of(middle)).beyond().is_none() { low = middle } else { high = middle - 1 }
+        }
+        (low > 0).then(|| (low * step, self.of(&of(low)).messages))
+    }
 }
 
 struct Parser<'a> {
@@ -161,6 +256,44 @@ impl<'a> Parser<'a> {
     fn fail_end(&self, text: &str) -> ScenarioError {
         let end = self.source.text.trim_end().len();
         ScenarioError::new(Problem::Syntax(text.into()), &Origin::new(self.source, end..end))
+    }
+
+    fn too_large(
+        &self,
+        first: &str,
+        count: u64,
+        sizes: &Sizes,
+        size: &Size<'_>,
+        what: &str,
+    ) -> ScenarioError {
+        // The number of ranks, where the file has it.
+        let words: Vec<&str> = first.split_whitespace().collect();
+        let place = words.iter().position(|word| word.trim_end_matches(':') == "all_gpus");
+        let part = place.and_then(|place| words.get(place + 1)).copied().unwrap_or(first);
+        let text = format!(
+            "{} of {} make {what}, more than {MOST_OPERATIONS}",
+            counted(count, "layer"),
+            counted(sizes.ranks.into(), "rank")
+        );
+        let stage = sizes.ranks / sizes.stages;
+        let whole = match sizes.stages {
+            1 => String::new(),
+            stages => {
+                format!("each of its {stages} stages has {stage} ranks, and no message goes between them; ")
+            }
+        };
+        let help = match size.fits(sizes) {
+            Some((ranks, messages)) if ranks < sizes.ranks => {
+                format!(
+                    "{whole}`all_gpus: {ranks}` with `pp: 1` fits, and makes {}",
+                    counted(messages, "message")
+                )
+            }
+            _ => format!(
+                "{whole}even the smallest number of ranks has too many layers: cut the file into parts"
+            ),
+        };
+        self.fail_at(part, text).help(help)
     }
 
     fn head(
@@ -317,8 +450,8 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(source: &Arc<Source>, sizes: Sizes, notes: Vec<String>) -> Writer {
-        let mut trace = Trace { ranks: sizes.ranks, notes, ..Trace::of_text(source) };
+    fn new(source: &Arc<Source>, sizes: Sizes, notes: Vec<String>, is_shared: bool) -> Writer {
+        let mut trace = Trace { ranks: sizes.ranks, notes, is_shared, ..Trace::of_text(source) };
         let mut first = [0; 4];
         for (place, group) in
             [Group::Tensor, Group::Data, Group::Expert, Group::ExpertData].into_iter().enumerate()
@@ -327,7 +460,7 @@ impl Writer {
             let of = |rank| sizes.group(group, rank);
             let count = (0..sizes.ranks).map(of).max().map_or(0, |last| last + 1);
             trace.groups.resize(trace.groups.len() + count as usize, Vec::new());
-            for rank in 0..sizes.ranks {
+            for rank in (0..sizes.ranks).filter(|rank| !is_shared || of(*rank) == of(0)) {
                 trace.groups[(first[place] + of(rank)) as usize].push(rank);
             }
         }
@@ -335,7 +468,8 @@ impl Writer {
     }
 
     fn write(mut self, policy: Policy, layers: &[Layer]) -> Trace {
-        for rank in 0..self.sizes.ranks {
+        let ranks = if self.trace.is_shared { 1 } else { self.sizes.ranks };
+        for rank in 0..ranks {
             let mut last = None;
             match policy {
                 Policy::Micro => {
@@ -412,7 +546,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str, ranks: Option<u32>) -> Result<Trace, ScenarioError> {
-        parse(&Source::new("x.txt", text), ranks)
+        parse(&Source::new("x.txt", text), ranks, None, false)
     }
 
     /// Kinds of the operations of a rank, in order.
@@ -465,6 +599,57 @@ mod tests {
             shown(&micro.expect("a workload"), 2),
             ["AllReduce 16 [0, 1, 2]", "1 ns update", "AllToAll 8 [0, 1, 2]"]
         );
+    }
+
+    #[test]
+    fn what_is_too_large_says_what_fits() {
+        // Ring: 2 n (n - 1) messages, and twice as many waits.
+        let cost: Cost = |_, ranks, _| {
+            let messages = 2 * u64::from(ranks) * u64::from(ranks - 1);
+            (messages, 2 * messages)
+        };
+        let large = |head: &str, layers: usize, layer: &str| {
+            let text = format!("{head}\n{layers}\n{}", layer.repeat(layers));
+            parse(&Source::new("x.txt", text), None, Some((cost, 0)), false)
+        };
+        let computes = "l -1 1000 NONE 0 1000 NONE 0 1000 NONE 0 100\n";
+        let head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 all_gpus: 131072";
+        // Three computations of each rank, and not more.
+        assert!(large(head, 22, computes).is_ok(), "8.7 million operations");
+        let error = large(head, 60, computes).expect_err("23.6 million operations");
+        assert_eq!(
+            error.to_string(),
+            "60 layers of 131072 ranks make 23592960 operations, more than 20000000"
+        );
+        let rendered = error.render();
+        assert!(
+            rendered.contains("`all_gpus: 111104` with `pp: 1` fits, and makes 0 messages"),
+            "{rendered}"
+        );
+        assert!(rendered.contains("x.txt:1:58"), "{rendered}");
+        let head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 ep: 1 pp: 12 all_gpus: 9216";
+        let layer = "l -1 1000 ALLREDUCE 800 1000 ALLREDUCE 800 1000 ALLREDUCE 800 100\n";
+        let error = large(head, 1789, layer).expect_err("too many messages");
+        let text = error.to_string();
+        assert!(
+            text.starts_with("1789 layers of 9216 ranks make ") && text.contains("more than 20000000"),
+            "{text}"
+        );
+        let rendered = error.render();
+        assert!(
+            rendered.contains("each of its 12 stages has 768 ranks, and no message goes between them"),
+            "{rendered}"
+        );
+        let fits =
+            rendered.split("`all_gpus: ").nth(1).and_then(|rest| rest.split('`').next()).expect("a number");
+        let smaller = head.replace("pp: 12", "pp: 1").replace("9216", fits);
+        assert!(large(&smaller, 1789, layer).is_ok(), "{fits} ranks fit");
+        let text = format!("{head}\n40\n{}", layer.repeat(40));
+        let shared =
+            parse(&Source::new("x.txt", text), None, Some((cost, 0)), true).expect("one of each kind");
+        assert_eq!((shared.ranks, shared.operations.iter().map(|one| one.rank).max()), (9216, Some(0)));
+        let sizes: Vec<usize> = shared.groups.iter().map(Vec::len).filter(|size| *size > 0).collect();
+        assert_eq!(sizes, [8, 96, 1, 96], "tensor, data, expert and the same expert of all data");
     }
 
     #[test]

@@ -9,8 +9,11 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Most operations of a trace: more would not fit into memory as flows.
+/// Most operations of a trace, most of its messages and most of its waits: more would not fit into memory as flows.
 pub const MOST_OPERATIONS: u64 = 20_000_000;
+
+/// What a collective of so many ranks makes: its messages, and what waits for what because of it.
+pub type Cost = fn(Collective, u32, usize) -> (u64, u64);
 
 /// A file of a trace.
 #[derive(Clone, Debug)]
@@ -22,7 +25,7 @@ pub enum File {
 }
 
 /// A file that is no text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Binary {
     /// A path, or what stands for one.
     pub name: String,
@@ -30,10 +33,34 @@ pub struct Binary {
     pub bytes: Vec<u8>,
 }
 
+impl File {
+    /// The place of some bytes.
+    pub fn origin(&self, span: Range<usize>) -> Origin {
+        match self {
+            File::Text(source) => Origin::new(source, span),
+            File::Binary(binary) => binary.origin(span),
+        }
+    }
+
+    /// An error at some bytes.
+    pub fn fail(&self, span: Range<usize>, text: impl Into<String>) -> ScenarioError {
+        ScenarioError::new(Problem::Syntax(text.into()), &self.origin(span))
+    }
+}
+
 /// Bytes in a line of a place in a binary file.
 const LINE: usize = 16;
 
 impl Binary {
+    /// The same as a text where it is one, so that places in it are lines.
+    pub fn into_file(self) -> File {
+        match String::from_utf8(self.bytes) {
+            Ok(text) if !text.contains('\0') => File::Text(Source::new(self.name, text)),
+            Ok(text) => File::Binary(Arc::new(Binary { name: self.name, bytes: text.into_bytes() })),
+            Err(error) => File::Binary(Arc::new(Binary { name: self.name, bytes: error.into_bytes() })),
+        }
+    }
+
     /// The place of some bytes: the line of a listing in hexadecimal digits that the first of them is in.
     pub fn origin(&self, span: Range<usize>) -> Origin {
         let start = span.start.min(self.bytes.len());
@@ -89,6 +116,23 @@ pub enum Collective {
     Barrier,
 }
 
+impl Collective {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Collective::AllReduce => "all-reduce",
+            Collective::AllGather => "all-gather",
+            Collective::ReduceScatter => "reduce-scatter",
+            Collective::AllToAll => "all-to-all",
+            Collective::Broadcast => "broadcast",
+            Collective::Reduce => "reduce",
+            Collective::Gather => "gather",
+            Collective::Scatter => "scatter",
+            Collective::Barrier => "barrier",
+        }
+    }
+}
+
 /// What a rank does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
@@ -102,6 +146,8 @@ pub enum What {
         start: Time,
         /// Its class, where the file says one.
         class: Option<u16>,
+        /// When it is over even if not all has arrived, where the file says that.
+        stop: Option<Time>,
     },
     /// It sends a message that the other rank receives by an operation.
     Send {
@@ -211,8 +257,13 @@ pub struct Trace {
     pub waits: Vec<Wait>,
     /// Ranks of each group, in order.
     pub groups: Vec<Vec<u32>>,
+    /// What the file calls each group, where it does; empty for all ranks.
+    pub group_names: Vec<String>,
     /// Links that are down.
     pub failures: Vec<Failure>,
+    /// Whether a collective stands for that of all equal groups: its first rank alone has it, all of its ranks begin when that one does,
+    /// and that one goes on when all are done.
+    pub is_shared: bool,
     /// What the file says and Headway does not do, or what was assumed.
     pub notes: Vec<String>,
     /// Which lines give a message its class, where any does, in words.
@@ -240,16 +291,21 @@ impl Trace {
 
     /// Where something is written.
     pub fn origin(&self, place: &Place) -> Origin {
-        match &self.files[place.file as usize] {
-            File::Text(source) => Origin::new(source, place.span.clone()),
-            File::Binary(binary) => binary.origin(place.span.clone()),
-        }
+        self.files[place.file as usize].origin(place.span.clone())
     }
 
     /// An error at an operation.
     pub fn fail(&self, operation: u32, text: impl Into<String>) -> ScenarioError {
         let at = &self.operations[operation as usize].at;
         ScenarioError::new(Problem::Contradiction(text.into()), &self.origin(at))
+    }
+
+    /// What messages call a group.
+    pub fn group_called(&self, group: usize) -> String {
+        match self.group_names.get(group).filter(|name| !name.is_empty()) {
+            Some(name) => format!("group `{name}` ({})", shown(&self.groups[group])),
+            None => format!("the group of {}", shown(&self.groups[group])),
+        }
     }
 
     /// What messages call an operation.
@@ -259,6 +315,33 @@ impl Trace {
             Some(name) => name.to_string(),
             None => format!("operation {operation} of rank {}", one.rank),
         }
+    }
+}
+
+/// Ranks in words, those in a row together.
+pub fn shown(ranks: &[u32]) -> String {
+    const MOST: usize = 8;
+    if let [only] = ranks {
+        return format!("rank {only}");
+    }
+    let mut spans: Vec<(u32, u32)> = Vec::new();
+    for &rank in ranks {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == rank => *last = rank,
+            _ => spans.push((rank, rank)),
+        }
+    }
+    let one = |(from, to): &(u32, u32)| match to - from {
+        0 => from.to_string(),
+        1 => format!("{from}, {to}"),
+        _ => format!("{from} to {to}"),
+    };
+    let text: Vec<String> = spans.iter().take(MOST).map(one).collect();
+    let more =
+        if spans.len() > MOST { format!(" and others, {} in all", ranks.len()) } else { String::new() };
+    match ranks {
+        [] => "no rank".into(),
+        _ => format!("ranks {}{more}", text.join(", ")),
     }
 }
 

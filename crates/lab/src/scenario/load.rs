@@ -11,7 +11,9 @@ use crate::text::overrides::{self, Override};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, decode, names, parse};
 use crate::topology::{self, Topology};
 use crate::traffic::{self, Start};
-use headway_network::{BuildError, FabricSpec, Lossless, Network, Routing, Surplus, Until};
+use headway_network::{
+    BuildError, FabricSpec, Fault, FaultSpec, LinkChoice, Lossless, Network, Routing, Surplus, Until,
+};
 use headway_units::Time;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -256,6 +258,7 @@ fn read_setup(
         own: own.as_ref(),
         transports,
         notes: RefCell::default(),
+        facts: RefCell::default(),
     };
     let traffic_item = table.need("traffic")?;
     let mut entries = Vec::new();
@@ -268,6 +271,8 @@ fn read_setup(
         return Err(traffic_item.range("at least one entry", "an empty list"));
     }
     let (transports, mut notes) = (context.transports.into_inner(), context.notes.into_inner());
+    let facts = context.facts.into_inner();
+    notes.splice(0..0, topology.notes.iter().cloned());
     let mut said = rustc_hash::FxHashSet::default();
     notes.retain(|note| said.insert(note.clone()));
     if let (Some(item), Some(own)) = (&own_item, &own)
@@ -306,6 +311,7 @@ fn read_setup(
         start,
         traffic: entries,
         notes,
+        facts,
         sample: None,
         faults: Vec::new(),
         hosts,
@@ -386,7 +392,13 @@ fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError
         .transpose()?;
     let switches = || network_switches(&setup.topology, &setup.fabric);
     let known = topology::link_choice::Known { links: &names, switches: &switches };
-    let faults = table.get("fault").map(|i| super::faults::read(&i, &known)).transpose()?.unwrap_or_default();
+    let mut faults =
+        table.get("fault").map(|i| super::faults::read(&i, &known)).transpose()?.unwrap_or_default();
+    faults.extend(setup.topology.losses.iter().map(|(links, loss)| FaultSpec {
+        links: LinkChoice::Some(links.clone()),
+        kind: None,
+        what: Fault::Random { loss: *loss, duplicate: 0.0, reorder: 0.0, reorder_by: Time::ZERO },
+    }));
     (setup.bottleneck, setup.sample, setup.faults) = (bottleneck, sample, faults);
     Ok(())
 }

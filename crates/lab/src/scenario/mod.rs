@@ -111,6 +111,8 @@ pub struct Setup {
     pub traffic: Vec<traffic::Entry>,
     /// What was assumed about files that do not say it themselves, each once.
     pub notes: Vec<String>,
+    /// What files of traffic hold, in sentences.
+    pub facts: Vec<String>,
     /// What to sample.
     pub sample: Option<Sample>,
     /// What goes wrong on links.
@@ -346,7 +348,9 @@ impl Setup {
         };
         let mut warnings = self.warnings();
         if flows.is_empty() && !self.traffic.iter().all(|entry| entry.pattern.is_external()) {
-            warnings.push("no flow starts: the arrival process drew none within its duration".into());
+            let computes = !steps.is_empty();
+            let why = "no flow starts: the arrival process drew none within its duration";
+            warnings.push(if computes { "no flow starts: there are only computations" } else { why }.into());
         }
         let entries: Vec<usize> = flows.iter().map(|f| f.entry).collect();
         let rounds = flows.iter().map(|f| f.round).collect();

@@ -16,7 +16,7 @@ pub struct LongestPath {
     pub round_trip: Time,
     /// Propagation and switch latency, one way.
     pub delay: Time,
-    /// Rate of the sender's own link.
+    /// Rate of its slowest link, as transports know it.
     pub rate: Rate,
     /// Application bytes of a full packet.
     pub packet: u32,
@@ -74,18 +74,18 @@ impl Scenario {
                 }
             }
         }
-        let (round_trip, src, dst) = longest?;
+        let (_, src, dst) = longest?;
         let links = network.links_between(src, dst)?;
         let delay = links.iter().map(|&l| network.hop_delay(&network.links()[l as usize]));
         let sizes = &setup.fabric.sizes;
-        let rate = network.links()[src as usize].spec.rate;
-        let packets = round_trip.0 as f64 / sizes.slot(rate).0 as f64;
+        // What the engine tells transports of the path.
+        let path = network.path(src, dst);
         Some(LongestPath {
-            round_trip,
+            round_trip: path.base_rtt,
             delay: delay.fold(Time::ZERO, |sum, one| sum + one),
-            rate,
+            rate: path.bottleneck,
             packet: u32::from(sizes.payload),
-            bdp: packets * f64::from(sizes.payload),
+            bdp: path.slots(path.bottleneck, sizes) * f64::from(sizes.payload),
         })
     }
 }
@@ -141,8 +141,30 @@ mod tests {
         )
         .expect("a network");
         assert_eq!(path.round_trip, network.path(0, 2).base_rtt);
-        let packets =
-            network.path(0, 2).bdp_packets(path.rate, &scenario.setup().expect("a network").fabric.sizes);
+        let sizes = &scenario.setup().expect("a network").fabric.sizes;
+        let packets = network.path(0, 2).bdp_packets(path.rate, sizes);
         assert_eq!((path.bdp / 1460.0).ceil() as u32, packets, "what transports count, before it is rounded");
+    }
+
+    /// The rate, the product in packets and in bytes, in two words each.
+    fn shown(text: &str) -> (String, String, String) {
+        let scenario = Request::text(text, "test", Path::new(""), &[], None).load();
+        let path = scenario.unwrap_or_else(|error| panic!("{error}")).longest_path().expect("a path");
+        let packets = path.bdp / f64::from(path.packet);
+        (path.rate.to_string(), format!("{packets:.3}"), format!("{:.1}", path.bdp))
+    }
+
+    #[test]
+    fn the_slowest_link_is_that_of_the_path_and_not_the_senders() {
+        let slow = TEXT
+            .replace("bottleneck_delay = \"10 us\"", "bottleneck_rate = \"1 Gbps\"")
+            .replace("2 us", "1 us");
+        // 21.57 us at 1 Gb/s.
+        assert_eq!(shown(&slow), ("1 Gbps".into(), "1.753".into(), "2559.6".into()));
+        let spines = "[topology]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 1\nhost_rate = \"100 Gbps\"\n\
+            spine_rate = \"10 Gbps\"\nhost_delay = \"1 us\"\n[transport]\nname = \"dctcp\"\n[[traffic]]\nkind = \"flows\"\n\
+            flows = [{ src = 0, dst = 2, bytes = 1000 }]\n";
+        assert_eq!(shown(spines).0, "10 Gbps");
+        assert_eq!(shown(&spines.replace("dst = 2", "dst = 1")).0, "100 Gbps");
     }
 }

@@ -192,6 +192,25 @@ impl ScenarioError {
         self
     }
 
+    /// With another place, or none, for the one that it has.
+    #[must_use]
+    pub fn placed(mut self, place: impl Fn(Origin) -> Option<Origin>) -> ScenarioError {
+        self.0.at = self.0.at.and_then(place);
+        self
+    }
+
+    /// With other words in its problem and its advice; its place stays.
+    #[must_use]
+    pub fn reworded(mut self, words: impl Fn(&str) -> String) -> ScenarioError {
+        self.0.help = self.0.help.map(|help| words(&help));
+        let text = self.0.problem.to_string();
+        let other = words(&text);
+        if other != text {
+            self.0.problem = Problem::Contradiction(other);
+        }
+        self
+    }
+
     /// With words under the caret.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> ScenarioError {

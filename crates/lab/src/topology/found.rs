@@ -13,6 +13,12 @@ pub struct Found {
     pub at: Origin,
     /// Every key with its value.
     pub resolved: Map<String, Json>,
+    /// Which host each node of the file is, where it numbers hosts and switches together; `None` for switches.
+    pub nodes: Option<Vec<Option<u32>>>,
+    /// Links by their ends on which packets are lost at random, in both directions, with the probability.
+    pub losses: Vec<(u32, u32, f64)>,
+    /// What of the file is not read, or was assumed.
+    pub notes: Vec<String>,
 }
 
 impl Found {
@@ -35,10 +41,11 @@ impl Found {
         for (key, value) in counts {
             resolved.insert(key.into(), value);
         }
-        Found { graph, at, resolved }
+        Found { graph, at, resolved, nodes: None, losses: Vec::new(), notes: Vec::new() }
     }
 }
 
-fn name(node: u32, hosts: u32) -> String {
+/// What messages and lists of links call a node.
+pub(super) fn name(node: u32, hosts: u32) -> String {
     if node < hosts { format!("h{node}") } else { format!("s{}", node - hosts) }
 }

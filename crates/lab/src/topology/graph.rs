@@ -1,9 +1,10 @@
 //! A topology from a file: `hosts = N`, `switches = M`, `link = [{ a = "h0", b = "s0", rate, delay }, ...]`; a link whose
-//! way from `b` to `a` takes another time has `delay_back`. Files of other simulators are read too: those whose names end in
-//! `.topo` by [`super::htsim`], and those that end in `.txt` by [`super::ns3`].
+//! way from `b` to `a` takes another time has `delay_back`. Files of other simulators are read too, by [`super::htsim`] and [`super::ns3`]:
+//! which one a file is, its content says.
 
 use super::found::Found;
 use crate::files;
+use crate::import::kinds::{self, Network};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, parse, tree::Value};
 use headway_network::LinkSpec;
 use headway_network::topology::Graph;
@@ -15,13 +16,30 @@ use std::sync::Arc;
 pub fn read(file: &Item<'_>, folder: &Path) -> Result<Found, ScenarioError> {
     let (path, text) = files::read(file, folder)?;
     let source = Source::new(path.display().to_string(), text);
-    let mut found = match files::ending(&path) {
-        Some("topo") => super::htsim::parse(&source)?,
-        Some("txt") => super::ns3::parse(&source)?,
-        _ => parse(&source)?,
-    };
+    let mut found = parse_any(&source)?;
     found.resolved.insert("file".into(), file.text()?.into());
     Ok(found)
+}
+
+/// Reads a file of any kind of topology.
+pub fn parse_any(source: &Arc<Source>) -> Result<Found, ScenarioError> {
+    let bytes = source.text.as_bytes();
+    match kinds::find(bytes).map(|kind| kind.reader) {
+        Ok(kinds::Reader::Topology(Network::Htsim)) => super::htsim::parse(source),
+        Ok(kinds::Reader::Topology(Network::Ns3)) => super::ns3::parse(source),
+        Ok(kinds::Reader::Topology(Network::Graph)) => parse(source),
+        _ => {
+            let is_topology = |kind: &kinds::Kind| matches!(kind.reader, kinds::Reader::Topology(_));
+            match kinds::other(bytes, is_topology) {
+                Some((text, help)) => {
+                    let error = ScenarioError::new(Problem::Topology(text), &Origin::line(source, 1));
+                    Err(error.maybe_help(help.map(Into::into)))
+                }
+                // Nearest to what Headway writes itself, whose reader says what is missing.
+                None => parse(source),
+            }
+        }
+    }
 }
 
 /// Reads a graph from its text.

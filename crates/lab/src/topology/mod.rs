@@ -46,6 +46,12 @@ pub struct Topology {
     pub size: Named,
     /// Which part of the network each host is in, for graphs that may be in pieces.
     pieces: Option<Vec<u32>>,
+    /// Which host each node of its file is, where that numbers hosts and switches together.
+    pub nodes: Option<Vec<Option<u32>>>,
+    /// Names of the links on which its file says that packets are lost, both directions, with the probability.
+    pub losses: Vec<(Vec<String>, f64)>,
+    /// What was assumed about its file.
+    pub notes: Vec<String>,
     resolved: Json,
 }
 
@@ -93,7 +99,29 @@ pub fn read(table: &Reader<'_>, folder: &Path) -> Result<Topology, ScenarioError
         resolved.insert(SWITCH_LATENCY.name.into(), latency);
     }
     let pieces = spec.pieces();
-    Ok(Topology { kind: info.name, spec, switch_latency, hosts, size, pieces, resolved: resolved.into() })
+    let (nodes, notes) = (keys.nodes, keys.notes);
+    let name = |node: u32| found::name(node, hosts);
+    let mut losses: Vec<(Vec<String>, f64)> = Vec::new();
+    for (a, b, share) in keys.losses {
+        let links = [format!("{}->{}", name(a), name(b)), format!("{}->{}", name(b), name(a))];
+        match losses.iter_mut().find(|(_, known)| known.to_bits() == share.to_bits()) {
+            Some((names, _)) => names.extend(links),
+            None => losses.push((links.to_vec(), share)),
+        }
+    }
+    let resolved = resolved.into();
+    Ok(Topology {
+        kind: info.name,
+        spec,
+        switch_latency,
+        hosts,
+        size,
+        pieces,
+        nodes,
+        losses,
+        notes,
+        resolved,
+    })
 }
 
 /// The keys of a table as they are read.
@@ -105,13 +133,18 @@ struct Keys<'a, 'b> {
     resolved: Map<String, Json>,
     /// Those that say most about the size, with their values.
     sizes: Vec<(u32, Named)>,
+    /// See [`Topology`].
+    nodes: Option<Vec<Option<u32>>>,
+    losses: Vec<(u32, u32, f64)>,
+    notes: Vec<String>,
 }
 
 impl<'a, 'b> Keys<'a, 'b> {
     fn new(table: &'a Reader<'b>, info: &'a Info, folder: &'a Path) -> Self {
         let mut resolved = Map::new();
         resolved.insert("kind".into(), info.name.into());
-        Keys { table, info, folder, values: Values::default(), resolved, sizes: Vec::new() }
+        let (sizes, losses, notes) = (Vec::new(), Vec::new(), Vec::new());
+        Keys { table, info, folder, values: Values::default(), resolved, sizes, nodes: None, losses, notes }
     }
 
     fn key(&mut self, key: &Key) -> Result<(), ScenarioError> {
@@ -150,6 +183,7 @@ impl<'a, 'b> Keys<'a, 'b> {
             Kind::Graph => {
                 let found = graph::read(item, self.folder)?;
                 self.resolved.extend(found.resolved);
+                (self.nodes, self.losses, self.notes) = (found.nodes, found.losses, found.notes);
                 let Graph { hosts, switches, links, back } = found.graph;
                 self.sizes.push((hosts, Named { key: self.info.size.join("` and `"), at: found.at }));
                 Value::Graph { hosts, switches, links, back }

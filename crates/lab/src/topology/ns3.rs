@@ -1,8 +1,10 @@
-//! The topology files of HPCC's and SimAI's ns-3 (`.txt`).
+//! The topology files of HPCC's ns-3 and of those made from it.
 //!
-//! The first line is `NODES SWITCHES LINKS`, or SimAI's `NODES GPUS_PER_SERVER NVSWITCHES SWITCHES LINKS GPU_TYPE`. The numbers of
-//! the switches follow, and then the links: `A B RATE DELAY ERROR_RATE`. Nodes that are not switches are hosts, in the
-//! order of their numbers, and so are the switches.
+//! The first line is `NODES SWITCHES LINKS` (HPCC, ns3-rdma, ConWeave, ASTRA-sim), `NODES SWITCHES TORS LINKS` (PowerTCP),
+//! `NODES SWITCHES TORS LINKS HOST_RATE CORE_RATE` (Reverie), or SimAI's `NODES GPUS_PER_SERVER NVSWITCHES SWITCHES LINKS GPU_TYPE`. The
+//! numbers of the switches follow, and then the links: `A B RATE DELAY ERROR_RATE`. Nodes that are not switches are hosts, in the
+//! order of their numbers, and so are the switches. A rate without a unit is in bits per second. Packets are lost on a link at its error
+//! rate, in both directions. What stands behind the links is not read, as in ns-3.
 //!
 //! A host has one link here. Where a file gives it several, as to a leaf and to an NVLink switch, a switch of its own is put
 //! between: the link of the host is as fast as all of them together, and takes no time. Other hosts' packets may cross
@@ -10,6 +12,7 @@
 
 use super::found::Found;
 use super::words::Text;
+use crate::text::error::counted;
 use crate::text::{Origin, ScenarioError, Source};
 use headway_network::LinkSpec;
 use headway_network::topology::Graph;
@@ -49,16 +52,27 @@ struct Head<'a> {
 fn head<'a>(text: &Text<'a>) -> Read<Head<'a>> {
     let Some(first) = text.lines().next() else { return Err(text.wrong_line(1, "the topology is empty")) };
     let count = |place: usize, what: &str| text.number(first.words[place], what, 0..=MOST);
+    let is_rate = |place: usize| first.words[place].parse::<f64>().is_ok();
     let (switches, links) = match first.words.len() {
         3 => (count(1, "the number of switches")?, 2),
+        4 => {
+            count(2, "the number of switches of racks")?;
+            (count(1, "the number of switches")?, 3)
+        }
+        6 if is_rate(5) => {
+            count(2, "the number of switches of racks")?;
+            (count(1, "the number of switches")?, 3)
+        }
         6 => {
             count(1, "the GPUs of a server")?;
             (count(2, "the number of NVLink switches")? + count(3, "the number of switches")?, 4)
         }
         n => {
             let error =
-                text.wrong_line(first.number, format!("the first line has {n} words, and not 3 or 6"));
-            return Err(error.help("it is `NODES SWITCHES LINKS`, or SimAI's with six words"));
+                text.wrong_line(first.number, format!("the first line has {n} words, and not 3, 4 or 6"));
+            return Err(error.help(
+                "it is `NODES SWITCHES LINKS`, PowerTCP's `NODES SWITCHES TORS LINKS`, or Reverie's or SimAI's with six words",
+            ));
         }
     };
     let nodes = count(0, "the number of nodes")?;
@@ -96,6 +110,7 @@ pub fn parse(source: &Arc<Source>) -> Read<Found> {
     let number = numbers(&switches, head.nodes);
     let hosts = (head.nodes - head.switches) as u32;
     let mut links: Vec<(u32, u32, LinkSpec)> = Vec::new();
+    let mut losses: Vec<(usize, f64, &str)> = Vec::new();
     for _ in 0..head.links {
         let promised = format!("all of its {} links are there", head.links);
         let [a, b, rate, delay, loss] = [(); 5].map(|()| words.next(&promised));
@@ -105,18 +120,25 @@ pub fn parse(source: &Arc<Source>) -> Read<Found> {
         let (from, to) = (from?, to?);
         let spec = LinkSpec { rate: words.text.rate(rate?)?, delay: words.text.time(delay?)? };
         let loss = loss?;
-        if loss.parse::<f64>().ok() != Some(0.0) {
-            let error = words.text.wrong(loss, format!("the error rate of this link is `{loss}`, and not 0"));
-            return Err(error.help("packets are lost by [[fault]] loss = ..., with links = [...]"));
+        let share = loss.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+        let share = share.ok_or_else(|| {
+            words.text.wrong(loss, format!("`{loss}` is not an error rate: a number from 0 to 1"))
+        })?;
+        if share > 0.0 {
+            losses.push((links.len(), share, loss));
         }
         if from == to {
             return Err(words.text.wrong(b, "a link joins a node to itself"));
         }
         links.push((number[from as usize], number[to as usize], spec));
     }
+    let mut notes = Vec::new();
     if let Some(more) = words.words.next() {
-        let text = format!("the file goes on after the {} links that it promises", head.links);
-        return Err(words.text.wrong(more, text));
+        let line = source.line_column(Origin::part(source, more).span.start).0;
+        notes.push(format!(
+            "{}: what stands behind the {} links, from line {line} on, is not read, as in ns-3",
+            source.name, head.links
+        ));
     }
     let switches = head.switches as u32;
     let (links, switches) = with_one_link(links, hosts, switches);
@@ -130,8 +152,36 @@ pub fn parse(source: &Arc<Source>) -> Read<Found> {
         let node = number.iter().position(|n| *n == host as u32).unwrap_or(host);
         return Err(words.text.wrong(head.links_word, format!("node {node}, a host, has no link")));
     }
+    let losses = by_ends(&words.text, &links, &losses)?;
+    if !losses.is_empty() {
+        let lossy = counted(losses.len() as u64, "link");
+        notes.push(format!("{}: {lossy} with an error rate: packets are lost there at random", source.name));
+    }
     let graph = Graph { hosts, switches, links, back: Vec::new() };
-    Ok(Found::new(graph, Origin::part(source, head.nodes_word)))
+    let nodes = number.iter().map(|node| (*node < hosts).then_some(*node)).collect();
+    let found = Found::new(graph, Origin::part(source, head.nodes_word));
+    Ok(Found { notes, losses, nodes: Some(nodes), ..found })
+}
+
+/// Error rates by the two ends of their links; those of links between the same two nodes have to agree, as links are told apart by their ends.
+fn by_ends(
+    text: &Text<'_>,
+    links: &[(u32, u32, LinkSpec)],
+    losses: &[(usize, f64, &str)],
+) -> Read<Vec<(u32, u32, f64)>> {
+    let ends = |link: usize| (links[link].0.min(links[link].1), links[link].0.max(links[link].1));
+    let mut found: FxHashMap<(u32, u32), f64> = FxHashMap::default();
+    let lossy: FxHashMap<usize, f64> = losses.iter().map(|(link, share, _)| (*link, *share)).collect();
+    for (link, share, word) in losses {
+        let beside = (0..links.len()).filter(|other| ends(*other) == ends(*link));
+        if beside.into_iter().any(|other| lossy.get(&other) != Some(share)) {
+            return Err(text.wrong(word, "links between the same two nodes have other error rates"));
+        }
+        found.insert(ends(*link), *share);
+    }
+    let mut found: Vec<(u32, u32, f64)> = found.into_iter().map(|((a, b), share)| (a, b, share)).collect();
+    found.sort_by_key(|(a, b, _)| (*a, *b));
+    Ok(found)
 }
 
 /// By node of the file its number here: hosts first, each kind in order.
@@ -208,6 +258,52 @@ mod tests {
     }
 
     #[test]
+    fn each_of_the_family_has_its_head_and_rates() {
+        let bare = HPCC
+            .replace("100Gbps", "100000000000.0")
+            .replace("25Gbps", "25000000000")
+            .replace("400Gbps", "4e11");
+        let graph = read(HPCC).expect("a topology").graph;
+        for head in ["6 2 5", "6 2 2 5", "6 2 2 5 25000000000 1e11"] {
+            let found = read(&bare.replace("6 2 5", head)).unwrap_or_else(|error| panic!("{head}: {error}"));
+            assert_eq!(found.graph, graph, "{head}");
+            assert_eq!(found.nodes, Some(vec![None, Some(0), Some(1), None, Some(2), Some(3)]));
+            assert!(found.notes.is_empty(), "{:?}", found.notes);
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_the_links_is_noted_and_not_read() {
+        let prose = "First line: total node #\nsrc0 dst0 rate delay error_rate\n";
+        for more in ["note", "0 4 10Gbps 1us 0\n", prose] {
+            let found = read(&format!("{HPCC}{more}")).expect("a topology");
+            assert_eq!(found.graph, read(HPCC).expect("a topology").graph);
+            let note =
+                "topology.txt: what stands behind the 5 links, from line 8 on, is not read, as in ns-3";
+            assert_eq!(found.notes, [note]);
+        }
+        let fewer = read(&HPCC.replace("6 2 5", "6 2 4").replace("3 5 25Gbps", "0 5 25Gbps"));
+        assert_eq!(fewer.expect("a topology").graph.links.len(), 4);
+    }
+
+    #[test]
+    fn error_rates_are_losses_of_their_links() {
+        let found =
+            read(&HPCC.replace("2us 0", "2us 0.01").replace("3 4 25Gbps 500ns 0", "3 4 25Gbps 500ns 1e-3"));
+        let found = found.expect("a topology");
+        assert_eq!(found.losses, [(2, 5, 0.001), (4, 5, 0.01)]);
+        assert_eq!(
+            found.notes,
+            ["topology.txt: 2 links with an error rate: packets are lost there at random"]
+        );
+        let apart = HPCC
+            .replace("6 2 5", "6 2 6")
+            .replace("0 3 400Gbps 2us 0", "0 3 400Gbps 2us 0.1\n3 0 400Gbps 2us 0");
+        let error = read(&apart).expect_err("two rates").to_string();
+        assert_eq!(error, "links between the same two nodes have other error rates");
+    }
+
+    #[test]
     fn a_host_of_several_links_has_a_switch_of_its_own() {
         let graph = read(SIMAI).expect("a topology").graph;
         assert_eq!((graph.hosts, graph.switches, graph.links.len()), (4, 5 + 4, 10 + 4));
@@ -223,10 +319,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_refused_where_it_is_written() {
         let cases = [
-            ("6 2 5", "6 2", 1, "the first line has 2 words, and not 3 or 6"),
+            ("6 2 5", "6 2", 1, "the first line has 2 words, and not 3, 4 or 6"),
             ("6 2 5", "2 2 5", 1, "2 nodes with 2 switches have no host"),
             ("6 2 5", "6 2 6", 7, "the file ends before all of its 6 links are there"),
-            ("6 2 5", "6 2 4", 7, "the file goes on after the 4 links that it promises"),
             ("6 2 5", "7 2 5", 1, "node 6, a host, has no link"),
             ("0 3\n", "0 0\n", 2, "switch 0 is there twice"),
             ("0 3\n", "0 9\n", 2, "the number of a switch is from 0 to 5, not 9"),
@@ -234,7 +329,7 @@ mod tests {
             ("3 5 25Gbps", "5 5 25Gbps", 6, "a link joins a node to itself"),
             ("3 5 25Gbps", "3 5 25GBit", 6, "`GBit` is not a unit"),
             ("3 5 25Gbps", "3 5 25us", 6, "`25us` is a duration, and a rate is wanted"),
-            ("2us 0", "2us 0.01", 7, "the error rate of this link is `0.01`, and not 0"),
+            ("2us 0", "2us 1.01", 7, "`1.01` is not an error rate: a number from 0 to 1"),
         ];
         for (from, to, line, message) in cases {
             let error = read(&HPCC.replace(from, to)).expect_err(message);

@@ -55,8 +55,12 @@ impl<'a> Text<'a> {
         Ok(number)
     }
 
-    /// A rate with its unit.
+    /// A rate with its unit, or in bits per second as ns-3 reads it.
     pub(super) fn rate(&self, word: &str) -> Read<Rate> {
+        if let Some(bps) = word.parse::<f64>().ok().filter(|bps| *bps >= 1.0 && *bps < 1e18) {
+            let rate = Rate::new(libm::round(bps) as u64);
+            return rate.ok_or_else(|| self.wrong(word, "a link without a rate"));
+        }
         let bps = self.quantity(word, quantity::Dimension::Rate)?;
         Rate::new(bps).ok_or_else(|| self.wrong(word, "a link without a rate"))
     }

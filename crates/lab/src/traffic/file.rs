@@ -6,6 +6,8 @@ use super::list::{self, Written};
 use super::reading::{Resolved, check_reachable, object, too_long};
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::files;
+use crate::import::format::Format;
+use crate::import::kinds::{self, Kind};
 use crate::import::{self, ImportedFlow};
 use crate::text::error::counted;
 use crate::text::{Origin, Problem, Reader, ScenarioError, Source};
@@ -41,22 +43,35 @@ impl Declared for File {
         let item = table.need("path")?;
         let (path, text) = files::read(&item, context.folder)?;
         let source = Source::new(path.display().to_string(), text);
-        let ending = files::ending(&path);
         let mut resolved = json!({ "path": item.text()?, "digest": files::digest(&source.text) });
-        let imported = if ending == Some("cm") {
-            let unit = table.get("start_unit").map_or(Ok(0), |i| i.choice(import::cm::START_UNITS))?;
-            resolved["start_unit"] = import::cm::START_UNITS[unit].into();
-            let matrix = import::cm::parse(&source, import::cm::start_unit(unit))?;
-            check_nodes(&matrix, context)?;
-            matrix.flows
-        } else if ending == Some("csv") {
-            let table = import::csv::parse(&source)?;
-            if !table.kept.is_empty() {
-                resolved["kept_columns"] = table.kept.into();
+        let bytes = source.text.as_bytes();
+        let is_list = |kind: &Kind| kind.is(Format::Matrix) || kind.reader == kinds::Reader::Table;
+        let imported = match kinds::find(bytes).map(|kind| kind.reader) {
+            Ok(kinds::Reader::Trace(Format::Matrix)) => {
+                let unit = table.get("start_unit").map_or(Ok(0), |i| i.choice(import::cm::START_UNITS))?;
+                resolved["start_unit"] = import::cm::START_UNITS[unit].into();
+                let matrix = import::cm::parse(&source, import::cm::start_unit(unit))?;
+                check_nodes(&matrix, context)?;
+                matrix.flows
             }
-            table.flows
-        } else {
-            return Err(item.range("a .cm or a .csv file, perhaps .gz", format!("`{}`", path.display())));
+            Ok(kinds::Reader::Table) => {
+                let table = import::csv::parse(&source)?;
+                if !table.kept.is_empty() {
+                    resolved["kept_columns"] = table.kept.into();
+                }
+                table.flows
+            }
+            // Its reader says what a table begins with.
+            Err(_) if source.text.trim().is_empty() => import::csv::parse(&source)?.flows,
+            found => {
+                let at = Origin::line(&source, 1);
+                let fail = |text: String| ScenarioError::new(Problem::Syntax(text), &at);
+                return Err(match (kinds::other(bytes, is_list), found) {
+                    (Some((text, help)), _) => fail(text).maybe_help(help.map(Into::into)),
+                    (None, Err(unknown)) => fail(unknown.text),
+                    (None, Ok(_)) => fail("this is no list of flows".into()),
+                });
+            }
         };
         let flows = imported.iter().enumerate().map(|(i, f)| accept(f, i, &source, context, common));
         let flows = flows.collect::<Result<Vec<_>, _>>()?;

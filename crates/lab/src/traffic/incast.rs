@@ -43,6 +43,7 @@ impl Declared for Incast {
             key("bytes", "bytes", "or `cdf`", "of each message"),
             key("cdf", "as of `poisson`", "or `bytes`", "sizes, drawn for each flow"),
             sizes::INTERPOLATION,
+            sizes::SIZE_UNIT,
             START,
             key("repeat", "count", "1", "rounds"),
             key("period", "duration", "with `repeat`", "from one round to the next"),

@@ -20,6 +20,7 @@ pub use common::{COMMON, Common, Deadlines};
 pub use job::JobInfo;
 pub use keys::{Key, PatternInfo};
 pub use list::Written;
+pub(crate) use program::cost as collective_cost;
 pub use stack::Kernel;
 pub(crate) use stack::Transports;
 
@@ -337,6 +338,8 @@ pub struct Context<'a> {
     pub(crate) transports: RefCell<Transports>,
     /// What was assumed about files that do not say it themselves.
     pub(crate) notes: RefCell<Vec<String>>,
+    /// What files of traffic hold, in sentences that are no warnings.
+    pub(crate) facts: RefCell<Vec<String>>,
 }
 
 impl Context<'_> {

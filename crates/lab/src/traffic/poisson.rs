@@ -54,6 +54,7 @@ impl Declared for Poisson {
                 "flow sizes; see below",
             ),
             sizes::INTERPOLATION,
+            sizes::SIZE_UNIT,
             needed("load", "above 0, at most 1", "see below"),
             key(
                 "load_reference",

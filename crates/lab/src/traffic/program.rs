@@ -8,15 +8,45 @@ use super::job::{Algorithm, Parts, Ring, Schedule};
 use super::waiting::cycle;
 use super::{Common, Making};
 use crate::import::matching::{self, Source};
-use crate::import::trace::{Collective, Trace, What, When};
+use crate::import::trace::{Collective, MOST_OPERATIONS, Trace, What, When};
 use crate::text::error::counted;
 use crate::text::{Problem, ScenarioError};
 use crate::workload::random::{Purpose, Stream};
 use headway_network::{Cause, FlowSpec, Gap, Graph, GraphError, GraphStep, Node, Until};
 use headway_units::Time;
+use std::collections::BTreeMap;
 
 /// Most flows, and most edges, of a program.
-const MOST: u64 = 20_000_000;
+const MOST: u64 = MOST_OPERATIONS;
+/// Larger groups are counted by a formula.
+const COUNTED: u32 = 256;
+
+/// What a collective makes: its messages, and the edges that belong to them and to its ranks.
+pub(crate) fn cost(collective: Collective, ranks: u32, allreduce: usize) -> (u64, u64) {
+    if ranks < 2 {
+        return (0, 1);
+    }
+    let n = u64::from(ranks);
+    let is_square = matches!(
+        collective,
+        Collective::AllReduce | Collective::AllGather | Collective::ReduceScatter | Collective::AllToAll
+    );
+    if ranks > COUNTED && is_square && allreduce == 0 {
+        let rounds = if collective == Collective::AllReduce { 2 } else { 1 };
+        let messages = rounds * n * (n - 1);
+        // Each waits for its rank, its receiver for it, and but the first of a ring it waits for the one before.
+        let waits = if collective == Collective::AllToAll { 0 } else { messages - n };
+        return (messages, 2 * messages + waits + n);
+    }
+    if allreduce == 2 && collective == Collective::AllReduce && !ranks.is_power_of_two() {
+        // It is refused by its own message.
+        return (0, 0);
+    }
+    let schedule = schedule(collective, ranks, n, 0, allreduce);
+    let (messages, waits) = (schedule.sends().len() as u64, schedule.waits().len() as u64);
+    let lasts: usize = schedule.lasts(ranks as usize, 0).iter().map(Vec::len).sum();
+    (messages, messages + waits + lasts as u64 + n)
+}
 
 /// How a program is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +83,7 @@ struct Flow {
     bytes: u64,
     start: Time,
     class: Option<u16>,
+    stop: Option<Time>,
     /// The operation that it comes from.
     of: u32,
     /// The collective that it belongs to.
@@ -133,7 +164,8 @@ impl Program {
             let (src, dst) = (hosts[flow.src as usize], hosts[flow.dst as usize]);
             let name = self.names.get(number).and_then(|name| name.as_deref());
             let spec = common.flow(src, dst, flow.bytes, flow.start, number);
-            making.push_named(FlowSpec { class: flow.class.unwrap_or(spec.class), ..spec }, name);
+            let stop = [flow.stop, spec.stop].into_iter().flatten().min();
+            making.push_named(FlowSpec { class: flow.class.unwrap_or(spec.class), stop, ..spec }, name);
         }
         making.round = None;
         for step in &self.steps {
@@ -187,6 +219,7 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn build(mut self) -> Result<Program, ScenarioError> {
         let (trace, settings) = (self.trace, *self.settings);
+        self.fits()?;
         let matched = matching::matched(trace)?;
         let mut begun = vec![false; trace.operations.len()];
         let mut waits = vec![false; trace.operations.len()];
@@ -202,9 +235,10 @@ impl Builder<'_> {
         for (number, one) in (0u32..).zip(&trace.operations) {
             let computed = &mut computes[one.rank as usize];
             let made = match one.what {
-                What::Message { to, bytes, start, class } => {
+                What::Message { to, bytes, start, class, stop } => {
                     let flow = self.flow(number, to, bytes, start, None)?;
                     self.program.flows[flow as usize].class = class;
+                    self.program.flows[flow as usize].stop = stop;
                     Nodes { begin: Node::Flow(flow), begun: None, over: Cause::Flow(flow, Until::Received) }
                 }
                 What::Send { to, bytes, processor, .. } => {
@@ -281,11 +315,47 @@ impl Builder<'_> {
             self.begin_at(settings.start, &nodes, &waits);
         }
         if self.waits > MOST {
-            let problem = Problem::Contradiction(format!("{} waits are more than {MOST}", self.waits));
-            return Err(ScenarioError::nowhere(problem));
+            return Err(trace.fail(0, format!("{} waits are more than {MOST}", self.waits)));
         }
         self.program.computes = settings.start.saturating_add(computes.into_iter().max().unwrap_or_default());
         Ok(self.program)
+    }
+
+    /// Refuses a program whose collectives make too much, before they are made, at the largest of them.
+    fn fits(&self) -> Result<(), ScenarioError> {
+        let trace = self.trace;
+        let mut known: BTreeMap<(Collective, u32), (u64, u64)> = BTreeMap::new();
+        let (mut messages, mut waits) = (0u64, trace.waits.len() as u64);
+        let mut largest: Option<(u64, u32)> = None;
+        for (number, one) in (0u32..).zip(&trace.operations) {
+            let What::Collective { collective, group, .. } = one.what else { continue };
+            let ranks = &trace.groups[group as usize];
+            // All ranks have a part in it: it is counted at the first.
+            if ranks.first() != Some(&one.rank) {
+                continue;
+            }
+            let count = ranks.len() as u32;
+            let each = known
+                .entry((collective, count))
+                .or_insert_with(|| cost(collective, count, self.settings.allreduce));
+            (messages, waits) = (messages.saturating_add(each.0), waits.saturating_add(each.1));
+            if largest.is_none_or(|(most, _)| each.0 > most) {
+                largest = Some((each.0, number));
+            }
+        }
+        let beyond = [(messages, "message"), (waits, "wait")].into_iter().find(|(count, _)| *count > MOST);
+        let (Some((count, noun)), Some((own, operation))) = (beyond, largest) else { return Ok(()) };
+        let What::Collective { collective, group, .. } = trace.operations[operation as usize].what else {
+            return Ok(());
+        };
+        let text = format!("the collectives make {}, more than {MOST}", counted(count, noun));
+        let largest = format!(
+            "this {} of {} makes {}; fewer ranks or fewer collectives fit",
+            collective.name(),
+            counted(trace.groups[group as usize].len() as u64, "rank"),
+            counted(own, "message")
+        );
+        Err(trace.fail(operation, text).help(largest))
     }
 
     fn flow(
@@ -317,7 +387,7 @@ impl Builder<'_> {
             return Err(self.trace.fail(of, format!("with this there are more than {MOST} messages")));
         }
         let number = self.program.flows.len() as u32;
-        self.program.flows.push(Flow { src, dst, bytes, start, class: None, of, round });
+        self.program.flows.push(Flow { src, dst, bytes, start, class: None, stop: None, of, round });
         // Other names would be those of all runs of the same program, and of all messages of a collective.
         let is_named = matches!(one.what, What::Message { .. });
         self.program.names.push(one.name.clone().filter(|_| is_named));
@@ -377,6 +447,14 @@ impl Builder<'_> {
     /// The n-th collective of a group at each of its ranks belong together.
     fn collectives(&mut self, operations: &[u32], nodes: &[Nodes]) -> Result<(), ScenarioError> {
         let trace = self.trace;
+        if trace.is_shared {
+            for (round, &number) in (0..).zip(operations) {
+                let What::Collective { group, .. } = trace.operations[number as usize].what else { continue };
+                let there = vec![number; trace.groups[group as usize].len()];
+                self.collective(&there, group as usize, round, nodes)?;
+            }
+            return Ok(());
+        }
         // By group and position in it.
         let mut done: Vec<Vec<Vec<u32>>> =
             trace.groups.iter().map(|group| vec![Vec::new(); group.len()]).collect();
@@ -399,12 +477,14 @@ impl Builder<'_> {
                 if there.len() < members.len() {
                     let missing = members.iter().position(|own| own.len() <= nth).unwrap_or(0);
                     let text = format!(
-                        "rank {} of the group has no part in this collective, its number {} of {}",
+                        "rank {} has no part in this collective, number {} of {}",
                         trace.groups[group][missing],
                         nth + 1,
-                        counted(members.len() as u64, "rank")
+                        trace.group_called(group)
                     );
-                    return Err(trace.fail(first, text));
+                    return Err(trace.fail(first, text).help(
+                        "the n-th collectives of a group at its ranks belong together, and each rank has one",
+                    ));
                 }
                 self.collective(&there, group, round, nodes)?;
                 round += 1;
@@ -434,10 +514,20 @@ impl Builder<'_> {
             let what = &trace.operations[*other as usize].what;
             let same = matches!(what, What::Collective { collective: c, bytes: b, root: r, .. } if (*c, *b, *r) == (collective, bytes, root));
             if !same {
+                let shown = |what: &What| match what {
+                    What::Collective { collective, bytes, root, .. } => {
+                        let rooted = bus_factor(*collective, 2) == Some(1.0) && *root > 0;
+                        let of = if rooted { format!(" from position {root}") } else { String::new() };
+                        format!("{} of {bytes} B{of}", collective.name())
+                    }
+                    _ => "no collective".into(),
+                };
                 let text = format!(
-                    "{} takes part in another collective than {} does: {what:?}",
+                    "{} takes part in another collective than {} does: {}, and not {}",
                     trace.called(*other),
-                    trace.called(first)
+                    trace.called(first),
+                    shown(what),
+                    shown(&trace.operations[first as usize].what)
                 );
                 return Err(trace.fail(*other, text));
             }
@@ -475,7 +565,10 @@ impl Builder<'_> {
         for (position, lasts) in (0..).zip(schedule.lasts(ranks.len(), from)) {
             let end = over(at(position));
             lasts.into_iter().for_each(|cause| self.edge(end, cause));
-            self.edge(end, began(at(position)));
+            // Where one operation stands for all ranks, it begins once.
+            if position == 0 || at(position) != first {
+                self.edge(end, began(at(position)));
+            }
         }
         Ok(())
     }
@@ -582,4 +675,32 @@ fn turned(schedule: &Schedule, ranks: u32, root: u32) -> Schedule {
         }
     }
     turned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_groups_are_counted_as_small_ones_are() {
+        let all = [
+            Collective::AllReduce,
+            Collective::AllGather,
+            Collective::ReduceScatter,
+            Collective::AllToAll,
+            Collective::Broadcast,
+            Collective::Reduce,
+            Collective::Gather,
+            Collective::Scatter,
+            Collective::Barrier,
+        ];
+        for collective in all {
+            let ranks = COUNTED + 1;
+            let made = schedule(collective, ranks, u64::from(ranks), 0, 0);
+            let lasts: usize = made.lasts(ranks as usize, 0).iter().map(Vec::len).sum();
+            let messages = made.sends().len();
+            let edges = messages + made.waits().len() + lasts + ranks as usize;
+            assert_eq!(cost(collective, ranks, 0), (messages as u64, edges as u64), "{}", collective.name());
+        }
+    }
 }

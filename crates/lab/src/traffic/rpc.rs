@@ -52,6 +52,7 @@ impl Declared for Rpc {
                 "size of a reply, or the distribution that it is drawn from",
             ),
             sizes::INTERPOLATION,
+            sizes::SIZE_UNIT,
             needed("calls", "count", "that a client makes in each of its loops"),
             key("outstanding", "count", "1", "loops of a client: calls that it has open at a time"),
             key("fan_out", "count", "1", "servers that each call goes to; it is over when all have replied"),

@@ -4,9 +4,12 @@ use super::Context;
 use super::keys::{Key, key};
 use super::reading::{check_size, message};
 use crate::files;
-use crate::text::{Item, Problem, Reader, ScenarioError, Source, Value, names};
+use crate::import::kinds;
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Value, names};
+use crate::workload::cdf::{self, Cdf, Interpolation};
+use crate::workload::library;
 use crate::workload::random::Stream;
-use crate::workload::{Cdf, Interpolation, library};
+use crate::workload::table::Unit;
 use serde_json::{Value as Json, json};
 
 /// A distribution of sizes and what is known about it.
@@ -25,8 +28,16 @@ pub(super) struct MessageSizes {
 pub(super) const INTERPOLATION: Key = key(
     "interpolation",
     "`linear`, `step`",
-    "`linear`",
-    "of a file: straight lines between rows, or only the rows' own sizes",
+    "by the file",
+    "of a file: straight lines between rows, or only the rows' own sizes; by default lines, but steps where the first probability is not 0 or the file's mean says so",
+);
+
+/// Another.
+pub(super) const SIZE_UNIT: Key = key(
+    "size_unit",
+    "`bytes`, `packets`",
+    "by the file",
+    "of a file that does not say it: what its sizes count; a packet has 1460 bytes",
 );
 
 /// Kinds of distributions in closed form.
@@ -108,18 +119,81 @@ fn named(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<M
         let problem = Problem::NoSuchName { what: "flow-size distribution", name: name.clone() };
         return Err(item.fail(problem).maybe_help(names::suggestion(&name, known)));
     }
-    let rule = table.get("interpolation").map_or(Ok(0), |i| i.choice(Interpolation::NAMES))?;
-    let rule = [Interpolation::Linear, Interpolation::Step][rule];
+    let rule = table.get("interpolation").map(|item| item.choice(Interpolation::NAMES)).transpose()?;
+    let rule = rule.map(|rule| [Interpolation::Linear, Interpolation::Step][rule]);
+    let unit = table.get("size_unit").map(|item| item.choice(Unit::NAMES)).transpose()?;
+    let unit = unit.map(|unit| [Unit::Bytes, Unit::Packets][unit]);
     let (path, text) = files::read(item, context.folder)?;
     let source = Source::new(path.display().to_string(), text);
-    let (cdf, taken) = Cdf::read(&source, rule)?;
-    if let Some(taken) = taken {
-        let note = format!(
+    let read = Cdf::read(&source, rule, unit).map_err(|error| {
+        match kinds::other(source.text.as_bytes(), |kind| kind.reader == kinds::Reader::Sizes) {
+            Some((text, help)) => {
+                let error = ScenarioError::new(Problem::Distribution(text), &Origin::line(&source, 1));
+                error.maybe_help(help.map(Into::into))
+            }
+            None => error,
+        }
+    })?;
+    said(&name, &read, context);
+    let digest = Some(files::digest(&source.text));
+    Ok(MessageSizes { cdf: read.cdf, published: None, digest, name: name.into() })
+}
+
+/// Sizes of at most so many bytes, with nothing that says what they count, may be packets.
+const MAY_BE_PACKETS: u64 = 65_536;
+/// Means that differ by more than this share are both shown.
+const APART: f64 = 0.01;
+
+/// Notes what was assumed about a table, and the mean that results.
+fn said(name: &str, read: &cdf::Read, context: &Context<'_>) {
+    let mut notes = context.notes.borrow_mut();
+    if let Some(taken) = &read.taken {
+        notes.push(format!(
             "`{name}` is read as {taken}; a table with the header `bytes,cdf` and numbers alone says so itself"
-        );
-        context.notes.borrow_mut().push(note);
+        ));
     }
-    Ok(MessageSizes { cdf, published: None, digest: Some(files::digest(&source.text)), name: name.into() })
+    if let Some(why) = &read.stepped {
+        notes.push(format!("`{name}` is read by steps, since {why}; `interpolation` says which"));
+    }
+    let (mean, most) = (read.cdf.mean(), read.cdf.range().1);
+    if read.is_unit_open && most <= MAY_BE_PACKETS {
+        notes.push(format!(
+            "`{name}` has no size above {most} B, and nothing says that these are bytes; `size_unit = \"packets\"` reads \
+             packets of 1460 B"
+        ));
+    }
+    let apart = |other: f64| (other / mean - 1.0).abs() > APART;
+    let bytes = |mean: f64| format!("{} B", grouped(libm::round(mean) as u64));
+    if let Some(stated) = read.stated.filter(|stated| apart(*stated)) {
+        let line = format!(
+            "`{name}` states a mean of {} in its first line, and has one of {}",
+            bytes(stated),
+            bytes(mean)
+        );
+        notes.push(line);
+    }
+    let [own, others] = match read.cdf.interpolation() {
+        Interpolation::Linear => ["straight lines", "steps"],
+        Interpolation::Step => ["steps", "straight lines"],
+    };
+    let other = read.other.filter(|other| apart(*other));
+    let other = other.map_or(String::new(), |other| format!("; by {others} it would be {}", bytes(other)));
+    let stated = read.stated.map_or(String::new(), |mean| format!("; its first line states {}", bytes(mean)));
+    let line = format!("sizes of `{name}`: mean {} by {own}{other}{stated}", bytes(mean));
+    context.facts.borrow_mut().push(line);
+}
+
+/// A number with a comma before each three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 /// `{ kind = "uniform", mean, spread }` or `{ kind = "pareto", mean, shape, most }`.

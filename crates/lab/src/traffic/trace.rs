@@ -4,10 +4,10 @@ use super::allreduce::ALGORITHMS;
 use super::draw::Ground;
 use super::job::{FIRST, JobInfo, PLACEMENT, RANKS, Ranks};
 use super::keys::{START, key, needed};
-use super::program::{Program, Settings};
+use super::program::{Program, Settings, cost};
 use super::reading::{Resolved, object, start, too_long};
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
-use crate::files::{Opened, Unopened};
+use crate::files::Opened;
 use crate::import::cm;
 use crate::import::format::{Format, NAMES, Told};
 use crate::import::trace::Trace as Imported;
@@ -27,6 +27,9 @@ pub struct Trace {
 /// What a matrix may say about its failed links.
 const FAILURES: [&str; 2] = ["refused", "elsewhere"];
 
+/// Which groups of a workload do its collectives.
+const EQUAL_GROUPS: [&str; 2] = ["each", "one"];
+
 /// LogGOPSim's default: larger messages are sent when the receiver is ready.
 const EAGER: u64 = 65_535;
 
@@ -34,14 +37,14 @@ impl Declared for Trace {
     const INFO: PatternInfo = PatternInfo {
         name: "trace",
         summary: "a program of ranks from a file: a connection matrix of htsim with triggers (.cm), a GOAL schedule as text or binary (.goal, \
-            .bin), a Chakra execution trace with a file for each rank (.0.et), or a workload of SimAI (.txt)",
+            .bin), a Chakra execution trace with a file for each rank (.0.et), a workload of SimAI, or a flow list of HPCC's ns-3",
         keys: &[
             needed(
                 "path",
                 "path",
                 "of the file, or of that of any rank, relative to the scenario, perhaps compressed (.gz)",
             ),
-            key("format", "`cm`, `goal`, `chakra`, `simai`", "by the file", "what kind of file it is"),
+            key("format", "`cm`, `goal`, `chakra`, `simai`, `hpcc`", "by its content", "what kind of file it is"),
             RANKS,
             PLACEMENT,
             FIRST,
@@ -89,6 +92,24 @@ impl Declared for Trace {
                 "none",
                 "how long computations take that the trace gives in operations, without a duration",
             ),
+            key(
+                "collective_bytes",
+                "bytes",
+                "none",
+                "the buffer of a collective whose messages the trace gives in chunks of it",
+            ),
+            key(
+                "equal_groups",
+                "`each`, `one`",
+                "`each`",
+                "whether every group of a workload of SimAI does its collectives, or one of each kind for all that are equal",
+            ),
+            key(
+                "groups",
+                "path",
+                "beside the trace",
+                "a list of the ranks of each group in JSON, `{\"1\": [0, 1]}`; without it `NAME.json` or `comm_group.json` beside the trace",
+            ),
         ],
         counts: &["path"],
     };
@@ -101,21 +122,27 @@ impl Declared for Trace {
         let item = table.need("path")?;
         let path = context.folder.join(item.text()?);
         let said = table.get("format").map(|item| item.choice(&NAMES)).transpose()?.map(Format::at);
-        let opened = Opened::new(&path, said).map_err(|problem| match problem {
-            Unopened::Unreadable(problem) => {
-                item.fail(problem).help("relative paths start at the folder of the scenario")
-            }
-            Unopened::Unknown => {
-                let found = format!("`{}`", path.display());
-                item.range("a file of a known format", found).help("`format` says which it is")
-            }
-        })?;
+        let groups_item = table.get("groups");
+        let groups = groups_item.as_ref().map(|item| Ok(context.folder.join(item.text()?))).transpose()?;
+        let opened =
+            Opened::new(&path, said, groups.as_deref()).map_err(|problem| problem.error(Some(&item)))?;
         let format = opened.format;
-        let (told, mut own) = told(table, format)?;
+        let (mut told, mut own) = told(table, format)?;
+        (told.nodes, told.hosts) = (context.topology.nodes.as_deref(), Some(context.topology.hosts));
+        let (settings, mut of_settings) = settings(table, format)?;
+        told.cost = Some((cost, settings.allreduce));
+        if let Some(item) = used(table, format, "equal_groups", &[Format::SimAi])? {
+            let choice = item.choice(&EQUAL_GROUPS)?;
+            told.is_shared = choice == 1;
+            own.insert("equal_groups".into(), EQUAL_GROUPS[choice].into());
+        }
+        if let Some(item) = used(table, format, "groups", &[Format::Chakra])? {
+            own.insert("groups".into(), item.text()?.into());
+        }
         let mut resolved =
             object(json!({ "path": item.text()?, "format": format.name(), "digest": opened.digest() }));
         resolved.append(&mut own);
-        let trace = format.read(opened.files, &told)?;
+        let trace = format.read(opened.files, opened.groups, &told)?;
         context.notes.borrow_mut().extend(trace.notes.iter().cloned());
         failures(table, &trace, &mut resolved)?;
         if let Some(note) = unordered(&trace, &path.display().to_string(), context, common) {
@@ -127,11 +154,10 @@ impl Declared for Trace {
             return Err(item.range(text, ranks.count()));
         }
         resolved.append(&mut placed);
-        let (settings, mut own) = settings(table, format)?;
-        resolved.append(&mut own);
+        resolved.append(&mut of_settings);
         let program = Program::of(&trace, &settings)?;
-        if program.flows() == 0 {
-            return Err(item.fail(Problem::Contradiction(format!("{} holds no message", path.display()))));
+        if program.flows() == 0 && program.edges_and_steps() == 0 {
+            return Err(item.fail(Problem::Contradiction(format!("{} holds no operation", path.display()))));
         }
         if let Some((bytes, of)) = program.largest()
             && let Some(problem) = too_long(bytes, context)
@@ -184,7 +210,7 @@ fn used<'a>(
 }
 
 /// What the reader of the format is told.
-fn told(table: &Reader<'_>, format: Format) -> Result<(Told, Resolved), ScenarioError> {
+fn told<'a>(table: &Reader<'_>, format: Format) -> Result<(Told<'a>, Resolved), ScenarioError> {
     let mut resolved = Resolved::new();
     let unit = used(table, format, "start_unit", &[Format::Matrix])?
         .map_or(Ok(0), |item| item.choice(cm::START_UNITS))?;
@@ -201,6 +227,11 @@ fn told(table: &Reader<'_>, format: Format) -> Result<(Told, Resolved), Scenario
             rate => return Err(item.range("more than 0", rate)),
         },
     };
+    let collective_bytes = used(table, format, "collective_bytes", &[Format::Chakra])?;
+    let collective_bytes = collective_bytes.map(|item| item.bytes(1)).transpose()?;
+    if let Some(bytes) = collective_bytes {
+        resolved.insert("collective_bytes".into(), bytes.into());
+    }
     // `ranks` is read again as hosts when their number is known.
     let ranks = match table.get("ranks") {
         Some(item) if format == Format::SimAi => match item.value() {
@@ -209,7 +240,8 @@ fn told(table: &Reader<'_>, format: Format) -> Result<(Told, Resolved), Scenario
         },
         _ => None,
     };
-    Ok((Told { start_unit: Some(cm::start_unit(unit)), ranks, operations_per_second }, resolved))
+    let start_unit = Some(cm::start_unit(unit));
+    Ok((Told { start_unit, ranks, operations_per_second, collective_bytes, ..Told::default() }, resolved))
 }
 
 /// A sentence where a file orders messages by classes, and their transport does not.
@@ -259,7 +291,7 @@ fn settings(table: &Reader<'_>, format: Format) -> Result<(Settings, Resolved), 
     let byte_overhead = time(used(table, format, "byte_overhead", &goal)?)?;
     let gap = time(used(table, format, "gap", &goal)?)?;
     let unsaid = if format == Format::Goal { EAGER } else { 0 };
-    let eager = used(table, format, "eager", &goal)?.map_or(Ok(unsaid), |item| item.bytes(0))?;
+    let eager = used(table, format, "eager", &[Format::Goal, Format::Chakra])?.map_or(Ok(unsaid), |item| item.bytes(0))?;
     let collective = [Format::Chakra, Format::SimAi];
     let allreduce =
         used(table, format, "allreduce", &collective)?.map_or(Ok(0), |item| item.choice(&ALGORITHMS))?;
@@ -267,6 +299,9 @@ fn settings(table: &Reader<'_>, format: Format) -> Result<(Settings, Resolved), 
     if format == Format::Goal {
         resolved.append(&mut object(json!({ "overhead": overhead.to_string(),
             "byte_overhead": byte_overhead.to_string(), "gap": gap.to_string(), "eager": eager })));
+    }
+    if format == Format::Chakra && eager > 0 {
+        resolved.insert("eager".into(), eager.into());
     }
     if collective.contains(&format) {
         resolved.insert("allreduce".into(), ALGORITHMS[allreduce].into());

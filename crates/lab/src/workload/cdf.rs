@@ -1,7 +1,7 @@
 //! Flow-size distributions as tables of (bytes, cumulative probability).
 
 use super::random::Stream;
-use super::table;
+use super::table::{self, Unit};
 use crate::text::{ScenarioError, Source};
 use std::sync::Arc;
 
@@ -31,32 +31,69 @@ pub struct Cdf {
     interpolation: Interpolation,
 }
 
+/// A table that was read, and what is to be said about it.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// The distribution.
+    pub cdf: Cdf,
+    /// In words what the text was taken to be, where it does not say so itself.
+    pub taken: Option<String>,
+    /// The mean that its first line states, in bytes.
+    pub stated: Option<f64>,
+    /// The mean of the same rows with the other interpolation, where that can be read.
+    pub other: Option<f64>,
+    /// Why it is read by steps, where nobody said so.
+    pub stepped: Option<String>,
+    /// Whether nothing in the text says what its sizes count.
+    pub is_unit_open: bool,
+}
+
 /// Rows of a Pareto table for each factor of ten of the tail.
 const TAIL_ROWS: f64 = 40.0;
 
 impl Cdf {
     /// Reads a table, with the header `bytes,cdf` or in a form of other simulators; refuses one that is no distribution.
     pub fn parse(source: &Arc<Source>, interpolation: Interpolation) -> Result<Cdf, ScenarioError> {
-        Ok(Cdf::read(source, interpolation)?.0)
+        Ok(Cdf::read(source, Some(interpolation), None)?.cdf)
     }
 
-    /// The same, and in words what the text was taken to be where it does not say so itself.
+    /// The same; where `interpolation` is not said, a table that begins above 0 is read by steps, and one that states its mean as that mean
+    /// comes out. Sizes count `unit` where the text does not say it.
     pub fn read(
         source: &Arc<Source>,
-        interpolation: Interpolation,
-    ) -> Result<(Cdf, Option<String>), ScenarioError> {
-        let table = table::read(source)?;
-        if interpolation == Interpolation::Linear && table.rows[0].1 > 0.0 && table.rows.len() > 1 {
+        interpolation: Option<Interpolation>,
+        unit: Option<Unit>,
+    ) -> Result<Read, ScenarioError> {
+        let table = table::read(source, unit)?;
+        let (begins_late, stated) = (table.rows[0].1 > 0.0 && table.rows.len() > 1, table.stated);
+        let of = |interpolation| Cdf { rows: table.rows.clone(), interpolation };
+        let [linear, step] = [Interpolation::Linear, Interpolation::Step].map(of);
+        let far = |cdf: &Cdf, mean: f64| (cdf.mean() / mean - 1.0).abs();
+        let mut why = None;
+        let chosen = match (interpolation, stated) {
+            (Some(said), _) => said,
+            (None, _) if begins_late => {
+                why = Some(format!("its first probability is {}", table.rows[0].1));
+                Interpolation::Step
+            }
+            (None, Some(mean)) if far(&step, mean) < far(&linear, mean) => {
+                why = Some("that gives the mean of its first line".into());
+                Interpolation::Step
+            }
+            (None, _) => Interpolation::Linear,
+        };
+        if chosen == Interpolation::Linear && begins_late {
             let text =
                 format!("read as straight lines, the first probability must be 0, not {}", table.rows[0].1);
             let help = "add a row with probability 0, or read it with interpolation = \"step\"";
             return Err(table::wrong(source, table.first_share, text).help(help));
         }
-        let cdf = Cdf { rows: table.rows, interpolation };
+        let (cdf, other) = if chosen == Interpolation::Linear { (linear, step) } else { (step, linear) };
         if cdf.mean() <= 0.0 {
             return Err(table::wrong(source, table.last_size, "the mean size is 0".into()));
         }
-        Ok((cdf, table.taken))
+        let other = (!begins_late).then(|| other.mean());
+        Ok(Read { cdf, taken: table.taken, stated, other, stepped: why, is_unit_open: table.is_unit_open })
     }
 
     /// Sizes evenly between two, both included.
@@ -201,6 +238,33 @@ mod tests {
         let n = 40_000;
         let tens = (0..n).filter(|_| cdf.sample(&mut stream) == 10).count();
         assert!((9_700..10_300).contains(&tens), "{tens} of {n}");
+    }
+
+    #[test]
+    fn a_mean_in_the_first_line_says_how_the_rows_are_read() {
+        let read = |text: &str, rule, unit| Cdf::read(&Source::new("x.txt", text), rule, unit);
+        let stepped = read("550.0\n100 0.5\n1000 1.0\n", None, None).expect("Homa's form");
+        assert_eq!((stepped.cdf.mean(), stepped.stated), (550.0, Some(550.0)));
+        assert_eq!(stepped.cdf.interpolation(), Interpolation::Step);
+        assert_eq!((stepped.stepped.as_deref(), stepped.other), (Some("its first probability is 0.5"), None));
+        // Both can be read, and one of them has the mean.
+        let rows = "100 0\n200 0.5\n1000 1\n";
+        let mean = |stated: &str| read(&format!("{stated}\n{rows}"), None, None).expect("a table");
+        let (lines, steps) = (mean("375"), mean("600"));
+        assert_eq!((lines.cdf.mean(), lines.other, lines.stepped), (375.0, Some(600.0), None));
+        assert_eq!((steps.cdf.mean(), steps.other), (600.0, Some(375.0)));
+        assert_eq!(steps.stepped.as_deref(), Some("that gives the mean of its first line"));
+        let packets = read(&format!("375\n{rows}"), None, Some(Unit::Packets)).expect("packets");
+        assert_eq!((packets.cdf.mean(), packets.stated), (375.0 * 1460.0, Some(375.0 * 1460.0)));
+        assert_eq!((packets.is_unit_open, lines.is_unit_open), (false, true));
+        let error =
+            read("bytes,cdf\n1,0\n2,1\n", None, Some(Unit::Packets)).expect_err("two units").to_string();
+        assert_eq!(error, "sizes of this table are not in packets");
+        let error = read("0\n1 0\n2 1\n", None, None).expect_err("a mean of 0").to_string();
+        assert_eq!(error, "the mean in the first line is 0");
+        let error =
+            read(rows.trim_end_matches("1000 1\n"), Some(Interpolation::Linear), None).expect_err("cut");
+        assert_eq!(error.to_string(), "the last probability is 0.5, not 1");
     }
 
     #[test]

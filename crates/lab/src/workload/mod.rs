@@ -3,6 +3,6 @@
 pub mod cdf;
 pub mod library;
 pub mod random;
-mod table;
+pub mod table;
 
 pub use cdf::{Cdf, Interpolation};

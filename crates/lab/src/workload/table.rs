@@ -47,6 +47,31 @@ pub(super) struct Table<'a> {
     pub last_size: &'a str,
     /// In words what the text was taken to be; `None` where its header says so.
     pub taken: Option<String>,
+    /// The mean that its first line states, in bytes.
+    pub stated: Option<f64>,
+    /// Whether nothing in the text says what its sizes count.
+    pub is_unit_open: bool,
+}
+
+/// What sizes count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// Packets with 1460 bytes of data, as in ns-2.
+    Packets,
+}
+
+impl Unit {
+    /// Names in scenarios.
+    pub const NAMES: &[&str] = &["bytes", "packets"];
+
+    fn bytes(self) -> u64 {
+        match self {
+            Unit::Bytes => 1,
+            Unit::Packets => PACKET,
+        }
+    }
 }
 
 /// How the fields of a table are to be read.
@@ -98,13 +123,36 @@ impl Separator {
     }
 }
 
-/// Reads a text as a table of sizes.
-pub(super) fn read(source: &Arc<Source>) -> Result<Table<'_>, ScenarioError> {
+/// Reads a text as a table of sizes, which count `unit` where that is not said by the text itself.
+pub(super) fn read(source: &Arc<Source>, unit: Option<Unit>) -> Result<Table<'_>, ScenarioError> {
     let text = source.text.trim_start_matches(BYTE_ORDER_MARK);
     let mut lines: Vec<&str> =
         text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    // Homa's simulator and others begin with the mean.
+    let mut stated = None;
+    if let [first, second, ..] = lines[..]
+        && let Ok(mean) = first.parse::<f64>()
+        && Separator::of(second).fields(second).len() > 1
+    {
+        if !(mean.is_finite() && mean > 0.0) {
+            return Err(wrong(source, first, format!("the mean in the first line is {first}")));
+        }
+        stated = Some(mean);
+        lines.remove(0);
+    }
     let Some(&first) = lines.first() else { return Err(empty(source)) };
     let mut form = Form::of(source, first)?;
+    let is_unit_open = form.header.is_none() && form.columns == 2;
+    match unit {
+        Some(unit) if is_unit_open => form.unit = unit.bytes(),
+        Some(unit) if unit.bytes() != form.unit => {
+            let text = format!("sizes of this table are not in {}", Unit::NAMES[unit as usize]);
+            return Err(
+                wrong(source, first, text).help("`size_unit` is for tables that do not say it themselves")
+            );
+        }
+        _ => {}
+    }
     if form.header.is_some() {
         lines.remove(0);
     }
@@ -132,7 +180,9 @@ pub(super) fn read(source: &Arc<Source>) -> Result<Table<'_>, ScenarioError> {
         return Err(error.help("it is 1 in a table of probabilities, and 100 in one of percentages"));
     }
     last.1 = 1.0;
-    Ok(Table { rows, first_share, last_size: row.size, taken: form.taken(with_units) })
+    let stated = stated.map(|mean| mean * form.unit as f64);
+    let is_unit_open = is_unit_open && !with_units && unit.is_none();
+    Ok(Table { rows, first_share, last_size: row.size, taken: form.taken(with_units), stated, is_unit_open })
 }
 
 fn empty(source: &Arc<Source>) -> ScenarioError {
@@ -332,7 +382,7 @@ mod tests {
         ];
         for (text, taken) in cases {
             let source = Source::new("x", text);
-            let table = read(&source).unwrap_or_else(|e| panic!("{}", e.render()));
+            let table = read(&source, None).unwrap_or_else(|e| panic!("{}", e.render()));
             assert_eq!(table.rows, rows, "{text}");
             assert_eq!(table.taken.as_deref(), taken, "{text}");
         }
@@ -362,7 +412,7 @@ mod tests {
         ];
         for (text, place, message) in cases {
             let source = Source::new("x", text);
-            let error = read(&source).err().expect(message);
+            let error = read(&source, None).err().expect(message);
             assert_eq!(error.to_string(), message);
             let at = error.origin().expect("a place");
             assert_eq!(at.source.line_column(at.span.start), place, "{message}");

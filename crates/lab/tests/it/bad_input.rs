@@ -358,7 +358,8 @@ snapshot!(table_without_anything, wrong(&with_file("empty.csv"), &[]));
 snapshot!(table_with_a_missing_host, wrong(&with_file("missing-host.csv"), &[]));
 snapshot!(table_with_an_empty_field, wrong(&with_file("empty-field.csv"), &[]));
 snapshot!(distribution_that_begins_late, {
-    wrong(&LEAF_SPINE.replace("dctcp_websearch", "begins-late.csv").replace("LOAD", "flows = 10"), &[])
+    let keys = "interpolation = \"linear\"\nflows = 10";
+    wrong(&LEAF_SPINE.replace("dctcp_websearch", "begins-late.csv").replace("LOAD", keys), &[])
 });
 snapshot!(override_with_an_open_quote, wrong(SMALL, &["title=\"x"]));
 snapshot!(override_with_an_open_list, wrong(SMALL, &["traffic.0.flows=[{src = 0, dst = 2"]));

@@ -141,6 +141,14 @@ fn the_published_tree_of_loggopsim_takes_what_its_model_says() {
 }
 
 #[test]
+fn computations_without_a_message_take_their_time() {
+    let (_folder, traced) =
+        scenario("num_ranks 2\nrank 0 {\na: calc 8000\n}\nrank 1 {\n}\n", "goal", 2, "", &[]);
+    let found = outcome(&traced);
+    assert_eq!((found.flows.len(), end(&found)), (0, Time::us(8)));
+}
+
+#[test]
 fn ping_pong_takes_its_computations_overheads_and_messages() {
     let alone = Alone::new(2);
     let text = "num_ranks 2\nrank 0 {\na: calc 1000\ns: send 100b to 1 tag 1\ns requires a\nr: recv 200b from 1 tag 2\nr requires s\n\
@@ -247,7 +255,7 @@ fn what_can_never_be_done_is_refused_where_it_is_written() {
             "waits for",
             3,
         ),
-        (pair("calc 5", "calc 6"), "holds no message", 0),
+        (pair("", ""), "holds no operation", 0),
         (
             pair("send 8b to 1\nsend 8b to 1", "recv 8b from -1"),
             "2 sends may belong to 1 receive that name no sender or no tag",
@@ -420,5 +428,24 @@ fn a_trace_is_the_same_on_any_number_of_threads() {
             .graph
             .as_ref()
             .is_some_and(|graph| graph.all_edges().any(|(_, node)| matches!(node, Node::Flow(_))))
+    );
+}
+
+#[test]
+fn one_group_of_each_kind_takes_as_long_as_all_that_are_equal() {
+    let layer =
+        |name: &str| format!("{name} -1 1000 ALLREDUCE 80000 2000 ALLTOALL_EP 64000 500 NONE 0 100\n");
+    let head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 2 ep: 2 pp: 2 all_gpus: 16\n3\n";
+    let text = format!("{head}{}{}{}", layer("a"), layer("b"), layer("c"));
+    let (_folder, each) = scenario(&text, "txt", 16, "", &[]);
+    let (_folder, one) = scenario(&text, "txt", 16, "equal_groups = \"one\"", &[]);
+    let (each, shared) = (outcome(&each), outcome(&one));
+    // Nothing meets on a single switch. A group of two sends two messages for an allreduce twice, and two for an all-to-all.
+    assert_eq!((each.flows.len(), shared.flows.len()), (16 / 2 * 3 * (4 + 2), 3 * (4 + 2)));
+    assert_eq!(end(&shared), end(&each));
+    let notes = one.setup().expect("a network").notes.join("\n");
+    assert!(
+        notes.contains("each collective is done by the group of rank 0 for all groups of its kind"),
+        "{notes}"
     );
 }

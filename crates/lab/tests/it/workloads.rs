@@ -323,6 +323,29 @@ fn a_table_in_another_form_is_read_with_a_note_that_says_how() {
 }
 
 #[test]
+fn a_table_that_begins_late_is_read_by_steps_and_its_mean_is_said() {
+    let scenario = poisson("flows = 10", &["traffic.0.cdf=begins-late.csv"]);
+    let setup = scenario.setup().expect("a network");
+    let notes = setup.warnings().join("\n");
+    assert!(
+        notes.contains("`begins-late.csv` is read by steps, since its first probability is 0.25"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("nothing says that these are bytes") == setup.facts[0].contains("packets"),
+        "{notes}"
+    );
+    assert!(
+        setup.facts[0].starts_with("sizes of `begins-late.csv`: mean ")
+            && setup.facts[0].contains(" by steps")
+    );
+    // Both means where they are apart.
+    let percent = poisson("flows = 10", &["traffic.0.cdf=hpcc.txt"]);
+    let facts = &percent.setup().expect("a network").facts;
+    assert!(facts[0].contains(" by straight lines; by steps it would be "), "{facts:?}");
+}
+
+#[test]
 fn a_name_of_another_kind_is_answered_with_its_place_in_a_scenario() {
     for (set, help) in [
         ("traffic.0.cdf=websearch", "did you mean one of xpass_websearch, yaps_websearch, "),

@@ -56,6 +56,8 @@ impl Ranks {
         count: Option<u32>,
     ) -> Result<(Ranks, Resolved), ScenarioError> {
         let (topology, unsaid) = (context.topology, count);
+        // A program may be that of one rank.
+        let least = unsaid.map_or(2, |count| count.min(2));
         let item = table.get("ranks");
         let (placement_item, first_item) = (table.get("placement"), table.get("first"));
         if let Some(item) = item.as_ref().filter(|item| matches!(item.value(), Value::List(_))) {
@@ -66,7 +68,7 @@ impl Ranks {
                 }
             }
             let hosts = host_set(item, topology, |_| None)?;
-            enough(hosts.len() as u64, item)?;
+            enough(hosts.len() as u64, least, item)?;
             for (index, host) in hosts.iter().enumerate() {
                 check_reachable(element(item, index), topology, hosts[0], *host)?;
             }
@@ -97,8 +99,8 @@ impl Ranks {
             }
         };
         match (&item, &first_item) {
-            (Some(item), _) | (None, Some(item)) => enough(u64::from(count), item)?,
-            (None, None) if count < 2 => {
+            (Some(item), _) | (None, Some(item)) => enough(u64::from(count), least, item)?,
+            (None, None) if count < least => {
                 let problem = Problem::Contradiction("a job needs two hosts".into());
                 return Err(ScenarioError::new(problem, table.at()));
             }
@@ -139,8 +141,9 @@ impl Ranks {
     }
 }
 
-fn enough(count: u64, item: &Item<'_>) -> Result<(), ScenarioError> {
-    if count < 2 { Err(item.range("at least two hosts", count)) } else { Ok(()) }
+fn enough(count: u64, least: u32, item: &Item<'_>) -> Result<(), ScenarioError> {
+    let few = if least < 2 { "at least one host" } else { "at least two hosts" };
+    if count < u64::from(least) { Err(item.range(few, count)) } else { Ok(()) }
 }
 
 /// The first host of each rack, then the second of each, and so on.
