@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from headway import _headway
+from headway.data.jsonable import Jsonable
 from headway.data.nested import flat
 from headway.data.run import read
 from headway.errors import ResultsError
-from headway.scenario import Scenario
+from headway.loading import Scenario
 
 Event = dict[str, Any]
 
@@ -35,7 +36,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Jsonable):
     """What a comparison of two runs found."""
 
     left: Side

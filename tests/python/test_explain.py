@@ -15,13 +15,13 @@ from explaining import Headway, claim, explained
 from headway.claims.choices import Reading, load_choices
 from headway.claims.ledger import known_claims
 from headway.cli.sweep import _Display
-from headway.explain import morris
-from headway.explain import search as searching
-from headway.explain.bench import Stopped
-from headway.explain.bound import bound_of
-from headway.explain.result import HOLDS, NOWHERE, REACHABLE, UNREACHABLE
+from headway.explaining import morris
+from headway.explaining import search as searching
+from headway.explaining.bench import Stopped
+from headway.explaining.bound import bound_of
+from headway.explaining.result import HOLDS, NOWHERE, REACHABLE, UNREACHABLE
 from headway.layout import AS_STATED, EXPLAIN_FILE, READINGS_FILE, REPORT_FILE
-from headway.scenario import Scenario
+from headway.loading import Scenario
 from support import TWO_FLOWS
 
 CHOICES = """
