@@ -129,12 +129,13 @@ def _found(name: str) -> object:
     if name in _MODULES:
         return _module(_MODULES[name])
     if not name.startswith("_"):
-        for module in map(_module, _WHOLE):
-            if name in module.__all__:
-                return getattr(module, name)
+        # Modules first: `from headway import names` asks for one before Python looks for it.
         spec = find_spec(f"headway.{name}")
         if spec is not None and spec.has_location:
             return _module(name)
+        for module in map(_module, _WHOLE):
+            if name in module.__all__:
+                return getattr(module, name)
     raise AttributeError(f"module 'headway' has no attribute '{name}'")
 
 

@@ -33,7 +33,8 @@ heavy = ("click", "headway.cli", "headway._headway", "polars", "numpy", "matplot
 print(*(name for name in heavy if name in sys.modules))
 headway.reproduce, headway.reproduce_all, headway.explain, headway.report, headway.catalogue, headway.sweep
 headway.Scenario.load("examples/quickstart")
-print(*(name for name in ("click", "headway.cli", "matplotlib", "rich") if name in sys.modules))
+unneeded = ("click", "headway.cli", "headway.building", "matplotlib", "rich")
+print(*(name for name in unneeded if name in sys.modules))
 """
 
 
