@@ -20,7 +20,7 @@ from headway.protocols import Artist as _Artist
 from headway.protocols import draw_with as _draw_with
 
 if TYPE_CHECKING:
-    from headway.api import explain, report, reproduce, reproduce_all
+    from headway.api import diff, explain, report, reproduce, reproduce_all
     from headway.building import disciplines, models, tables, topologies, traffic, transports
     from headway.building.build import scenario
     from headway.building.parts import flow
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from headway.data.run import Run, RunPart, read
     from headway.data.sweep import Sweep, read_sweep
     from headway.data.table import Table
+    from headway.difference import Difference
     from headway.errors import HeadwayError, NameNotFound, ResultsError, ScenarioError
     from headway.loading import Scenario
+    from headway.measuring import Measured, measure
     from headway.plotting import Plots
     from headway.reports import ReportFiles
     from headway.reproducing.result import Reproduction, Reproductions
@@ -47,10 +49,12 @@ if TYPE_CHECKING:
         "Catalogue",
         "Causes",
         "Comparison",
+        "Difference",
         "Event",
         "Explanation",
         "HeadwayError",
         "Host",
+        "Measured",
         "Message",
         "NameNotFound",
         "Packet",
@@ -75,9 +79,11 @@ if TYPE_CHECKING:
         "compare",
         "compare_causes",
         "compare_variants",
+        "diff",
         "disciplines",
         "explain",
         "flow",
+        "measure",
         "models",
         "read",
         "read_sweep",
@@ -95,7 +101,7 @@ if TYPE_CHECKING:
 # Where each name is. A module is imported when a name of it is first asked for: all of them take several tenths of a
 # second, and most programs need a few. `tests/python/test_package.py` compares this with what is said above.
 _NAMES = {
-    "api": ("explain", "report", "reproduce", "reproduce_all"),
+    "api": ("diff", "explain", "report", "reproduce", "reproduce_all"),
     "building.build": ("scenario",),
     "building.parts": ("flow",),
     "catalogues": ("Catalogue", "catalogue"),
@@ -106,7 +112,9 @@ _NAMES = {
     "data.sweep": ("Sweep", "read_sweep"),
     "data.table": ("Table",),
     "errors": ("HeadwayError", "NameNotFound", "ResultsError", "ScenarioError"),
+    "difference": ("Difference",),
     "loading": ("Scenario",),
+    "measuring": ("Measured", "measure"),
     "plotting": ("Plots",),
     "reports": ("ReportFiles",),
     "reproducing.result": ("Reproduction", "Reproductions"),

@@ -17,6 +17,8 @@ from headway.claims.record import record as put_on_record
 from headway.data.explanation import Explanation
 from headway.data.run import Run
 from headway.data.sweep import Sweep
+from headway.difference import Difference, side
+from headway.difference import diff as compare_events
 from headway.directories import directory_of
 from headway.errors import ArgumentError, HeadwayError, ResultsError
 from headway.explaining.bench import Stopped
@@ -201,6 +203,22 @@ def report(
     if not places:
         raise HeadwayError("an empty list names neither results nor traces")
     return write_report(tuple(map(directory_of, places)), format, replay=replay)
+
+
+def diff(
+    left: str | Path,
+    right: str | Path,
+    *,
+    left_set: Mapping[str, Any] | Sequence[str] = (),
+    right_set: Mapping[str, Any] | Sequence[str] = (),
+) -> Difference:
+    """Run two scenarios, or two run directories again, and find the first event in which they differ: `headway diff`.
+
+    `left_set` and `right_set` override keys of each.
+    """
+    found = compare_events(side(left, assignments(left_set)), side(right, assignments(right_set)))
+    assert found is not None, "nothing stops it on the way"
+    return found
 
 
 def _settle(file: ScenarioFile, outcome: SweepOutcome, scale: Scale | None, *, record: bool) -> Done:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headway import _headway
-from headway.data.jsonable import Jsonable
+from headway.data.jsonable import Jsonable, preformatted
 from headway.data.nested import flat
 from headway.data.run import read
 from headway.errors import ResultsError
@@ -64,6 +64,9 @@ class Difference(Jsonable):
     def same(self) -> bool:
         """Whether the runs are the same event by event, also those on record."""
         return self.first is None and not self.stale
+
+    def _repr_html_(self) -> str:
+        return preformatted(lines(self))
 
     def document(self) -> dict[str, Any]:
         """All of it, for another program."""

@@ -17,10 +17,12 @@ import pytest
 
 import headway
 from headway import HeadwayError, ResultsError
-from headway.catalogues import THINGS
 from headway.cli import explain, listing, report, reproduce
 from headway.cli.compare import COMMAND as COMPARE
+from headway.cli.diff import COMMAND as DIFF
+from headway.cli.measure import COMMAND as MEASURE
 from headway.cli.sweep import COMMAND as SWEEP
+from headway.data.jsonable import Jsonable
 from support import LIMIT, Answer
 
 SCRIPT = """
@@ -71,6 +73,8 @@ OF_THE_TERMINAL = {"as_json", "markdown", "help", "quiet", "verbose", "progress"
         (headway.reproduce_all, reproduce.COMMAND),
         (headway.explain, explain.COMMAND),
         (headway.report, report.COMMAND),
+        (headway.measure, MEASURE),
+        (headway.diff, DIFF),
         (headway.catalogue, listing.COMMAND),
         (headway.sweep, SWEEP),
         (headway.compare, COMPARE),
@@ -100,7 +104,7 @@ def listed(thing):
     return headway.catalogue(thing)
 
 with ThreadPoolExecutor(8) as pool:
-    figures = [pool.submit(figure, number) for number in range(4)]
+    figures = [pool.submit(figure, number) for number in range(3)]
     lists = [pool.submit(listed, thing) for thing in ("transports", "topologies", "models") * 2]
     drawn = [pool.submit(headway.report, one.result(), format="svg") for one in figures]
     assert len({one.result().to_json() for one in figures}) == 1
@@ -132,7 +136,7 @@ def test_lists_are_those_of_the_command(command: Callable[..., Answer]) -> None:
     assert amrt.parameters and amrt.summary
     claims = headway.catalogue("claims", "amrt/fig01")
     assert {one.scenario for one in claims} == {"amrt/fig01-multi-bottleneck"}
-    for thing in set(THINGS) - {"claims"}:
+    for thing in ("transports", "disciplines", "models", "examples"):
         answer = command("list", thing, "--json")
         assert answer.out == headway.catalogue(thing).to_json() + "\n"
     assert command("list", "claims", "amrt/fig01", "--json").out == claims.to_json() + "\n"
@@ -168,14 +172,42 @@ def test_results_show_themselves_in_a_notebook(tmp_path: Path) -> None:
     assert "report.html" in headway.report(done)._repr_html_()
 
 
+def test_runs_are_measured_and_compared(tmp_path: Path, command: Callable[..., Answer]) -> None:
+    run = small().run(tmp_path)
+    expressions = ("mean_s=summary('fct_mean_s')", "mean_s * 1e6", "mean_s > 0")
+    found = headway.measure(tmp_path, *expressions)
+    assert found["mean_s"] == run.summary["fct_mean_s"] and found["mean_s > 0"] is True
+    assert headway.measure(small().run(), *expressions) == found
+    assert command("measure", tmp_path, *expressions, "--json").out == found.to_json() + "\n"
+    assert "mean_s" in found._repr_html_()
+    with pytest.raises(HeadwayError, match="the name 'a' is given twice"):
+        headway.measure(tmp_path, "a=1", "a=2")
+    difference = headway.diff("examples/incast", "examples/incast", right_set={"seed": 2})
+    assert not difference.same and "seed" in difference._repr_html_()
+    answer = command("diff", "examples/incast", "examples/incast", "--right-set", "seed=2", "--json")
+    assert (answer.status, answer.out) == (1, difference.to_json() + "\n")
+
+
 @pytest.mark.parametrize(
     "result",
-    [headway.Reproduction, headway.Reproductions, headway.Explanation, headway.Catalogue, headway.ReportFiles],
+    [
+        headway.Catalogue,
+        headway.Causes,
+        headway.Comparison,
+        headway.Difference,
+        headway.Explanation,
+        headway.Measured,
+        headway.ReportFiles,
+        headway.Reproduction,
+        headway.Reproductions,
+        headway.Variants,
+    ],
 )
 def test_results_are_frozen(result: type) -> None:
     assert is_dataclass(result)
     assert vars(result)["__dataclass_params__"].frozen
     assert callable(vars(result)["_repr_html_"])
+    assert issubclass(result, Jsonable)
 
 
 def test_mistakes_are_errors_of_the_package(tmp_path: Path) -> None:

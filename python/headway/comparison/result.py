@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from headway.data.earlier import anew, lacking
-from headway.data.jsonable import Jsonable
+from headway.data.jsonable import Jsonable, preformatted
 from headway.data.later import np
 from headway.data.statistics import estimate
 from headway.data.steadiness import unsteady
@@ -165,7 +164,7 @@ class Comparison(Jsonable):
         }
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(chr(10).join(lines(self)))}</pre>"
+        return preformatted(lines(self))
 
     def _number(self, one: Ratio, unit: str = "_s") -> dict[str, Any]:
         half = one.ratio.half_width

@@ -61,3 +61,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], caption: str =
     more = f"<p>and {len(every) - SHOWN_ROWS} more rows</p>" if len(every) > SHOWN_ROWS else ""
     said = f"<p>{html.escape(caption)}</p>" if caption else ""
     return f"<div>{said}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
+
+
+def preformatted(lines: Iterable[str]) -> str:
+    """Lines of text for a notebook."""
+    return f"<pre>{html.escape(chr(10).join(lines))}</pre>"
