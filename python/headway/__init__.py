@@ -92,6 +92,9 @@ if TYPE_CHECKING:
         "reproduce_all",
         "scenario",
         "sweep",
+        "tables",
+        "topologies",
+        "traffic",
         "transports",
     ]
     __all__ += topologies.__all__
@@ -123,7 +126,9 @@ _NAMES = {
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names}
 # Modules that are names themselves, and those of which every public name is one.
-_MODULES = {name: f"building.{name}" for name in ("disciplines", "models", "transports")}
+_MODULES = {
+    name: f"building.{name}" for name in ("disciplines", "models", "tables", "topologies", "traffic", "transports")
+}
 _WHOLE = ("building.tables", "building.topologies", "building.traffic")
 
 
