@@ -29,7 +29,7 @@ def kinds() -> dict[str, ExecutorKind]:
 def forms() -> str:
     """How each is written, in words."""
     *others, last = (form for kind in kinds().values() for form in kind.forms)
-    return f"{', '.join(others)} or {last}"
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def named(text: str) -> Executor:
