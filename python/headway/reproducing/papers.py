@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headway import names
 from headway.claims.choices import Choices, load_choices
@@ -18,9 +18,11 @@ from headway.explaining.record import listed
 from headway.layout import REPORT_FILE
 from headway.loading import Scenario
 from headway.names import ScenarioFile
-from headway.reporting.site import SitePaper, site_figure, write_site
 from headway.reporting.site_summary import Chosen, summary_of
 from headway.reproducing.figure import Page
+
+if TYPE_CHECKING:
+    from headway.reporting.site import SitePaper
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,9 @@ class Papers:
 
     def write_site(self, out: Path, done: Mapping[str, Done], scale: str | None, seeds: int | None) -> Path:
         """Write the page above the figures that are done; returns its path."""
+        # Templates are read only where there is a page to write.
+        from headway.reporting.site import write_site
+
         whole = sum(1 for one in done.values() if not one.interrupted)
         missing = len(self.every) - whole
         stopped = f"stopped early: {missing} of {len(self.every)} figures are not finished" if missing else ""
@@ -104,6 +109,8 @@ def _paper(
     name: str, figures: Sequence[ScenarioFile], done: Mapping[str, Done], scale: str | None, seeds: int | None
 ) -> SitePaper:
     """What the site shows of a paper."""
+    from headway.reporting.site import SitePaper, site_figure
+
     shown = []
     known = {row.id: row for row in listed(known_claims(), names.known_scenarios())}
     more = [*(["--scale", scale] if scale else []), *(["--seeds", str(seeds)] if seeds else [])]
