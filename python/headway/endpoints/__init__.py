@@ -7,7 +7,7 @@
 A message arrives completely and once, or its sender gets an error. `BlockingEndpoint` is for threads, and has the
 shortest calls. docs/python-hosts.md is the guide.
 
-`headway.hosts(...)` is the function for the table of that name in a scenario, so that these are imported by name.
+`headway.hosts(...)` is something else: the table `[hosts]` of a scenario.
 """
 
 from __future__ import annotations
