@@ -1,4 +1,4 @@
-"""Measures calls of 100 bytes by `headway.hosts` beside the same in Rust (`headway-perf`), in turns, over loopback.
+"""Measures calls of 100 bytes by `headway.endpoints` beside the same in Rust (`headway-perf`), in turns, over loopback.
 
     make bench-python-hosts               # seven repetitions: two minutes
 
@@ -37,7 +37,7 @@ PARTS = (("p50", 0.5), ("p99", 0.99))
 
 def serve_blocking() -> None:
     """Answers echoes until it is killed."""
-    from headway.hosts import BlockingEndpoint
+    from headway.endpoints import BlockingEndpoint
 
     with BlockingEndpoint.bind() as endpoint:
         print(endpoint.address, flush=True)
@@ -47,7 +47,7 @@ def serve_blocking() -> None:
 
 def serve_tasks() -> None:
     """Answers echoes until it is killed, in an event loop."""
-    from headway.hosts import Endpoint
+    from headway.endpoints import Endpoint
 
     async def main() -> None:
         async with Endpoint.bind() as endpoint:
@@ -60,7 +60,7 @@ def serve_tasks() -> None:
 
 def ask_blocking(server: str, count: int) -> None:
     """Calls, one after another."""
-    from headway.hosts import BlockingEndpoint
+    from headway.endpoints import BlockingEndpoint
 
     with BlockingEndpoint.bind() as endpoint:
         endpoint.call(server, BEGIN)
@@ -75,7 +75,7 @@ def ask_blocking(server: str, count: int) -> None:
 
 def ask_tasks(server: str, count: int) -> None:
     """Calls, one after another, in an event loop."""
-    from headway.hosts import Endpoint
+    from headway.endpoints import Endpoint
 
     async def main() -> None:
         async with Endpoint.bind() as endpoint:

@@ -136,8 +136,8 @@ SCENARIOS = {
 # The limit on memory is that of the machine unless the scenario has one.
 LIMITED = {"TooBig": 'memory_limit = "1 GB"\n\n'}
 
-# No command causes them where everything is installed.
-LEFT_OUT = {"FeatureMissing"}
+# No command causes the first where everything is installed, and commands show the second as a mistake in their use.
+LEFT_OUT = {"FeatureMissing", "ArgumentError"}
 
 OTHERS = {
     "NameNotFound": Example(

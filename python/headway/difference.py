@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from headway import _headway
+from headway.data.jsonable import Jsonable, preformatted
 from headway.data.nested import flat
 from headway.data.run import read
 from headway.errors import ResultsError
-from headway.scenario import Scenario
+from headway.loading import Scenario
 
 Event = dict[str, Any]
 
@@ -35,7 +36,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Jsonable):
     """What a comparison of two runs found."""
 
     left: Side
@@ -63,6 +64,9 @@ class Difference:
     def same(self) -> bool:
         """Whether the runs are the same event by event, also those on record."""
         return self.first is None and not self.stale
+
+    def _repr_html_(self) -> str:
+        return preformatted(lines(self))
 
     def document(self) -> dict[str, Any]:
         """All of it, for another program."""

@@ -33,7 +33,7 @@ from headway.layout import (
     SCENARIO_FILE,
     SWEEP_FILE,
 )
-from headway.report.figures import NAMES as FIGURES
+from headway.reporting.figures import NAMES as FIGURES
 
 # Keys that differ and are named, at most, and those on which no result depends.
 KEYS_TOLD = 3

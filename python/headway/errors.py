@@ -11,6 +11,7 @@ from headway._headway import HeadwayError, ScenarioError
 from headway.layout import MANIFEST_FILE, SWEEP_FILE
 
 __all__ = [
+    "ArgumentError",
     "ClaimsError",
     "FeatureMissing",
     "HeadwayError",
@@ -25,6 +26,10 @@ __all__ = [
 LIKE_ENOUGH = 0.6
 _PARTS = re.compile(r"[-_./ ]")
 RESULTS = (MANIFEST_FILE, SWEEP_FILE)
+
+
+class ArgumentError(HeadwayError):
+    """Arguments that contradict each other. The command line says where the use of its command is described."""
 
 
 class NameNotFound(HeadwayError):

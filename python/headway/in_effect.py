@@ -11,7 +11,7 @@ from typing import Any
 from headway.data.toml import parsed
 from headway.data.units import parse_bytes, plain, size
 from headway.errors import ScenarioError
-from headway.scenario import Scenario
+from headway.loading import Scenario
 
 # Parts of a scenario that no run depends on, or that are listed otherwise.
 LEFT_OUT = ("name", "title", "description", "paper", "report")

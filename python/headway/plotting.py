@@ -12,20 +12,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headway.data import drawing
 from headway.data.point import Point
 from headway.data.run import Run
 from headway.data.sweep import Sweep
 from headway.errors import HeadwayError, NameNotFound
-from headway.report.load import Results
-from headway.report.spec import Panel
+from headway.reporting.load import Results
+from headway.reporting.spec import Panel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-    from headway.report.assemble import Report
-    from headway.report.spec import Figure
-    from headway.report.study import Study
+    from headway.reporting.assemble import Report
+    from headway.reporting.spec import Figure
+    from headway.reporting.study import Study
 
 # What a card shows: the first of these that there is.
 CARDS = ("fct-load", "throughput-time", "cdf", "queue-time", "link-utilisation", "model")
@@ -151,7 +150,7 @@ class Plots:
 
         `wanted` are keys of the `[report]` table, such as `x` and `y`.
         """
-        from headway.report.figures import NAMES
+        from headway.reporting.figures import NAMES
 
         if name not in NAMES:
             raise NameNotFound("figure", name, NAMES, f"all figures: {', '.join(NAMES)}")
@@ -164,14 +163,14 @@ class Plots:
         return _canvas(study, replace(figures[0], panels=own, columns=1))
 
     def _study(self, wanted: Mapping[str, Any]) -> Study:
-        from headway.report.study import Study
+        from headway.reporting.study import Study
 
         return Study(_results(self._points, self._directory, wanted))
 
     def _drawn(self, name: str, wanted: Mapping[str, Any]) -> list[Figure]:
         """What there is of a kind of figure; raises the reason if there is nothing."""
-        from headway.report.figures import kind_of
-        from headway.report.setting import setting
+        from headway.reporting.figures import kind_of
+        from headway.reporting.setting import setting
 
         if not self._points:
             raise HeadwayError(f"there is no figure `{name}`: no run is finished")
@@ -196,7 +195,7 @@ def _results(points: Sequence[Point], directory: Path | None, wanted: Mapping[st
 
 def _report(study: Study, figures: Sequence[Figure]) -> Report:
     """A report of nothing but these figures."""
-    from headway.report.assemble import Report
+    from headway.reporting.assemble import Report
 
     return Report(
         study.results, study, None, (), tuple(figures), (), (), None, None, None, None, "", (), ()
@@ -205,8 +204,8 @@ def _report(study: Study, figures: Sequence[Figure]) -> Report:
 
 def _canvas(study: Study, *figures: Figure) -> Canvas:
     """The first figure with matplotlib, as `report --format svg` draws it."""
-    from headway.report.assemble import styles
-    from headway.report.paper import draw, paper_style
+    from headway.reporting.assemble import styles
+    from headway.reporting.paper import draw, paper_style
 
     with paper_style():
         return draw(figures[0], styles(_report(study, figures)), _shown_type())
@@ -216,7 +215,7 @@ def _shown_type() -> type[Canvas]:
     """A matplotlib figure that a notebook shows as it would be saved. It is made when something is drawn: matplotlib
     takes a second to import."""
     # First: it says what to install where matplotlib is absent.
-    from headway.report.paper import paper_style  # isort: skip
+    from headway.reporting.paper import paper_style  # isort: skip
     from matplotlib.figure import Figure as Base
 
     class Shown(Base):
@@ -243,7 +242,7 @@ class Drawings:
 
     def card(self, results: Run | Sweep, numbers: str) -> str:
         """HTML for a notebook: a picture as the report draws it, and `numbers` below it."""
-        from headway.report.picture import picture
+        from headway.reporting.picture import picture
 
         many = isinstance(results, Sweep) and len(results) > MOST_READ
         plots = self.plots(results)
@@ -269,13 +268,10 @@ def _card(scope: str, svg: str, css: str, legend: Sequence[tuple[int, str]], tit
 
 def _style(scope: str) -> str:
     """The rules of the report's style sheet that a picture needs, for what is below `scope`."""
-    sheet = files("headway.report").joinpath("assets/report.css").read_text(encoding="utf-8")
+    sheet = files("headway.reporting").joinpath("assets/report.css").read_text(encoding="utf-8")
     modes = r"^(?:@media screen and \(prefers-color-scheme:dark\)\{:root[^{]*|:root)\{([^}]*)\}"
     light, dark = re.findall(modes, sheet, flags=re.MULTILINE)[:2]
     rules = re.findall(r"^(?:\.chart|\.swatch|svg\.chart\{).*$", sheet, flags=re.MULTILINE)
     below = "".join(re.sub(r"(?:^|(?<=\}))(?=[.\w])", f"{scope} ", rule) for rule in rules)
     page = "background:var(--page);color:var(--ink);max-width:440px;padding:8px;font-family:sans-serif"
     return f"{scope}{{{light};{page}}}@media screen and (prefers-color-scheme:dark){{{scope}{{{dark}}}}}{below}"
-
-
-drawing.install(Drawings())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from headway.scenario import Scenario
+from headway.loading import Scenario
 
 NS3 = Path(os.environ.get("HEADWAY_NS3", Path(__file__).with_name("ns3_tcp")))
 # Point-to-point framing of ns-3, and its acknowledgements.

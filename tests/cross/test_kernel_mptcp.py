@@ -7,7 +7,7 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-from headway.scenario import Scenario
+from headway.loading import Scenario
 
 RATE_MBPS, BUFFER, SKIP_S, LAST_S = 100, 100, 5, 20
 PERCENT = 5

@@ -15,10 +15,10 @@ import headway
 import headway as package
 from headway.building.parts import Sample
 from headway.comparison.causes import HEADS
-from headway.report.assemble import Report, assemble
-from headway.report.causes import CAUSES, cause_key
-from headway.report.load import load
-from headway.report.spec import BarPanel, Figure
+from headway.reporting.assemble import Report, assemble
+from headway.reporting.causes import CAUSES, cause_key
+from headway.reporting.load import load
+from headway.reporting.spec import BarPanel, Figure
 from support import Answer
 
 Headway = Callable[..., Answer]

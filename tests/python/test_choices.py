@@ -10,7 +10,7 @@ import pytest
 from headway import names
 from headway.claims.choices import Choices, Value, load_choices
 from headway.errors import ClaimsError, HeadwayError
-from headway.scenario import Scenario
+from headway.loading import Scenario
 from support import TWO_FLOWS
 
 LEDGERS = sorted((Path(__file__).parents[2] / "scenarios").glob("*/claims.toml"))

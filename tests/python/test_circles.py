@@ -1,4 +1,8 @@
-"""No two files of a crate or of the Python package need each other, however many are between, and floors are kept."""
+"""No two files of a crate or of the Python package need each other, however many are between, and floors are kept.
+
+Names of the root of the package count, as `from headway import __version__` runs the root; and types go in a circle
+through one file alone.
+"""
 
 from __future__ import annotations
 
@@ -121,22 +125,29 @@ def needs(source: Path) -> dict[Module, set[Module]]:
 
 
 @functools.cache
-def needs_of_package() -> dict[Module, set[Module]]:
+def needs_of_package(*, typing: bool = False) -> dict[Module, set[Module]]:
     """What the modules of the package need, read once for all tests."""
-    return python_needs(PACKAGE)
+    return python_needs(PACKAGE, typing=typing)
 
 
-def python_needs(package: Path) -> dict[Module, set[Module]]:
-    """By module of a Python package, the modules of the same package that it imports, also inside of functions."""
+def python_needs(package: Path, *, typing: bool = False) -> dict[Module, set[Module]]:
+    """By module of a Python package, the modules of the same package that it imports, also inside of functions.
+
+    With `typing`, also those that only type checkers import. The root is `()`. What a module imports from it, and is
+    no module of its own, is the root's; what the root imports for type checkers, it imports when it is asked for it.
+    """
     every = {_python_name(package, path): path for path in sorted(package.rglob("*.py"))}
     graph: dict[Module, set[Module]] = {}
     for module, path in every.items():
         folder = module if path.name == "__init__.py" else module[:-1]
         graph[module] = set()
-        for base, names in _imports(ast.parse(path.read_text("utf-8")), package.name, folder):
+        tree = ast.parse(path.read_text("utf-8"))
+        for base, names in _imports(tree, package.name, folder, typing=typing or not module):
             for name in names or ("",):
                 target = (*base, name) if (*base, name) in every else base
-                if target in every and target != module and target != module[: len(target)]:
+                if target == () and name.startswith("_") and (package / f"{name}.pyi").exists():
+                    continue  # the native module
+                if target in every and target != module and (target != module[: len(target)] or not target):
                     graph[module].add(target)
     return graph
 
@@ -146,12 +157,13 @@ def _python_name(package: Path, path: Path) -> Module:
     return parts[:-1] if parts[-1] == "__init__" else parts
 
 
-def _imports(tree: ast.Module, package: str, folder: Module) -> list[tuple[Module, tuple[str, ...]]]:
+def _imports(tree: ast.Module, package: str, folder: Module, *, typing: bool) -> list[tuple[Module, tuple[str, ...]]]:
     """What is imported from inside of the package: the module, and the names taken from it."""
-    typing = {node for block in ast.walk(tree) if _is_for_types(block) for node in ast.walk(block)}
+    types = {node for block in ast.walk(tree) if _is_for_types(block) for node in ast.walk(block)}
+    left_out = set() if typing else types
     found: list[tuple[Module, tuple[str, ...]]] = []
     for node in ast.walk(tree):
-        if node in typing:
+        if node in left_out:
             continue
         if isinstance(node, ast.ImportFrom):
             inner = tuple(node.module.split(".")) if node.module else ()
@@ -212,6 +224,52 @@ def test_no_two_files_of_the_package_need_each_other() -> None:
 
 def test_no_two_folders_of_the_package_need_each_other() -> None:
     assert circle(by_folder(needs_of_package())) is None
+
+
+# The one file through which types may go in a circle.
+PROTOCOLS = ("protocols",)
+
+
+def test_types_go_in_a_circle_through_one_file_only() -> None:
+    graph = needs_of_package(typing=True)
+    assert circle({module: others - {PROTOCOLS} for module, others in graph.items() if module != PROTOCOLS}) is None
+
+
+def test_nothing_but_the_command_line_needs_the_command_line() -> None:
+    needing = {
+        module for module, others in needs_of_package().items() if any(other[:1] == ("cli",) for other in others)
+    }
+    assert {module[0] for module in needing} == {"cli", "__main__"}
+
+
+def test_results_are_read_without_what_draws_them() -> None:
+    for module, others in needs_of_package(typing=True).items():
+        if module[:1] == ("data",):
+            assert not {other for other in others if other[:1] in {("plotting",), ("reporting",)}}, module
+
+
+def test_a_circle_through_the_root_is_found(tmp_path: Path) -> None:
+    package = tmp_path / "headway"
+    package.mkdir()
+    (package / "_native.pyi").write_text("def version() -> str: ...\n", "utf-8")
+    (package / "__init__.py").write_text("if TYPE_CHECKING:\n    from headway.a import thing\n", "utf-8")
+    (package / "a.py").write_text("from headway import _native, b\n", "utf-8")
+    (package / "b.py").write_text("", "utf-8")
+    assert python_needs(package) == {(): {("a",)}, ("a",): {("b",)}, ("b",): set()}
+    (package / "b.py").write_text("def f():\n    from headway import __version__\n", "utf-8")
+    assert python_needs(package)["b",] == {()}
+    assert circle(python_needs(package)) is not None
+    assert circle(by_folder(python_needs(package))) is not None
+
+
+def test_a_circle_of_types_is_found(tmp_path: Path) -> None:
+    package = tmp_path / "headway"
+    package.mkdir()
+    (package / "__init__.py").write_text("", "utf-8")
+    (package / "a.py").write_text("from headway import b\n", "utf-8")
+    (package / "b.py").write_text("if TYPE_CHECKING:\n    from headway.a import Thing\n", "utf-8")
+    assert circle(python_needs(package)) is None
+    assert circle(python_needs(package, typing=True)) is not None
 
 
 def test_a_circle_of_python_is_found(tmp_path: Path) -> None:

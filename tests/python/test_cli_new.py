@@ -16,8 +16,8 @@ from headway.cli.docs import FOLDER, sections
 from headway.cli.sketch import links, sketch
 from headway.data.toml import parsed
 from headway.in_effect import MARKINGS, TRIMMING
+from headway.loading import Scenario
 from headway.names import known_scenarios
-from headway.scenario import Scenario
 from support import LIMIT, Answer
 
 Headway = Callable[..., Answer]

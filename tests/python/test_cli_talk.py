@@ -131,7 +131,7 @@ def test_much_is_not_written_without_being_asked(
 
 def test_a_capture_has_about_the_size_that_is_expected(headway: Headway, slower: Path, tmp_path: Path) -> None:
     from headway.cli.run import expected_bytes
-    from headway.scenario import Scenario
+    from headway.loading import Scenario
 
     assert headway("run", slower, "--capture", tmp_path / "c.pcapng").status == 0
     expected = expected_bytes("two-flows", Scenario.load(slower), None, tmp_path / "c.pcapng")

@@ -6,6 +6,9 @@ import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,11 @@ import headway
 from headway import HeadwayError, ResultsError
 from headway.cli import explain, listing, report, reproduce
 from headway.cli.compare import COMMAND as COMPARE
+from headway.cli.diff import COMMAND as DIFF
+from headway.cli.measure import COMMAND as MEASURE
 from headway.cli.sweep import COMMAND as SWEEP
-from support import LIMIT
+from headway.data.jsonable import Jsonable
+from support import LIMIT, Answer
 
 SCRIPT = """
 import sys
@@ -36,6 +42,13 @@ print(len(sweep), sweep.failed, sweep[0].manifest["name"])
 """
 
 
+@pytest.fixture
+def command(request: pytest.FixtureRequest) -> Callable[..., Answer]:
+    """The command line, whose fixture has the name of the package."""
+    found: Callable[..., Answer] = request.getfixturevalue("headway")
+    return found
+
+
 def small(**changed: Any) -> headway.Scenario:  # noqa: ANN401  (arguments of a scenario)
     """A scenario of four hosts."""
     parts: dict[str, Any] = {
@@ -47,18 +60,22 @@ def small(**changed: Any) -> headway.Scenario:  # noqa: ANN401  (arguments of a 
 
 
 # Options that a function has under another name, and those that only a terminal has a use for.
-RENAMED = {"force": "overwrite", "everything": "all", "most": "best", "fmt": "format", "places": "results"}
+RENAMED = {"force": "overwrite", "most": "best", "fmt": "format", "places": "results"}
 RENAMED |= {"file": "scenario"}
-OF_THE_TERMINAL = {"as_json", "markdown", "help", "quiet", "verbose", "progress", "yes"}
+# `--all` is a function of its own.
+OF_THE_TERMINAL = {"as_json", "markdown", "help", "quiet", "verbose", "progress", "yes", "everything"}
 
 
 @pytest.mark.parametrize(
     ("function", "command"),
     [
         (headway.reproduce, reproduce.COMMAND),
+        (headway.reproduce_all, reproduce.COMMAND),
         (headway.explain, explain.COMMAND),
         (headway.report, report.COMMAND),
-        (headway.list, listing.COMMAND),
+        (headway.measure, MEASURE),
+        (headway.diff, DIFF),
+        (headway.catalogue, listing.COMMAND),
         (headway.sweep, SWEEP),
         (headway.compare, COMPARE),
     ],
@@ -70,36 +87,127 @@ def test_a_function_has_the_options_of_its_command(function: Any, command: click
     missing = {RENAMED.get(option, option) for option in options - OF_THE_TERMINAL} - arguments
     # The figure is `figure` of reproduce; a table of `compare` becomes a page by `Comparison.page`, and causes are
     # told by `compare_causes`.
-    assert missing <= {"scenario"} if function is headway.reproduce else missing <= {"page", "judged", "causes"}
+    figures = (headway.reproduce, headway.reproduce_all)
+    assert missing <= {"scenario"} if function in figures else missing <= {"page", "judged", "causes"}
 
 
-def test_functions_stay_when_packages_of_the_same_name_are_imported() -> None:
-    import headway.cli.main
-    import headway.explain.record
-    import headway.report.page
+# Writes what a command prints with `--json` and what the function returns, of several directories at once.
+TOGETHER = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+import headway
 
-    assert all(inspect.isfunction(one) for one in (headway.explain, headway.report, headway.scenario))
+def figure(number):
+    return headway.reproduce("amrt/fig08", f"{sys.argv[1]}/{number}", scale="smoke")
+
+def listed(thing):
+    return headway.catalogue(thing)
+
+with ThreadPoolExecutor(8) as pool:
+    figures = [pool.submit(figure, number) for number in range(3)]
+    lists = [pool.submit(listed, thing) for thing in ("transports", "topologies", "models") * 2]
+    drawn = [pool.submit(headway.report, one.result(), format="svg") for one in figures]
+    assert len({one.result().to_json() for one in figures}) == 1
+    assert len({one.result().to_json() for one in lists}) == 3
+    assert len({one.result()[0].read_bytes() for one in drawn}) == 1
+assert sys.modules["__main__"].__dict__ is globals()
+"""
 
 
-def test_lists_are_those_of_the_command() -> None:
-    (amrt,) = headway.list("transports", "amrt")
-    assert {"name", "summary", "params"} <= amrt.keys()
-    assert headway.list("claims", "amrt/fig01")
+def test_functions_work_in_several_threads(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", TOGETHER, str(tmp_path)], capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("", "", 0)
+
+
+def test_sweeps_in_several_threads_leave_the_program_as_it_was(tmp_path: Path) -> None:
+    program = sys.modules["__main__"]
+    scenario = small(sweep={"seeds": 2})
+    with ThreadPoolExecutor(3) as pool:
+        swept = list(pool.map(lambda number: headway.sweep(scenario, tmp_path / str(number), jobs=2), range(3)))
+    assert [len(one) for one in swept] == [2, 2, 2]
+    assert sys.modules["__main__"] is program
+
+
+def test_lists_are_those_of_the_command(command: Callable[..., Answer]) -> None:
+    (amrt,) = headway.catalogue("transports", "amrt")
+    assert (amrt.name, amrt.discipline) == ("amrt", "anti-ecn")
+    assert amrt.parameters and amrt.summary
+    claims = headway.catalogue("claims", "amrt/fig01")
+    assert {one.scenario for one in claims} == {"amrt/fig01-multi-bottleneck"}
+    for thing in ("transports", "disciplines", "models", "examples"):
+        answer = command("list", thing, "--json")
+        assert answer.out == headway.catalogue(thing).to_json() + "\n"
+    assert command("list", "claims", "amrt/fig01", "--json").out == claims.to_json() + "\n"
     with pytest.raises(HeadwayError, match="there is no list of 'transport'"):
-        headway.list("transport")  # type: ignore[arg-type]
+        headway.catalogue("transport")
     with pytest.raises(HeadwayError, match="did you mean phost"):
-        headway.list("transports", "phots")
+        headway.catalogue("transports", "phots")
 
 
-def test_a_figure_is_reproduced_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done = headway.reproduce("amrt/fig08", tmp_path, scale="smoke")
+def test_a_figure_is_reproduced_and_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: Callable[..., Answer]
+) -> None:
+    done = headway.reproduce("amrt/fig08", tmp_path / "a", scale="smoke")
     assert done.report.exists()
-    assert done.claims == tuple(json.loads((tmp_path / "claims.json").read_text("utf-8")))
-    assert {"id", "verdict", "measured"} <= done.claims[0].keys()
+    assert done.document() == json.loads((tmp_path / "a/claims.json").read_text("utf-8"))
+    assert done.claims[0].verdict == "reproduced" and done.claims[0].measured is not None
     assert f"{len(done.claims)} reproduced" in repr(done)
-    assert capsys.readouterr().out == ""
     drawn = headway.report(done, format="svg")
     assert drawn and all(path.suffix == ".svg" and path.exists() for path in drawn)
+    assert capsys.readouterr() == ("", ""), "functions print nothing"
+    answer = command("reproduce", "amrt/fig08", "--scale", "smoke", "--out", tmp_path / "b", "--json")
+    assert answer.out == done.to_json() + "\n"
+
+
+def test_results_show_themselves_in_a_notebook(tmp_path: Path) -> None:
+    done = headway.reproduce("amrt/fig08", tmp_path, scale="smoke")
+    claim = done.claims[0]
+    for shown in (done, headway.catalogue("claims", "amrt/fig08")):
+        page = shown._repr_html_()
+        assert claim.id in page and claim.verdict in page
+    assert "phost" in headway.catalogue("transports")._repr_html_()
+    assert "<svg" in headway.report(done, format="svg")._repr_html_()
+    assert "report.html" in headway.report(done)._repr_html_()
+
+
+def test_runs_are_measured_and_compared(tmp_path: Path, command: Callable[..., Answer]) -> None:
+    run = small().run(tmp_path)
+    expressions = ("mean_s=summary('fct_mean_s')", "mean_s * 1e6", "mean_s > 0")
+    found = headway.measure(tmp_path, *expressions)
+    assert found["mean_s"] == run.summary["fct_mean_s"] and found["mean_s > 0"] is True
+    assert headway.measure(small().run(), *expressions) == found
+    assert command("measure", tmp_path, *expressions, "--json").out == found.to_json() + "\n"
+    assert "mean_s" in found._repr_html_()
+    with pytest.raises(HeadwayError, match="the name 'a' is given twice"):
+        headway.measure(tmp_path, "a=1", "a=2")
+    difference = headway.diff("examples/incast", "examples/incast", right_set={"seed": 2})
+    assert not difference.same and "seed" in difference._repr_html_()
+    answer = command("diff", "examples/incast", "examples/incast", "--right-set", "seed=2", "--json")
+    assert (answer.status, answer.out) == (1, difference.to_json() + "\n")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        headway.Catalogue,
+        headway.Causes,
+        headway.Comparison,
+        headway.Difference,
+        headway.Explanation,
+        headway.Measured,
+        headway.ReportFiles,
+        headway.Reproduction,
+        headway.Reproductions,
+        headway.Variants,
+    ],
+)
+def test_results_are_frozen(result: type) -> None:
+    assert is_dataclass(result)
+    assert vars(result)["__dataclass_params__"].frozen
+    assert callable(vars(result)["_repr_html_"])
+    assert issubclass(result, Jsonable)
 
 
 def test_mistakes_are_errors_of_the_package(tmp_path: Path) -> None:

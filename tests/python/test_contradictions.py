@@ -12,9 +12,10 @@ import pytest
 from headway import names
 from headway.claims.contradictions import load_contradictions
 from headway.claims.ledger import known_claims
+from headway.data.claims import CONTRADICTS
 from headway.data.toml import Document
 from headway.errors import ClaimsError
-from headway.explain.record import CONTRADICTS, listed
+from headway.explaining.record import listed
 from support import Answer
 
 Headway = Callable[..., Answer]
@@ -113,8 +114,8 @@ def test_only_claims_that_do_not_come_out_have_the_verdict(
 
 def test_a_claim_that_comes_out_keeps_its_verdict() -> None:
     rows = listed(known_claims(), names.known_scenarios())
-    assert all(row["judged"] == "not-reproduced" for row in rows if row["verdict"] == CONTRADICTS)
-    assert any(row["verdict"] == CONTRADICTS for row in rows)
+    assert all(row.judged == "not-reproduced" for row in rows if row.verdict == CONTRADICTS)
+    assert any(row.verdict == CONTRADICTS for row in rows)
 
 
 def test_a_list_of_all_claims_reads_each_text_a_few_times_and_not_once_a_claim(monkeypatch: pytest.MonkeyPatch) -> None:

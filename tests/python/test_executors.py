@@ -27,12 +27,14 @@ from headway.errors import HeadwayError
 from headway.layout import TASKS
 from headway.locks import acquire
 from headway.names import resolve
-from headway.report import build_page
-from headway.sweeps import Job, Shard, State, plan, run_sweep
-from headway.sweeps.board import Silent
+from headway.reporting import build_page
+from headway.sweeps import Job, Shard, State, executors, plan, run_sweep
+from headway.sweeps.board import Board, Silent
 from headway.sweeps.capacity import divided
 from headway.sweeps.dispatch import DEATHS, EMPTY_HANDED
-from headway.sweeps.executors import Futures, named
+from headway.sweeps.executor import Executor, ExecutorKind
+from headway.sweeps.executors import named
+from headway.sweeps.executors.futures import Futures
 from headway.sweeps.executors.slurm import ArrayLane, Slurm, memory_mb, script
 from headway.sweeps.mail import Inbox, Outbox, outbox
 from headway.sweeps.packing import Limits, Packer
@@ -40,6 +42,35 @@ from headway.sweeps.task import Task, run_task
 from support import LIMIT, Answer
 
 HEADWAY = [sys.executable, "-m", "headway"]
+
+
+def test_every_kind_of_executor_is_a_file_and_a_line() -> None:
+    files = {path.stem for path in Path(executors.__file__).parent.glob("*.py")} - {"__init__"}
+    assert files == set(executors.KINDS) and len(files) == len(executors.KINDS)
+    for name, kind in executors.kinds().items():
+        assert all(form.partition(":")[0] == name for form in kind.forms)
+    assert executors.forms() == "local, slurm, slurm:KEY=VALUE,... or dask:ADDRESS"
+
+
+def test_a_kind_of_ones_own_is_one_more_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Mine(Executor):
+        def run(self, board: Board, jobs: int | None) -> None:
+            raise NotImplementedError
+
+    kind = ExecutorKind(
+        type=Mine,
+        forms=("mine",),
+        written=lambda rest: Mine() if rest is None else None,
+        wraps=lambda what: Mine() if what == 7 else None,
+    )
+    monkeypatch.setattr(executors, "kinds", lambda: {"mine": kind})
+    mine = named("mine")
+    assert isinstance(mine, Mine) and executors.executor_of(mine) is mine and isinstance(executors.executor_of(7), Mine)
+    assert mine.remote(3, None) is None
+    with mine.staying():
+        mine.close()
+    with pytest.raises(HeadwayError, match="'mine:x' is no executor: write mine"):
+        named("mine:x")
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,22 @@ import signal
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import headway as package
 from explaining import Headway, claim, explained
 from headway.claims.choices import Reading, load_choices
 from headway.claims.ledger import known_claims
 from headway.cli.sweep import _Display
-from headway.explain import morris
-from headway.explain import search as searching
-from headway.explain.bench import Stopped
-from headway.explain.bound import bound_of
-from headway.explain.result import HOLDS, NOWHERE, REACHABLE, UNREACHABLE
+from headway.explaining import morris
+from headway.explaining import search as searching
+from headway.explaining.bench import Stopped
+from headway.explaining.bound import bound_of
+from headway.explaining.result import HOLDS, NOWHERE, REACHABLE, UNREACHABLE
 from headway.layout import AS_STATED, EXPLAIN_FILE, READINGS_FILE, REPORT_FILE
-from headway.scenario import Scenario
+from headway.loading import Scenario
 from support import TWO_FLOWS
 
 CHOICES = """
@@ -329,6 +331,27 @@ def test_without_its_package_the_screening_is_left_out_and_told(
 def test_only_json_is_printed_where_that_is_asked_for(headway: Headway, home: Path, tmp_path: Path) -> None:
     answer = headway("explain", "holds", "--out", tmp_path / "out", "--search-only", "--search-seeds", "1", "--json")
     assert json.loads(answer.out)["claims"][0]["status"] == HOLDS
+
+
+def test_the_function_returns_what_the_command_writes(
+    headway: Headway, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options: dict[str, Any] = {"seeds": 1, "search_seeds": 1, "trajectories": 0}
+    found = package.explain("beyond", tmp_path / "one", search_only=True, **options)
+    assert capsys.readouterr() == ("", "")
+    written = explained(headway, tmp_path / "two", "beyond", "--search-only", "--trajectories", "0")
+    assert {**json.loads(found.to_json()), "wall_s": 0} == {**written, "wall_s": 0}
+    assert found.document() == json.loads((tmp_path / "one" / EXPLAIN_FILE).read_text(encoding="utf-8"))
+    (claim,) = found.claims
+    assert (claim.id, claim.status) == ("beyond", UNREACHABLE)
+    assert claim.bound is not None and not claim.bound.reachable
+    assert claim.id in found._repr_html_() and claim.text.partition("'")[0] in found._repr_html_()
+    held = package.explain("beyond", tmp_path / "three", readings=["hosts=four"], figures=["mine/one"], **options)
+    assert held.search is None and held.claims == ()
+    (standing,) = held.paper
+    assert standing.reading.values == {"hosts": "four"} and [one.scenario for one in standing.figures] == ["mine/one"]
+    with pytest.raises(package.HeadwayError, match="no figure 'yours'"):
+        package.explain("beyond", tmp_path / "four", figures=["yours"])
 
 
 @pytest.mark.long

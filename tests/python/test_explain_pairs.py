@@ -11,13 +11,13 @@ import pytest
 
 from explaining import Headway, claim, explained
 from headway.claims.choices import Reading
-from headway.explain import ahead
-from headway.explain import search as searching
-from headway.explain.findings import MATTERS
-from headway.explain.result import NOWHERE, REACHABLE
-from headway.explain.targets import find
+from headway.explaining import ahead
+from headway.explaining import search as searching
+from headway.explaining.findings import MATTERS
+from headway.explaining.result import NOWHERE, REACHABLE
+from headway.explaining.targets import find
 from headway.layout import EXPLAIN_FILE, REPORT_FILE
-from headway.scenario import Scenario
+from headway.loading import Scenario
 
 TWO_LINKS = """
 title = "A flow over two links, the slower of which is its rate"

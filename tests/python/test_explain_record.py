@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from explaining import Headway, claim, explained
-from headway.explain.result import REACHABLE, UNREACHABLE
+from headway.explaining.result import REACHABLE, UNREACHABLE
 from headway.layout import READINGS_FILE
 from support import TWO_FLOWS
 
@@ -112,7 +112,7 @@ def test_an_outdated_entry_gives_a_bound_nothing(headway: Headway, home: Path, t
 def test_no_proof_stands_against_whole_figures(
     headway: Headway, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from headway.explain import record as on_record
+    from headway.explaining import record as on_record
 
     searched(headway, home, tmp_path / "search")
     # The whole figures bring the claim, whatever short runs had said of it.

@@ -19,7 +19,7 @@ from headway.data.sweep import Sweep
 from headway.data.toml import parsed
 from headway.errors import HeadwayError
 from headway.files import write_text
-from headway.scenario import Scenario
+from headway.loading import Scenario
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDER = REPOSITORY / "scenarios/field"

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import headway
-from headway.report import figures
-from headway.report.assemble import Report, assemble
-from headway.report.load import load
+from headway.reporting import figures
+from headway.reporting.assemble import Report, assemble
+from headway.reporting.load import load
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BEGIN = "<!-- figures: written from what they declare, do not edit -->\n"

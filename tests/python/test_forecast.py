@@ -15,8 +15,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from headway.loading import Scenario
 from headway.names import resolve
-from headway.scenario import Scenario
 from headway.sweeps import contention as contention_module
 from headway.sweeps import plan, run_sweep
 from headway.sweeps.forecast import NOTHING, _together, forecast

@@ -18,11 +18,10 @@ from typing import Any, TypeVar
 import pytest
 
 if not sys.platform.startswith("linux"):
-    pytest.skip("headway.hosts is for Linux", allow_module_level=True)
+    pytest.skip("headway.endpoints is for Linux", allow_module_level=True)
 
 import headway
-from headway.errors import HeadwayError
-from headway.hosts import (
+from headway.endpoints import (
     BindError,
     BlockingEndpoint,
     BlockingMessage,
@@ -36,7 +35,8 @@ from headway.hosts import (
     TooLong,
     errors,
 )
-from headway.hosts.settings import Settings, texts
+from headway.endpoints.settings import Settings, texts
+from headway.errors import HeadwayError
 from support import LIMIT
 
 LONG = float(LIMIT)
@@ -209,7 +209,7 @@ def test_messages_come_until_the_endpoint_is_closed() -> None:
 
 def test_ctrl_c_ends_the_wait_of_the_main_thread() -> None:
     program = (
-        "from headway.hosts import BlockingEndpoint\n"
+        "from headway.endpoints import BlockingEndpoint\n"
         "with BlockingEndpoint.bind() as endpoint:\n"
         "    try:\n"
         "        print('waits', flush=True)\n"
@@ -314,9 +314,9 @@ def test_settings_are_those_of_the_library() -> None:
 
 
 def test_the_function_for_a_table_of_scenarios_keeps_its_name() -> None:
-    assert callable(headway.hosts) and headway.hosts(jitter="1 us") is not None
+    assert headway.hosts(jitter="1 us") is not None
     with pytest.raises(AttributeError, match="no attribute 'Endpont'"):
-        sys.modules["headway.hosts"].Endpont  # noqa: B018
+        headway.endpoints.Endpont  # noqa: B018
 
 
 def test_messages_travel_over_ipv6() -> None:

@@ -15,11 +15,11 @@ from headway.claims.ledger import load_ledger
 from headway.data.point import Point
 from headway.data.run import Run
 from headway.errors import ClaimsError
-from headway.explain.points import Trace, place
-from headway.report.assemble import assemble
-from headway.report.load import load
-from headway.report.spec import Panel
-from headway.scenario import Scenario
+from headway.explaining.points import Trace, place
+from headway.loading import Scenario
+from headway.reporting.assemble import assemble
+from headway.reporting.load import load
+from headway.reporting.spec import Panel
 from support import Answer, HandMade
 
 Headway = Callable[..., Answer]

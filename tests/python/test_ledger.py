@@ -12,8 +12,8 @@ from headway.claims.evaluate import evaluate_claims
 from headway.claims.ledger import load_ledger
 from headway.claims.verdict import groups_of
 from headway.errors import ClaimsError, HeadwayError
+from headway.loading import Scenario
 from headway.names import known_scenarios
-from headway.scenario import Scenario
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 AMRT = SCENARIOS / "amrt"

@@ -13,7 +13,7 @@ import pytest
 import headway as package
 from headway.data.qlog import messages, read_trace
 from headway.errors import ResultsError
-from headway.report.messages import MOST_ROWS, render, write_messages
+from headway.reporting.messages import MOST_ROWS, render, write_messages
 from support import LIMIT, Answer
 
 CLIENT, SERVER = "10.0.0.1:4000", "10.0.0.2:18519"
@@ -91,7 +91,7 @@ def test_the_page_draws_every_message_and_says_what_is_missing(tmp_path: Path, h
     assert "http://" not in text.replace("http://www.w3.org", "")
     # The function in Python takes the same files.
     page.unlink()
-    assert package.report(both(tmp_path)) == [page]
+    assert package.report(both(tmp_path)).files == (page,)
     assert page.read_text() == text
 
 
@@ -153,10 +153,10 @@ def test_a_record_that_is_cut_off_ends_the_trace(tmp_path: Path) -> None:
     assert len(trace.events) == 7
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="headway.hosts is for Linux")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="headway.endpoints is for Linux")
 def test_real_endpoints_write_what_the_page_reads(tmp_path: Path) -> None:
     """A call between two endpoints: both messages, whole, and both traces with an end."""
-    from headway.hosts import BlockingEndpoint
+    from headway.endpoints import BlockingEndpoint
 
     paths = [tmp_path / "client.sqlog", tmp_path / "server.sqlog"]
     bind = BlockingEndpoint.bind

@@ -12,11 +12,11 @@ import pytest
 
 import headway
 from headway.names import resolve
-from headway.report import build
-from headway.report.assemble import Report, assemble
-from headway.report.load import load
-from headway.report.page import render
-from headway.report.spec import Panel
+from headway.reporting import build
+from headway.reporting.assemble import Report, assemble
+from headway.reporting.load import load
+from headway.reporting.page import render
+from headway.reporting.spec import Panel
 from headway.sweeps import plan, run_sweep
 from support import Answer
 

@@ -163,7 +163,7 @@ def test_a_figure_that_is_made_is_drawn(copy: Path) -> None:
         ("discipline", "drop-tail", "there is a discipline `drop-tail` already"),
         ("topology", "fat-tree", "there is a topology `fat-tree` already"),
         ("figure", "cdf", "there is a figure `cdf` already"),
-        ("figure", "kind", "python/headway/report/figures/kind.py is there already"),
+        ("figure", "kind", "python/headway/reporting/figures/kind.py is there already"),
         ("topology", "sketch", "crates/network/src/topology/sketch.rs is there already"),
         ("traffic", "incast", "there is a traffic pattern `incast` already"),
         ("traffic", "sizes", "crates/lab/src/traffic/sizes.rs is there already"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import json
 import os
 import shutil
@@ -14,10 +16,61 @@ from pathlib import Path
 
 import pytest
 
+import headway
 from lacking import absent, lack
 from support import LIMIT
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+PACKAGE = REPOSITORY / "python/headway"
+
+# What is imported when nothing but the package is.
+IMPORTING = """
+import sys
+import headway
+heavy = ("click", "headway.cli", "headway._headway", "polars", "numpy", "matplotlib", "jinja2", "rich")
+print(*(name for name in heavy if name in sys.modules))
+headway.reproduce, headway.reproduce_all, headway.explain, headway.report, headway.catalogue, headway.sweep
+headway.Scenario.load("examples/quickstart")
+unneeded = ("click", "headway.cli", "headway.building", "polars", "numpy", "matplotlib", "jinja2", "rich")
+print(*(name for name in unneeded if name in sys.modules))
+import headway.cli.main
+print(*(name for name in unneeded[2:] if name in sys.modules))
+"""
+
+
+def test_the_package_does_not_import_the_command_line_or_what_is_heavy() -> None:
+    ran = subprocess.run([sys.executable, "-c", IMPORTING], capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert ran.stderr == ""
+    assert ran.stdout == "\n\n\n"
+
+
+def test_what_type_checkers_are_told_of_the_package_is_what_there_is() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text("utf-8"))
+    (types,) = (node for node in tree.body if isinstance(node, ast.If) and isinstance(node.test, ast.Name))
+    imported = [node for node in types.body if isinstance(node, ast.ImportFrom)]
+    told = {(one.asname or one.name): node.module for node in imported for one in node.names if one.name != "*"}
+    assert {name: f"headway.{module}" for name, module in headway._WHERE.items()} == {
+        name: module for name, module in told.items() if module != "headway.building"
+    }
+    public = set(headway.__all__)
+    assert public >= {*told}
+    assert public >= {"leaf_spine", "poisson", "fabric", "__version__"}
+    for name in public:
+        assert getattr(headway, name) is not None
+    assert public <= {*dir(headway)}
+    with pytest.raises(AttributeError, match="has no attribute 'no_such_name'"):
+        headway.no_such_name  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_no_name_of_the_package_is_a_module_or_a_builtin_too() -> None:
+    modules = {path.stem for path in PACKAGE.glob("*.py")} | {
+        path.parent.name for path in PACKAGE.glob("*/__init__.py")
+    }
+    public = {*headway.__all__}
+    assert not public & modules
+    assert not public & {*dir(builtins)} - {"__version__"}
 
 
 def version(text: str) -> tuple[int, int]:

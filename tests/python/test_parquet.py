@@ -11,6 +11,7 @@ import polars
 import pytest
 
 import headway
+from headway import forks
 from headway._headway import compiled_parquet
 from headway.data import parquet
 from headway.data.schema import schema
@@ -58,7 +59,7 @@ def by_polars(table: Any, file: Path) -> Path:  # noqa: ANN401  (what a run give
 
 
 def test_a_child_of_a_process_that_used_polars_says_what_it_cannot_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "_left_behind", True)
+    monkeypatch.setattr(forks, "_left_behind", True)
     with pytest.raises(headway.errors.FeatureMissing, match=r"forked.*spawn"):
         parquet.read("flows.parquet")
 

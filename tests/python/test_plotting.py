@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 import headway
 import lacking
 from headway import HeadwayError, NameNotFound, Run, Sweep
-from headway.report.figures import NAMES
-from headway.report.palette import variant_styles
+from headway.reporting.figures import NAMES
+from headway.reporting.palette import variant_styles
 
 
 def scenario() -> headway.Scenario:

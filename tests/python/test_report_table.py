@@ -11,9 +11,9 @@ import pytest
 import headway as package
 from headway.data.schema import schema
 from headway.data.toml import Document
-from headway.report.assemble import assemble
-from headway.report.figures import NAMES, aliases
-from headway.report.load import load
+from headway.reporting.assemble import assemble
+from headway.reporting.figures import NAMES, aliases
+from headway.reporting.load import load
 from support import Answer
 
 Headway = Callable[..., Answer]

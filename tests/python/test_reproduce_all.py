@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import headway as package
 from headway import store
 from headway.claims.choices import load_choices
-from headway.cli.reproduce import in_words
-from headway.report.claims import ClaimRow, claim_rows
-from headway.report.site_summary import summary_of
+from headway.data.claims import CONTRADICTS, JudgedClaim, ListedClaim
+from headway.reporting.claims import ClaimRow, claim_rows
+from headway.reporting.site_summary import summary_of
+from headway.reproducing.papers import in_words
 from support import TWO_FLOWS, Answer
 
 Headway = Callable[..., Answer]
@@ -100,6 +104,17 @@ def test_a_paper_becomes_a_site(scenarios: Path, tmp_path: Path, headway: Headwa
     assert elsewhere.out.startswith("2 figures, 8 points, 8 in the store, 0 to run\n")
 
 
+def test_a_function_makes_the_same_site(scenarios: Path, tmp_path: Path, headway: Headway) -> None:
+    done = package.reproduce_all("mine", tmp_path / "site")
+    assert [figure.directory for figure in done] == [tmp_path / "site/mine/fig1", tmp_path / "site/mine/fig2"]
+    assert json.loads(done.to_json()) == [claim for figure in done for claim in figure.document()]
+    assert {claim.id: claim.verdict for claim in done.claims}["mine-fails"] == "not-reproduced"
+    assert headway("reproduce", "--all", "mine", "--out", tmp_path / "other").status == 0
+    assert done.page.read_text("utf-8") == (tmp_path / "other/index.html").read_text("utf-8")
+    with pytest.raises(package.NameNotFound, match="no paper is called 'yours'"):
+        package.reproduce_all("yours", tmp_path / "none")
+
+
 @pytest.mark.long
 def test_an_override_has_an_effect_in_some_figure(scenarios: Path, tmp_path: Path, headway: Headway) -> None:
     arguments = (
@@ -139,9 +154,22 @@ overrides = { "fabric.buffer" = "64 packets" }
 """
 
 
-def row(name: str, measured: float, **more: object) -> ClaimRow:
-    entry = {"id": name, "published": 10.0, "measured": measured, "verdict": "not-reproduced"}
-    (made,) = claim_rows([entry | more])
+def row(name: str, measured: float, verdict: str = "not-reproduced", **known: object) -> ClaimRow:
+    """A claim as it was judged now, and what is `known` of it on record."""
+    judged = JudgedClaim.read({"id": name, "published": 10.0, "measured": measured, "verdict": verdict})
+    facts: dict[str, Any] = dict.fromkeys(one.name for one in fields(ListedClaim))
+    on_record = ListedClaim(**{**facts, "reading_word": "", "reading": "", **known})
+    (made,) = claim_rows([judged], {name: on_record})
+    return made
+
+
+def cannot(name: str, measured: float, reason: str) -> ClaimRow:
+    """A claim that does not come out, and of which the record says why."""
+    judged = JudgedClaim.read({"id": name, "published": 10.0, "measured": measured, "verdict": "not-reproduced"})
+    facts: dict[str, Any] = dict.fromkeys(one.name for one in fields(ListedClaim))
+    on_record = ListedClaim(**{**facts, "reading_word": "", "reading": ""}).because(CONTRADICTS, reason)
+    (made,) = claim_rows([judged], {name: on_record})
+    assert (made.verdict, made.judged, made.reason) == (CONTRADICTS, "not-reproduced", reason)
     return made
 
 
@@ -150,11 +178,11 @@ def test_a_paper_on_one_screen(tmp_path: Path) -> None:
     ledger.write_text(CHOICE, encoding="utf-8")
     rows = [
         row("near", 10.1, verdict="reproduced"),
-        row("half", 5.0, reading_verdict="reproduced", reading="reachable"),
+        row("half", 5.0, reading_verdict="reproduced", reading_word="reachable under"),
         row("tenth", 1.0, reading_verdict="not-reproduced"),
         row("negative", -1.0),
         row("triple", 30.0, verdict="direction-only"),
-        row("torn", 99.0, verdict="contradicts itself", judged="not-reproduced", reason="beside other: no two of one"),
+        cannot("torn", 99.0, "beside other: no two of one"),
     ]
     values = [{"first-window": 2}] * 5 + [{"first-window": 3}]
     found = summary_of(rows, values, in_words(load_choices(ledger)))

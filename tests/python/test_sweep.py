@@ -23,7 +23,7 @@ from headway.names import resolve
 from headway.sweeps import Job, State, SweepOutcome, plan, run_sweep
 from headway.sweeps.board import Silent
 from headway.sweeps.capacity import worker_count
-from headway.sweeps.executors import Local
+from headway.sweeps.executors.local import Local
 from headway.sweeps.plan import folder_name
 from headway.sweeps.sharing import entered
 from headway.sweeps.worker import Finished

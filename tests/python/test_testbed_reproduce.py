@@ -21,8 +21,8 @@ from headway.cli import testbed_reproduce
 from headway.cli.controls import asked_for
 from headway.data.machine import Work
 from headway.errors import ClaimsError, HeadwayError
+from headway.loading import Scenario
 from headway.names import known_scenarios
-from headway.scenario import Scenario
 from support import LIMIT, TWO_FLOWS, Answer
 
 Headway = Callable[..., Answer]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from headway import Scenario
-from headway.scenario import thread_count
+from headway.loading import thread_count
 from headway.sweeps.capacity import divided
 from support import LIMIT, Answer
 

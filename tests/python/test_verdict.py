@@ -13,12 +13,11 @@ from headway.claims.language import CannotMeasure
 from headway.claims.verdict import (
     TOLERANCE_PERCENT,
     Qualifier,
-    Value,
-    Verdict,
     judge_number,
     judge_order,
     judge_statement,
 )
+from headway.data.claims import Value, Verdict
 
 R, D, N = Verdict.REPRODUCED, Verdict.DIRECTION_ONLY, Verdict.NOT_REPRODUCED
 

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import pytest
 
 import headway
-from headway.report import page_text
+from headway.reporting import page_text
 from headway.view import HOST, Server
 from headway.view.pages import Busy
 from report import make_runs

@@ -10,14 +10,14 @@ import pytest
 import headway
 from headway import ScenarioError, sweep
 from headway.cli.check import facts_of
+from headway.loading import Scenario
 from headway.names import known_scenarios
-from headway.report import build, figures
-from headway.report.assemble import assemble, styles
-from headway.report.load import load
-from headway.report.paper import draw
-from headway.report.spec import DotPanel, Panel
-from headway.report.wishes import doubts
-from headway.scenario import Scenario
+from headway.reporting import build, figures
+from headway.reporting.assemble import assemble, styles
+from headway.reporting.load import load
+from headway.reporting.paper import draw
+from headway.reporting.spec import DotPanel, Panel
+from headway.reporting.wishes import doubts
 from support import HOW_MANY, Answer, chosen
 
 Headway = Callable[..., Answer]

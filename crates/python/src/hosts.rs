@@ -1,4 +1,4 @@
-//! Messages between real hosts for Python: `headway.hosts` makes endpoints for threads and for tasks of it.
+//! Messages between real hosts for Python: `headway.endpoints` makes endpoints for threads and for tasks of it.
 //!
 //! An endpoint is driven by whichever thread is at it, with its own lock held. A thread that waited for Python's global lock
 //! there would stop everybody's messages. So no call enters the endpoint with the global lock, and a buffer that the
@@ -179,7 +179,7 @@ fn lent(data: &Bound<'_, PyAny>) -> PyResult<Bytes> {
 }
 
 /// Bytes that were received, as a buffer that can only be read.
-#[pyclass(name = "HostBytes", module = "headway.hosts", frozen)]
+#[pyclass(name = "HostBytes", module = "headway.endpoints", frozen)]
 struct PyReceivedBytes(Bytes);
 
 #[pymethods]
@@ -278,7 +278,7 @@ fn acknowledged(py: Python<'_>, handle: SendHandle, timeout: Option<f64>) -> PyR
 }
 
 /// An endpoint, until it is closed.
-#[pyclass(name = "HostEndpoint", module = "headway.hosts", frozen)]
+#[pyclass(name = "HostEndpoint", module = "headway.endpoints", frozen)]
 pub(crate) struct PyEndpoint {
     open: Mutex<Option<Arc<Open>>>,
     local: SocketAddr,
@@ -490,7 +490,7 @@ impl PyEndpoint {
 }
 
 /// A message that was received.
-#[pyclass(name = "HostMessage", module = "headway.hosts", frozen)]
+#[pyclass(name = "HostMessage", module = "headway.endpoints", frozen)]
 pub(crate) struct PyReceived(Received);
 
 #[pymethods]

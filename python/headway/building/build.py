@@ -28,7 +28,7 @@ from headway.building.parts import (
 )
 from headway.data.toml import Document, write
 from headway.errors import ScenarioError
-from headway.scenario import Scenario
+from headway.loading import Scenario
 from headway.transport import Factory, class_name
 from headway.transport import Transport as OwnTransport
 

@@ -20,7 +20,7 @@ from headway.claims.tables import Source, TableReader, near, read_document, read
 from headway.data.point import Point
 from headway.errors import HeadwayError, nearest
 from headway.layout import AS_STATED
-from headway.scenario import Scenario, assignments
+from headway.loading import Scenario, assignments
 
 Value = str | int | float | bool
 

@@ -19,7 +19,7 @@ from typing import Any
 from headway.claims.language import CannotMeasure, ExpressionError, Vocabulary, parse
 from headway.claims.ledger import Claim, load_ledger
 from headway.claims.tables import Source, TableReader, near, read_document, read_text
-from headway.claims.verdict import Published
+from headway.data.claims import Published
 from headway.errors import nearest
 
 TABLE = "contradiction"

@@ -15,13 +15,13 @@ from headway.claims.ledger import Claim
 from headway.claims.verdict import (
     PUBLISHED,
     Judgement,
-    Published,
-    Value,
     judge_number,
     judge_order,
     judge_statement,
     pending,
 )
+from headway.data.claims import JudgedClaim, Published, Value
+from headway.data.jsonable import plain
 from headway.data.point import Point
 from headway.data.run import Run
 from headway.data.statistics import estimate
@@ -36,31 +36,28 @@ class Result:
     judgement: Judgement
     beside: Mapping[str, float | None]
 
-    def row(self, scale: str | None = None) -> dict[str, Any]:
+    def row(self, scale: str | None = None) -> JudgedClaim:
         """The entry of `claims.json`; `scale` says how much of the scenario was run."""
         claim, judgement = self.claim, self.judgement
-        row: dict[str, Any] = {
-            "id": claim.id,
-            "place": list(claim.place),
-            "metric": claim.metric,
-            "published": claim.published,
-            "measured": judgement.measured,
-            "ci95": judgement.ci95,
-            "seeds": judgement.seeds,
-            "verdict": str(judgement.verdict),
-            "reason": judgement.reason,
-            "unit": claim.unit,
-            "qualifier": str(claim.qualifier),
-            "figure": claim.figure,
-            "scenario": claim.scenario,
-            "how": claim.how,
-            "scale": scale,
-        }
-        if judgement.range is not None:
-            row["range"] = judgement.range
-        if self.beside:
-            row["beside"] = dict(self.beside)
-        return row
+        return JudgedClaim(
+            id=claim.id,
+            place=claim.place,
+            metric=claim.metric,
+            published=claim.published,
+            measured=judgement.measured,
+            ci95=judgement.ci95,
+            seeds=judgement.seeds,
+            verdict=str(judgement.verdict),
+            reason=judgement.reason,
+            unit=claim.unit,
+            qualifier=str(claim.qualifier),
+            figure=claim.figure,
+            scenario=claim.scenario,
+            how=claim.how,
+            scale=scale,
+            range=judgement.range,
+            beside=dict(self.beside),
+        )
 
 
 def finished_runs(out: Path, rows: Sequence[Mapping[str, Any]]) -> list[Point]:
@@ -108,10 +105,10 @@ def samples_of(claim: Claim, runs: Sequence[Point]) -> list[Value]:
     return _samples(claim.measure, contexts)[0] if claim.measure else []
 
 
-def write_results(path: Path, results: Sequence[Result], scale: str | None = None) -> list[dict[str, Any]]:
+def write_results(path: Path, results: Sequence[Result], scale: str | None = None) -> tuple[JudgedClaim, ...]:
     """Write `claims.json` or `expectations.json`; returns what was written."""
-    rows = [result.row(scale) for result in results]
-    write_json(path, rows)
+    rows = tuple(result.row(scale) for result in results)
+    write_json(path, plain(rows))
     return rows
 
 

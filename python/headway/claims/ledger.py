@@ -13,7 +13,8 @@ from headway import names
 from headway.claims.functions import VOCABULARY
 from headway.claims.language import Expression, ExpressionError, parse
 from headway.claims.tables import Source, TableReader, Types, read_document, read_text
-from headway.claims.verdict import NUMERIC_QUALIFIERS, ORDERS, Published, Qualifier, groups_of
+from headway.claims.verdict import NUMERIC_QUALIFIERS, ORDERS, Qualifier, groups_of
+from headway.data.claims import Published
 
 REQUIRED: Types = {
     "id": str,

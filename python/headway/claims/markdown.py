@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from headway.data.claims import ListedClaim, RealClaim
 from headway.data.machine import machine_text
 from headway.data.units import duration
 
-Row = Mapping[str, Any]
 COUNTED = ("reproduced", "direction-only", "not-reproduced")
 
 
-def tables(rows: Sequence[Row], show: Callable[[Any], str], show_range: Callable[[Any], str]) -> str:
+def tables(rows: Sequence[ListedClaim], show: Callable[[Any], str], show_range: Callable[[Any], str]) -> str:
     """How many claims of each figure came out how, then every claim, and what real packets gave.
 
     `show` writes a measured value, `show_range` the ends of a range.
@@ -23,29 +23,29 @@ def tables(rows: Sequence[Row], show: Callable[[Any], str], show_range: Callable
     return "\n".join(parts) + "\n"
 
 
-def _readings(rows: Sequence[Row]) -> Iterator[str]:
+def _readings(rows: Sequence[ListedClaim]) -> Iterator[str]:
     """What the readings on record set."""
-    found = dict.fromkeys(json.dumps(row["reading_values"]) for row in rows if row["reading_values"])
+    found = dict.fromkeys(json.dumps(row.reading_values) for row in rows if row.reading_values)
     for text in found:
         values = ", ".join(f"`{name} = {json.dumps(value)}`" for name, value in json.loads(text).items())
         yield f"The reading: {values}."
         yield ""
 
 
-def _by_figure(rows: Sequence[Row]) -> Iterator[str]:
+def _by_figure(rows: Sequence[ListedClaim]) -> Iterator[str]:
     yield "| scenario | claims | as stated | under the reading | cannot hold |"
     yield "|---|---|---|---|---|"
-    for scenario in dict.fromkeys(str(row["scenario"]) for row in rows):
-        own = [row for row in rows if row["scenario"] == scenario]
+    for scenario in dict.fromkeys(str(row.scenario) for row in rows):
+        own = [row for row in rows if row.scenario == scenario]
         yield f"| `{scenario}` | {_counts(own)} |"
     yield f"| all | {_counts(rows)} |"
 
 
-def _counts(rows: Sequence[Row]) -> str:
+def _counts(rows: Sequence[ListedClaim]) -> str:
     """Claims, those of each verdict as stated and under the reading, and those that cannot hold."""
-    stated = Counter(row["judged"] for row in rows)
-    under = Counter(row["reading_verdict"] or row["judged"] for row in rows)
-    cannot = sum(1 for row in rows if row["verdict"] != row["judged"])
+    stated = Counter(row.judged for row in rows)
+    under = Counter(row.reading_verdict or row.judged for row in rows)
+    cannot = sum(1 for row in rows if row.verdict != row.judged)
     return f"{len(rows)} | {_three(stated)} | {_three(under)} | {cannot or ''}"
 
 
@@ -53,20 +53,22 @@ def _three(counted: Counter[str]) -> str:
     return " / ".join(str(counted[name]) for name in COUNTED)
 
 
-def _each(rows: Sequence[Row], show: Callable[[Any], str]) -> Iterator[str]:
+def _each(rows: Sequence[ListedClaim], show: Callable[[Any], str]) -> Iterator[str]:
     yield "| claim | published | as stated | verdict | under the reading | |"
     yield "|---|---|---|---|---|---|"
     for row in rows:
-        published = row["published"]
-        text = "statement" if isinstance(published, str) else f"{row['qualifier']} {show(published)}"
-        under = show(row["reading_measured"]) if row["reading_verdict"] else ""
-        cells = [row["id"], text, show(row["measured"]), row["verdict"], under, row["reading_word"]]
+        published = row.published
+        text = "statement" if isinstance(published, str) else f"{row.qualifier} {show(published)}"
+        under = show(row.reading_measured) if row.reading_verdict else ""
+        cells = [row.id, text, show(row.measured), row.verdict, under, row.reading_word]
         yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
-def _testbed(rows: Sequence[Row], show: Callable[[Any], str], show_range: Callable[[Any], str]) -> Iterator[str]:
+def _testbed(
+    rows: Sequence[ListedClaim], show: Callable[[Any], str], show_range: Callable[[Any], str]
+) -> Iterator[str]:
     """The claims that were measured on real packets, simulator and testbed side by side, and on which machine."""
-    real = [row for row in rows if row["testbed"]]
+    real = [(row, row.testbed) for row in rows if row.testbed is not None]
     if not real:
         return
     yield ""
@@ -75,14 +77,14 @@ def _testbed(rows: Sequence[Row], show: Callable[[Any], str], show_range: Callab
     yield ""
     yield "| claim | published | simulator | | testbed | smallest to largest | at | |"
     yield "|---|---|---|---|---|---|---|---|"
-    for row in real:
-        published, one = row["published"], row["testbed"]
-        text = "statement" if isinstance(published, str) else f"{row['qualifier']} {show(published)}"
-        spread = show_range(one["range"]) if one["range"] is not None else ""
-        measured = [show(one["measured"]), spread, _speed(one["slowdown"]), one["verdict"]]
-        cells = [row["id"], text, show(row["measured"]), row["judged"], *measured]
+    for row, one in real:
+        published = row.published
+        text = "statement" if isinstance(published, str) else f"{row.qualifier} {show(published)}"
+        spread = show_range(one.range) if one.range is not None else ""
+        measured = [show(one.measured), spread, _speed(one.slowdown), one.verdict]
+        cells = [row.id, text, show(row.measured), row.judged, *measured]
         yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
-    for line in dict.fromkeys(_how(row["testbed"]) for row in real):
+    for line in dict.fromkeys(_how(one) for _, one in real):
         yield ""
         yield line
 
@@ -92,11 +94,11 @@ def _speed(slowdown: int) -> str:
     return "full speed" if slowdown == 1 else f"1/{slowdown} of the speed"
 
 
-def _how(one: Row) -> str:
+def _how(one: RealClaim) -> str:
     """How an entry was measured: command, machine, other work, lateness."""
-    slowdown = "unscaled" if one["slowdown"] == 1 else f"slowdown {one['slowdown']}"
-    late, work = duration(one["late_s"]), one["other_work"]
+    slowdown = "unscaled" if one.slowdown == 1 else f"slowdown {one.slowdown}"
+    late, work = duration(one.late_s), one.other_work
     return (
-        f"`{one['command']}`: {one['repetitions']} repetitions, {slowdown}, on {machine_text(one['machine'])}. "
+        f"`{one.command}`: {one.repetitions} repetitions, {slowdown}, on {machine_text(one.machine)}. "
         f"In the worst run 99 % of the frames were late by at most {late}, and other programs used {work:g} processors."
     )

@@ -15,17 +15,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from headway import __version__
+from headway._headway import version
 from headway.claims.evaluate import Result
 from headway.claims.ledger import Claim
-from headway.claims.verdict import Verdict
+from headway.data.claims import OUTDATED, Recorded, Verdict
 from headway.data.reader import read_record
 from headway.data.toml import parsed
 from headway.files import write_json
 from headway.names import VERDICTS_FILE, ScenarioFile
 
 KEPT = ("verdict", "measured", "ci95", "seeds", "scale", "reason")
-OUTDATED = "outdated"
 # Tables and keys of a scenario that change nothing about its runs.
 PROSE = ("title", "description", "paper", "report")
 # Seeds that a verdict takes where none is on record.
@@ -69,14 +68,14 @@ def record(file: ScenarioFile, results: Sequence[Result], scale: str | None) -> 
     kept = _read(path)
     document = scenario_document(file.path)
     for result in results:
-        row = result.row(scale)
+        row = result.row(scale).document()
         entry = {key: row[key] for key in KEPT}
-        kept[result.claim.id] = {**entry, "version": __version__, "digest": digest(result.claim, document, scale)}
+        kept[result.claim.id] = {**entry, "version": version(), "digest": digest(result.claim, document, scale)}
     write_json(path, dict(sorted(kept.items())))
     return path
 
 
-def recorded(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[dict[str, Any]]:
+def recorded(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[Recorded]:
     """For each claim what is on record about it, and the command that measures it."""
     verdicts = cache(_read)
     documents = cache(scenario_document)
@@ -96,16 +95,24 @@ def scenario_document(path: Path) -> Mapping[str, Any]:
         return {}
 
 
-def _row(claim: Claim, entry: Mapping[str, Any], document: Mapping[str, Any] | None) -> dict[str, Any]:
-    row = {key: entry.get(key) for key in KEPT}
+def _row(claim: Claim, entry: Mapping[str, Any], document: Mapping[str, Any] | None) -> Recorded:
+    verdict, reason = str(entry.get("verdict")), entry.get("reason")
     if document is None:
-        row |= {"verdict": str(Verdict.PENDING), "reason": f"there is no scenario {claim.scenario}"}
+        verdict, reason = Verdict.PENDING.value, f"there is no scenario {claim.scenario}"
     elif not entry:
-        row |= {"verdict": str(Verdict.PENDING), "reason": claim.pending or "no verdict is on record"}
+        verdict, reason = Verdict.PENDING.value, claim.pending or "no verdict is on record"
     elif entry.get("digest") != digest(claim, document, entry.get("scale")):
-        was = f"; it was {entry.get('verdict')} before"
-        row |= {"verdict": OUTDATED, "reason": f"the claim or its scenario has changed since{was}"}
-    return {**row, "command": command(claim, entry.get("scale", "paper"), entry.get("seeds") or SEEDS)}
+        reason = f"the claim or its scenario has changed since; it was {verdict} before"
+        verdict = OUTDATED
+    return Recorded(
+        verdict=verdict,
+        measured=entry.get("measured"),
+        ci95=entry.get("ci95"),
+        seeds=entry.get("seeds"),
+        scale=entry.get("scale"),
+        reason=reason,
+        command=command(claim, entry.get("scale", "paper"), entry.get("seeds") or SEEDS),
+    )
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -27,7 +27,8 @@ from headway import names
 from headway.claims.evaluate import judge_over_seeds
 from headway.claims.ledger import Claim, claims_about, load_ledger
 from headway.claims.tables import Source, TableReader, Types, near, read_document, read_text
-from headway.claims.verdict import Interval, Judgement, Value
+from headway.claims.verdict import Judgement
+from headway.data.claims import Interval, Value
 from headway.errors import HeadwayError
 
 TABLE = "testbed"

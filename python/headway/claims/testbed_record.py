@@ -13,13 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from headway import __version__
+from headway._headway import version
 from headway.claims.evaluate import Result
 from headway.claims.ledger import Claim
-from headway.claims.record import OUTDATED, scenario_document
 from headway.claims.record import digest as claim_digest
+from headway.claims.record import scenario_document
 from headway.claims.testbed import RealRuns, digest_of, real_runs
-from headway.claims.verdict import Verdict
+from headway.data.claims import OUTDATED, RealClaim, Verdict
 from headway.data.reader import read_record
 from headway.files import write_json
 from headway.names import TESTBED_FILE, ScenarioFile
@@ -73,31 +73,31 @@ def record(
             "runs": runs.runs,
             "slowdown": runs.slowdown,
             **conditions,
-            "version": __version__,
+            "version": version(),
             "digest": digest_of(runs, claim_digest(result.claim, document, scale)),
         }
     write_json(path, dict(sorted(kept.items())))
     return path, len(measured)
 
 
-def recorded(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[dict[str, Any] | None]:
+def recorded(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[RealClaim | None]:
     """For each claim what the testbed has on record about it, and the command that measures it; None for nothing."""
     entries, documents, tables = cache(_read), cache(scenario_document), cache(real_runs)
 
-    def row(claim: Claim) -> dict[str, Any] | None:
+    def row(claim: Claim) -> RealClaim | None:
         file = scenarios.get(claim.scenario)
         entry = entries(testbed_path(file)).get(claim.id) if file is not None else None
         if file is None or entry is None:
             return None
         runs = tables(claim.scenario, file.claims)
         found = {key: entry.get(key) for key in ("arm", *KEPT, *HOW)}
-        found["command"] = command(claim.scenario, entry.get("scale"), entry.get("repetitions") or REPETITIONS)
         run_file = scenarios.get(runs.runs)
         document = documents(run_file.path) if run_file is not None else {}
         if entry.get("digest") != digest_of(runs, claim_digest(claim, document, entry.get("scale"))):
             reason = f"the claim, its scenario or how it is run has changed since; it was {entry.get('verdict')} before"
             found |= {"verdict": OUTDATED, "reason": reason}
-        return found
+        line = command(claim.scenario, entry.get("scale"), entry.get("repetitions") or REPETITIONS)
+        return RealClaim(**found, command=line)
 
     return [row(claim) for claim in claims]
 

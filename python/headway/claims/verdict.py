@@ -16,21 +16,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from headway.claims.language import CannotMeasure
+from headway.data.claims import Interval, Value, Verdict
 from headway.data.statistics import Estimate, estimate
-
-Value: TypeAlias = float | list[float] | dict[str, float]
-Ends: TypeAlias = tuple[float, float]
-Interval: TypeAlias = Ends | list[Ends] | dict[str, Ends]
-Published: TypeAlias = float | str | list[float] | list[str]
-
-
-class Verdict(enum.StrEnum):
-    """What came out."""
-
-    REPRODUCED = "reproduced"
-    DIRECTION_ONLY = "direction-only"
-    NOT_REPRODUCED = "not-reproduced"
-    PENDING = "pending"
 
 
 class Qualifier(enum.StrEnum):

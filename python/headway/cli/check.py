@@ -18,10 +18,10 @@ from headway.data.steadiness import is_unmeasured, start_up
 from headway.data.units import size
 from headway.errors import ScenarioError
 from headway.in_effect import InEffect, in_effect
+from headway.loading import Scenario
 from headway.names import ScenarioFile
-from headway.report.figures.kind import Facts
-from headway.report.wishes import doubts
-from headway.scenario import Scenario
+from headway.reporting.figures.kind import Facts
+from headway.reporting.wishes import doubts
 
 # Variants whose presets and ports are told, at most.
 MOST_VARIANTS = 20

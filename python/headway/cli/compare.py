@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -110,7 +109,7 @@ def compare(
             raise HeadwayError(f"{text}\n  help: name them, as --at homa --reference-at dctcp")
         table = compare_variants(run, of=judged, baseline=reference_at)
         if as_json:
-            click.echo(json.dumps(table.document(), indent=2, ensure_ascii=False))
+            click.echo(table.to_json())
             return 0
         click.echo(table.headline())
         print_table(*table.table())
@@ -125,7 +124,7 @@ def compare(
         reference_at=reference_at if reference_at is not None else at, until=until, sets=list(sets),
     )  # fmt: skip
     if as_json:
-        click.echo(json.dumps(found.document(), indent=2, ensure_ascii=False))
+        click.echo(found.to_json())
     else:
         for line in lines(found):
             click.echo(line)
@@ -140,7 +139,7 @@ def _tell_causes(run: Path, *, as_json: bool) -> None:
     """Where the time of the flows of each variant went."""
     found = compare_causes(run)
     if as_json:
-        click.echo(json.dumps(found.document(), indent=2, ensure_ascii=False))
+        click.echo(found.to_json())
         return
     click.echo(found.headline())
     print_table(*found.table())

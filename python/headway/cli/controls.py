@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from headway.errors import HeadwayError
+from headway.loading import Scenario
 from headway.programs import program
-from headway.scenario import Scenario
 
 PROGRAM = "headway-kernel"
 CONTROLS = ("l2dct", "dctcp", "d2tcp", "vegas")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from headway.cli.terminal import Stop
@@ -31,7 +29,7 @@ def diff(left: str, right: str, left_set: tuple[str, ...], right_set: tuple[str,
     if found is None:
         return INTERRUPTED
     if as_json:
-        click.echo(json.dumps(found.document(), indent=2, ensure_ascii=False))
+        click.echo(found.to_json())
     else:
         for line in lines(found):
             click.echo(line)

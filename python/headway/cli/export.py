@@ -11,7 +11,7 @@ from headway.cli.options import DIRECTORY, ScenarioParameter, scale_option, set_
 from headway.data.run import EXPORTS, read
 from headway.errors import HeadwayError, ResultsError
 from headway.files import write_text
-from headway.scenario import Scenario
+from headway.loading import Scenario
 
 FORMATS = ("cm", "csv", *EXPORTS)
 

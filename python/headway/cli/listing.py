@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from headway import _headway, names
-from headway.claims.ledger import known_claims
+from headway import names
+from headway.catalogues import THINGS, Catalogue, Named, Parameter, Probe, TransportEntry, catalogue
 from headway.claims.markdown import tables
-from headway.claims.record import OUTDATED
-from headway.claims.verdict import Verdict
 from headway.cli.terminal import print_table
 from headway.cli.values import rounded, show, show_range, unit_and_rest
+from headway.data.claims import CANNOT, CONTRADICTS, OUTDATED, ListedClaim, RealClaim, Verdict
+from headway.data.jsonable import Jsonable
 from headway.data.machine import machine_text
-from headway.errors import HeadwayError, nearest
-from headway.explain.record import CANNOT, CONTRADICTS, listed
+from headway.errors import nearest
 
-CATALOGUES = ("transports", "topologies", "traffic", "workloads", "disciplines", "models")
 # Verdicts that stand with their reason.
 EXPLAINED = (Verdict.PENDING, OUTDATED, CONTRADICTS, CANNOT)
-THINGS = (*CATALOGUES, "figures", "examples", "claims")
 
 
 # What people call the things of a list that has another name.
@@ -67,183 +64,129 @@ def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> 
     """
     if markdown and (thing != "claims" or as_json):
         raise click.UsageError("--markdown is for claims, and not beside --json")
-    if thing in CATALOGUES:
-        entries: list[dict[str, Any]] = json.loads(_headway.catalogue(thing))
-    elif thing in ("figures", "examples"):
-        known = names.known_scenarios()
-        entries = [e for e in _scenarios(known) if _is_figure(e, known) == (thing == "figures")]
-    else:
-        entries = _claims(name)
-    if name is not None and thing != "claims":
-        entries = _named(thing, name, entries)
+    found = catalogue(thing, name)
+    claims = [one for one in found if isinstance(one, ListedClaim)]
     if as_json:
-        click.echo(json.dumps(entries, indent=2, ensure_ascii=False))
-    elif not entries:
+        click.echo(found.to_json())
+    elif not found:
         click.echo(f"no {thing} found; {names.looked_in()}", err=True)
     elif markdown:
-        click.echo(tables(entries, show, show_range), nl=False)
+        click.echo(tables(claims, show, show_range), nl=False)
+    elif claims:
+        _print_claims(claims)
     else:
-        _print(thing, entries, in_full=name is not None)
+        _print(found, in_full=name is not None)
 
 
-def _named(thing: str, name: str, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those that are called `name`, or whose names begin so, or so behind the name of their paper, or hold it."""
-    keys = ("scenario", "id") if thing == "claims" else ("name",)
-    exact = [e for e in entries if any(e[key] == name for key in keys)]
-    found = exact or [e for e in entries if any(str(e[key]).startswith(name) for key in keys)]
-    found = found or [e for e in entries if any(str(e[key]).partition("/")[2].startswith(name) for key in keys)]
-    if not found:
-        if not entries:
-            raise HeadwayError(f"no {thing} found\n  help: {names.looked_in()}")
-        found = [e for e in entries if any(name in str(e[key]) for key in keys)]
-    if not found:
-        close = nearest(name, [str(e[key]) for e in entries for key in keys])
-        hint = f"did you mean {' or '.join(close)}?" if close else f"all of them: headway list {thing}"
-        raise HeadwayError(f"none of the {thing} is called {name!r}, and no name holds that\n  help: {hint}")
-    return found
-
-
-def _is_figure(entry: dict[str, Any], known: Mapping[str, names.ScenarioFile]) -> bool:
-    """Whether a scenario reproduces a publication, and its folder holds the publication's claims."""
-    file = known.get(entry["name"])
-    return bool(entry["paper"] or not entry["readable"]) and file is not None and file.claims.exists()
-
-
-def _scenarios(known: Mapping[str, names.ScenarioFile]) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = []
-    for name, file in sorted(known.items()):
-        try:
-            scenario = _headway.Scenario.load(str(file.path))
-            entry = {"name": name, "title": scenario.title, "paper": scenario.paper, "readable": True}
-        except _headway.ScenarioError:
-            title = f"(not readable: headway check {name})"
-            entry = {"name": name, "title": title, "paper": "", "readable": False}
-        entries.append(entry)
-    return entries
-
-
-def _print(thing: str, entries: list[dict[str, Any]], *, in_full: bool) -> None:
-    if thing == "claims":
-        _print_claims(entries)
-        return
-    columns = [c for c in ("name", "title", "summary", "paper") if any(e.get(c) for e in entries)]
-    rows = [[str(e.get(c, "")) for c in columns] for e in entries]
-    notes = ["\n".join(_details(e)) if in_full else "" for e in entries]
+def _print(found: Catalogue[Jsonable], *, in_full: bool) -> None:
+    columns = [c for c in ("name", "title", "summary", "paper") if any(getattr(e, c, "") for e in found)]
+    rows = [[str(getattr(e, c, "")) for c in columns] for e in found]
+    named = [e if isinstance(e, Named) else None for e in found]
+    notes = ["\n".join(_details(e)) if in_full and e is not None else "" for e in named]
     print_table(columns, rows, notes)
-    if not in_full and any(e.get("params") for e in entries):
-        click.echo(f"\n`headway list {thing} NAME` shows the parameters")
+    if not in_full and any(e is not None and e.parameters for e in named):
+        click.echo(f"\n`headway list {found.thing} NAME` shows the parameters")
 
 
-def _claims(name: str | None) -> list[dict[str, Any]]:
-    """Claims with the verdict and the reading on record and the command that measures it, by scenario.
-
-    Whether a record is outdated is only asked of those that are shown: it takes most of the time.
-    """
-    claims = known_claims()
-    if name is not None:
-        wanted = _named("claims", name, [{"scenario": claim.scenario, "id": claim.id} for claim in claims])
-        claims = [claim for claim in claims if {"scenario": claim.scenario, "id": claim.id} in wanted]
-    rows = listed(claims, names.known_scenarios())
-    return sorted(rows, key=lambda row: str(row["scenario"]))
-
-
-def _print_claims(entries: list[dict[str, Any]]) -> None:
+def _print_claims(entries: Sequence[ListedClaim]) -> None:
     """A table for each command, with the reason of what is open, then how many came out how."""
-    for command in dict.fromkeys(e["command"] for e in entries):
-        own = [e for e in entries if e["command"] == command]
-        units = [unit_and_rest(e["unit"]) for e in own]
+    for command in dict.fromkeys(e.command for e in entries):
+        own = [e for e in entries if e.command == command]
+        units = [unit_and_rest(e.unit) for e in own]
         columns: dict[str, list[str]] = {
-            "verdict": [e["verdict"] for e in own],
-            "reading": [e["reading_word"].removesuffix(" under") for e in own],
-            "claim": [e["id"] for e in own],
-            "measured": [rounded(e["measured"], unit) for e, (unit, _) in zip(own, units, strict=True)],
+            "verdict": [e.verdict for e in own],
+            "reading": [e.reading_word.removesuffix(" under") for e in own],
+            "claim": [e.id for e in own],
+            "measured": [rounded(e.measured, unit) for e, (unit, _) in zip(own, units, strict=True)],
             "published": [_published(e, unit) for e, (unit, _) in zip(own, units, strict=True)],
             "of": [rest for _, rest in units],
         }
         if not any(columns["reading"]):
             del columns["reading"]
-        if any(e["testbed"] for e in own):
-            columns["testbed"] = [_on_testbed(e["testbed"]) for e in own]
-        notes = [e["reason"] if e["verdict"] in EXPLAINED else "" for e in own]
+        if any(e.testbed for e in own):
+            columns["testbed"] = [_on_testbed(e.testbed) for e in own]
+        notes = [(e.reason or "") if e.verdict in EXPLAINED else "" for e in own]
         click.echo(click.style(command, bold=True))
         print_table([*columns], [list(row) for row in zip(*columns.values(), strict=True)], notes)
-        for line in dict.fromkeys(_measured_how(e["testbed"]) for e in own if e["testbed"]):
+        for line in dict.fromkeys(_measured_how(e.testbed) for e in own if e.testbed):
             click.echo(line)
         click.echo()
     _print_readings(entries)
-    counts = Counter(e["verdict"] for e in entries)
+    counts = Counter(e.verdict for e in entries)
     click.echo(f"{len(entries)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
-    if real := Counter(e["testbed"]["verdict"] for e in entries if e["testbed"]):
+    if real := Counter(e.testbed.verdict for e in entries if e.testbed):
         shown = ", ".join(f"{count} {verdict}" for verdict, count in real.most_common())
         click.echo(f"{real.total()} of them on real packets: {shown}")
 
 
-def _published(entry: Mapping[str, Any], unit: str) -> str:
+def _published(entry: ListedClaim, unit: str) -> str:
     """The published value as it is in the ledger, with its unit if it is a number."""
-    value = entry["published"]
+    value = entry.published
     several = value if isinstance(value, list) else [value]
     numeric = all(isinstance(one, int | float) for one in several)
-    return f"{entry['qualifier']} {_text(value)}" + (f" {unit}" if numeric and unit else "")
+    return f"{entry.qualifier} {_text(value)}" + (f" {unit}" if numeric and unit else "")
 
 
-def _on_testbed(entry: Mapping[str, Any] | None) -> str:
+def _on_testbed(entry: RealClaim | None) -> str:
     """The testbed's verdict on a claim, with the median and the range behind it."""
     if entry is None:
         return ""
-    if entry["measured"] is None or entry["range"] is None:
-        return str(entry["verdict"])
-    return f"{entry['verdict']} {show(entry['measured'])} ({show_range(entry['range'])})"
+    if entry.measured is None or entry.range is None:
+        return str(entry.verdict)
+    return f"{entry.verdict} {show(entry.measured)} ({show_range(entry.range)})"
 
 
-def _measured_how(entry: Mapping[str, Any]) -> str:
+def _measured_how(entry: RealClaim) -> str:
     """Where and how the testbed's verdicts were measured."""
-    where = machine_text(entry["machine"])
-    return f"  testbed: {entry['command']}; median of {entry['repetitions']} repetitions on {where}"
+    where = machine_text(entry.machine)
+    return f"  testbed: {entry.command}; median of {entry.repetitions} repetitions on {where}"
 
 
-def _print_readings(entries: list[dict[str, Any]]) -> None:
+def _print_readings(entries: Sequence[ListedClaim]) -> None:
     """Each reading on record: what it sets, and how many claims stand how under it."""
     under: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
-        if entry["reading_values"]:
-            paper = entry["scenario"].partition("/")[0]
-            values = ", ".join(f"{name} {_text(value)}" for name, value in entry["reading_values"].items())
-            verdict = entry["reading_verdict"] or entry["reading_word"]
+        if entry.reading_values:
+            paper = entry.scenario.partition("/")[0]
+            values = ", ".join(f"{name} {_text(value)}" for name, value in entry.reading_values.items())
+            verdict = entry.reading_verdict or entry.reading_word
             # What cannot hold as stated cannot hold under a reading either.
-            cannot = verdict == entry["judged"] == Verdict.NOT_REPRODUCED
-            under.setdefault((paper, values), []).append(entry["verdict"] if cannot else verdict)
+            cannot = verdict == entry.judged == Verdict.NOT_REPRODUCED
+            under.setdefault((paper, values), []).append(entry.verdict if cannot else verdict)
     for (paper, values), verdicts in under.items():
         counts = Counter(verdicts)
         click.echo(f"the reading of {paper}: {values}")
         click.echo("  " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()) + " under it")
 
 
-def _declared(entry: dict[str, Any]) -> list[str]:
+def _declared(entry: Named) -> list[str]:
     """What a discipline writes into packets and needs from its driver, and how long traffic takes alone."""
-    lines = [f"({key} {'; '.join(entry[key])})" for key in ("rewrites", "needs") if entry.get(key)]
-    if entry.get("form"):
-        lines += [f"alone in the network it takes: {entry['form']}", f"({entry['form_words']})"]
+    facts = entry.facts
+    lines = [f"({key} {'; '.join(facts[key])})" for key in ("rewrites", "needs") if facts.get(key)]
+    if facts.get("form"):
+        lines += [f"alone in the network it takes: {facts['form']}", f"({facts['form_words']})"]
     return lines
 
 
-def _parameter(parameter: dict[str, Any]) -> str:
+def _parameter(parameter: Parameter) -> str:
     """Name, default and meaning of a parameter."""
-    default = parameter.get("default")
+    default = parameter.default
     shown = default if isinstance(default, str | None) else json.dumps(default)
-    words = parameter.get("choices") or ()
+    words = parameter.choices
     choices = f" (or {', '.join(word for word in words if word != shown)})" if words else ""
-    return f"{parameter['name']}{'' if shown is None else f' = {shown}'}{choices}: {parameter.get('doc', '')}"
+    return f"{parameter.name}{'' if shown is None else f' = {shown}'}{choices}: {parameter.doc}"
 
 
-def _details(entry: dict[str, Any]) -> list[str]:
+def _details(entry: Named) -> list[str]:
     """What is known of an entry: what it declares of itself, its parameters, its probes."""
-    return [*_declared(entry), *map(_parameter, entry.get("params", [])), *map(_probe, entry.get("probes", []))]
+    probes = entry.probes if isinstance(entry, TransportEntry) else ()
+    return [*_declared(entry), *map(_parameter, entry.parameters), *map(_probe, probes)]
 
 
-def _probe(probe: dict[str, Any]) -> str:
+def _probe(probe: Probe) -> str:
     """Name, unit and meaning of a probe."""
-    unit = f" in {probe['unit']}" if probe["unit"] not in ("", "1") else ""
-    return f"(probe {probe['name']}{unit}: {probe['doc']})"
+    unit = f" in {probe.unit}" if probe.unit not in ("", "1") else ""
+    return f"(probe {probe.name}{unit}: {probe.doc})"
 
 
 def _text(published: object) -> str:

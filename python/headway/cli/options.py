@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
@@ -10,11 +11,11 @@ from click.shell_completion import CompletionItem
 
 from headway import names
 from headway.directories import directory_of
-from headway.errors import HeadwayError
-from headway.scenario import MOST_THREADS, Threads, thread_count
+from headway.errors import ArgumentError, HeadwayError
+from headway.loading import MOST_THREADS, Threads, thread_count
 from headway.sweeps import Shard
 from headway.sweeps.executor import Executor
-from headway.sweeps.executors import executor_of
+from headway.sweeps.executors import executor_of, forms
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -58,6 +59,15 @@ class Parsed(click.ParamType[Value]):
             return self.parse(value)
         except HeadwayError as error:
             self.fail(str(error), param, ctx)
+
+
+@contextmanager
+def as_usage() -> Iterator[None]:
+    """Arguments that the library refuses are a mistake in the use of the command."""
+    try:
+        yield
+    except ArgumentError as error:
+        raise click.UsageError(str(error)) from None
 
 
 # A directory, there or not yet; an empty text is none.
@@ -150,7 +160,7 @@ def executor_option(command: Command) -> Command:
         type=ExecutorParameter("executor", executor_of),
         metavar="WHERE",
         default="local",
-        help="Where points run: local (default), slurm, slurm:partition=short,... or dask:ADDRESS (docs/scaling.md).",
+        help=f"Where points run; default: local. Write {forms()} (docs/scaling.md).",
     )(command)
 
 

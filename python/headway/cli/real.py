@@ -15,8 +15,8 @@ import click
 
 from headway.cli.terminal import Progress, Stop
 from headway.errors import HeadwayError, NameNotFound
+from headway.loading import Scenario
 from headway.programs import program
-from headway.scenario import Scenario
 
 FAILED = 1
 INTERRUPTED = 130

@@ -27,8 +27,8 @@ from headway.cli.terminal import Progress, Stop
 from headway.data.run import Run
 from headway.data.sentences import in_columns, one_line, surprising, transport_lines
 from headway.data.units import quantity, size
+from headway.loading import Scenario, Threads, thread_count
 from headway.names import ScenarioFile
-from headway.scenario import Scenario, Threads, thread_count
 from headway.sweeps.pace import known, learn, run_expected, transport_of
 
 INTERRUPTED = 130

@@ -15,8 +15,8 @@ from headway.data.steadiness import arrivals_line, start_up
 from headway.data.units import display, duration, quantity, size
 from headway.in_effect import DEFAULT, differences, given, in_effect, is_given, variants_of
 from headway.in_effect import keys as keys_of
+from headway.loading import Scenario
 from headway.names import ScenarioFile
-from headway.scenario import Scenario
 
 # Where no terminal says how wide it is.
 WIDTH = 100

@@ -30,8 +30,8 @@ from headway.data.sentences import one_line, surprising
 from headway.data.steadiness import unsteady
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import duration
+from headway.loading import Threads
 from headway.names import ScenarioFile
-from headway.scenario import Threads
 from headway.sweeps import Job, Shard, State, SweepOutcome, SweepPlan, plan, run_sweep
 from headway.sweeps.capacity import with_threads
 from headway.sweeps.executor import Executor

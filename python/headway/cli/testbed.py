@@ -16,14 +16,15 @@ from headway.cli.controls import controls_of
 from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.progress import progress_options
 from headway.cli.real import arguments, conditions, measure, variant_sets
-from headway.cli.report import build_report
+from headway.cli.report import print_notes
 from headway.cli.terminal import print_table
 from headway.cli.testbed_reproduce import reproduce
 from headway.cli.testbed_switch import switch
 from headway.data.units import duration
 from headway.directories import prepare_run
+from headway.loading import Scenario
 from headway.names import ScenarioFile
-from headway.scenario import Scenario
+from headway.reports import write_report
 
 SIMULATOR = "simulator"
 
@@ -104,7 +105,7 @@ def run(
     if last is None:
         return status
     if out is not None:
-        build_report(out, "html")
+        print_notes(write_report([out]))
     if as_json:
         click.echo(json.dumps(last, indent=2, ensure_ascii=False))
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
@@ -19,12 +18,13 @@ from headway.cli.progress import progress_options
 from headway.cli.real import arguments, measure, probe
 from headway.cli.reproduce import print_claims
 from headway.cli.sweep import status
+from headway.data.jsonable import json_text, plain
 from headway.data.machine import machine_text
 from headway.data.reader import read_list
 from headway.data.units import duration
 from headway.errors import HeadwayError
 from headway.layout import CLAIMS_FILE, SWEEP_FILE
-from headway.scenario import Scenario, assignments
+from headway.loading import Scenario, assignments
 from headway.sweeps import Job, State, SweepOutcome, SweepPlan, plan
 from headway.sweeps.real import conditions, real_plan, run_in_turn
 
@@ -81,7 +81,7 @@ def reproduce(
     rows = write_results(out / CLAIMS_FILE, judged, scale)
     about = conditions(planned)
     if as_json:
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        click.echo(json_text(plain(rows)))
     else:
         _show(planned, outcome, judged, about, time.monotonic() - began)
     whole_done = outcome.count(State.DONE) == len(planned.points)
@@ -91,7 +91,7 @@ def reproduce(
     elif record:
         click.echo("nothing is put on record: some runs are missing; the same command runs them", err=True)
     if outcome.count(State.DONE):
-        from headway.report import build_page
+        from headway.reporting import build_page
 
         written, _ = build_page(out)
         click.echo(f"report: {written}", err=as_json)

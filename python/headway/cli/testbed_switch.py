@@ -13,9 +13,9 @@ import click
 
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.cli.real import variant_sets
+from headway.loading import Scenario
 from headway.names import ScenarioFile
 from headway.programs import program
-from headway.scenario import Scenario
 
 PROGRAM = "headway-switch"
 

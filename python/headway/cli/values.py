@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from headway.claims.verdict import Value
+from headway.data.claims import Value
 
 # Units that are written behind their numbers, as ledgers have them and as people read them.
 UNITS = {

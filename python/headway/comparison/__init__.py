@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headway.errors import HeadwayError, NameNotFound
-from headway.scenario import assignments
+from headway.loading import assignments
 
 from .causes import Causes, Shares, compare_causes
 from .neighbours import Far, Neighbour

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headway.data.jsonable import Jsonable
 from headway.data.later import pl
 from headway.data.point import Point, by_place
 from headway.data.sentences import as_html, in_columns
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import duration
 from headway.errors import NameNotFound, ResultsError
-from headway.report.causes import CAUSES, sums, told
+from headway.reporting.causes import CAUSES, sums, told
 
 from .sides import place_of
 
@@ -59,7 +60,7 @@ class Shares:
 
 
 @dataclass(frozen=True)
-class Causes:
+class Causes(Jsonable):
     """Where the time of the flows of each variant of a sweep went.
 
     >>> found = headway.compare_causes("out/mine")

@@ -23,8 +23,8 @@ from headway.data.toml import parsed
 from headway.data.units import duration, plain, size
 from headway.errors import HeadwayError
 from headway.files import write_text
+from headway.loading import Scenario
 from headway.names import VARIANTS_FILE
-from headway.scenario import Scenario
 from headway.sweeps.api import sweep
 
 # In the order of the page.

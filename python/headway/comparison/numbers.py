@@ -12,7 +12,7 @@ from headway.data.later import np
 from headway.data.samples import Array
 from headway.data.statistics import Estimate, estimate, nearest_rank
 from headway.errors import HeadwayError, NameNotFound
-from headway.report.summaries import is_number, summary_names
+from headway.reporting.summaries import is_number, summary_names
 
 from .pairs import Pairs
 

@@ -24,8 +24,8 @@ from headway.data.samples import Array
 from headway.data.statistics import nearest_rank
 from headway.data.units import duration, parse_seconds, plain
 from headway.errors import HeadwayError, NameNotFound
+from headway.loading import Scenario
 from headway.names import PEER_FILE
-from headway.scenario import Scenario
 
 from .numbers import CLOSE, NUMBERS, bound, number, share_close, share_same
 from .pairs import Pairs, pair

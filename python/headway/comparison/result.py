@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from headway.data.earlier import anew, lacking
+from headway.data.jsonable import Jsonable, preformatted
 from headway.data.later import np
 from headway.data.statistics import estimate
 from headway.data.steadiness import unsteady
 from headway.data.units import display, duration
 from headway.errors import HeadwayError, with_help
-from headway.report.summaries import summary_label, summary_value
+from headway.reporting.summaries import summary_label, summary_value
 
 from .neighbours import Far, furthest
 from .numbers import BEYOND, NOISE, NUMBERS, WITHIN, Band, Ratio, bands, ratios, share_close, share_same
@@ -25,7 +26,7 @@ SIZES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Jsonable):
     """A run beside a reference: what is the same, what is not, and by how much.
 
     >>> found = headway.compare("out/r", "theirs.csv", within=0.03)
@@ -162,6 +163,9 @@ class Comparison:
             "notes": list(self.notes),
         }
 
+    def _repr_html_(self) -> str:
+        return preformatted(lines(self))
+
     def _number(self, one: Ratio, unit: str = "_s") -> dict[str, Any]:
         half = one.ratio.half_width
         return {
@@ -199,7 +203,7 @@ class Comparison:
 
     def page(self, path: str | Path) -> Path:
         """Write an HTML page with the two distributions and the scatter of pairs; returns its path."""
-        from headway.report.comparison import Times, write_page
+        from headway.reporting.comparison import Times, write_page
 
         ours, theirs = (np.concatenate([getattr(p, side) for p in self.pairs]) for side in ("ours", "theirs"))
         times = Times(ours, theirs, all(p.way != "none" for p in self.pairs))

@@ -26,7 +26,7 @@ from headway.errors import (
     with_help,
 )
 from headway.layout import MANIFEST_FILE, SWEEP_FILE
-from headway.scenario import Scenario
+from headway.loading import Scenario
 
 from .tables import misspelt, read_flows
 

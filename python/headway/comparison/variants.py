@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.data.earlier import earlier
+from headway.data.jsonable import Jsonable
 from headway.data.point import Point, by_place
 from headway.data.reader import glance
 from headway.data.sentences import as_html, by_sentence, in_columns, surprising
@@ -17,7 +18,7 @@ from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import display
 from headway.errors import HeadwayError, NameNotFound, with_help
 from headway.layout import SWEEP_FILE
-from headway.report.summaries import summary_label, summary_value
+from headway.reporting.summaries import summary_label, summary_value
 
 from .numbers import check_number
 from .sides import place_of
@@ -61,7 +62,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Variants:
+class Variants(Jsonable):
     """All variants of a sweep beside one of them.
 
     >>> found = headway.compare_variants("out/mine", of=["slowdown_p99"])

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 from headway._headway import version
 from headway.errors import FeatureMissing
+from headway.forks import left_behind
 
 if TYPE_CHECKING:
     import polars
 
     from headway._headway import ArrowSchema, ArrowTable
-
-# polars has threads, which a fork leaves behind: a child whose parent had used it would wait for them for ever.
-_left_behind = False
-
-
-def _forked() -> None:
-    global _left_behind
-    _left_behind = "polars" in sys.modules
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
 
 # As the programs without Python write them: most tables are one group.
 GROUP_ROWS = 1 << 20
@@ -57,7 +44,7 @@ def read(path: str) -> polars.DataFrame:
 
 
 def _refuse_after_fork() -> None:
-    if _left_behind:
+    if left_behind():
         message = "this process was forked from one that had used polars, which cannot go on here"
         raise FeatureMissing(
             f"{message}: start it by `spawn`; without that", "the feature `parquet` of the native module"

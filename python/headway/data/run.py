@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from headway import _headway
 from headway.checksums import verify, verify_file
-from headway.data.drawing import artist
 from headway.data.reader import check_table, read_object, read_table
 from headway.data.sentences import one_line
 from headway.data.table import Table
 from headway.data.units import parse_seconds
 from headway.errors import NameNotFound, ResultsError, no_results
+from headway.protocols import artist
 
 if TYPE_CHECKING:
     from headway._headway import RunResult
-    from headway.plotting import Plots
+    from headway.protocols import Plots
 
 TABLES = ("flows", "links", "series")
 DOCUMENTS = ("manifest", "summary")

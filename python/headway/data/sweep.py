@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway.checksums import verify_file
-from headway.data.drawing import artist
 from headway.data.point import Point
 from headway.data.reader import glance, read_object
 from headway.data.run import Run
@@ -17,9 +16,10 @@ from headway.data.table import Table
 from headway.data.units import ENDINGS, duration, parse_any, parse_bytes
 from headway.errors import ResultsError, no_results
 from headway.layout import MANIFEST_FILE, POINT_FILE, SWEEP_FILE
+from headway.protocols import artist
 
 if TYPE_CHECKING:
-    from headway.plotting import Plots
+    from headway.protocols import Plots
 
 
 # Numbers of the summary that a notebook shows of each variant.

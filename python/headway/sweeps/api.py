@@ -14,8 +14,8 @@ from headway.directories import directory_of
 from headway.errors import HeadwayError, ScenarioError
 from headway.files import copy_file, writable_directory, write_text
 from headway.layout import SCENARIOS
+from headway.loading import Scenario, Threads, assignments
 from headway.progress import of_sweep
-from headway.scenario import Scenario, Threads, assignments
 from headway.sweeps.board import Observer
 from headway.sweeps.capacity import with_threads
 from headway.sweeps.executors import executor_of

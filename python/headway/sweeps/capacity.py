@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headway.data.machine import cores
-from headway.scenario import Threads, thread_count
+from headway.loading import Threads, thread_count
 from headway.sweeps.plan import Job, SweepPlan
 
 MEMORY_SHARE = 0.8

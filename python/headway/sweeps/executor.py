@@ -6,14 +6,18 @@ and looks first whether it is finished.
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 
 from headway.sweeps.board import Board
 
 
-class Executor(Protocol):
+class Executor(ABC):
     """One place where points run."""
 
+    @abstractmethod
     def run(self, board: Board, jobs: int | None) -> None:
         """Run the pending points of a board until all have ended or a stop is requested; `jobs` at once at most.
 
@@ -23,6 +27,26 @@ class Executor(Protocol):
 
     def remote(self, points: int, jobs: int | None) -> int | None:
         """How many of so many points run at once elsewhere; None if they run on this machine."""
+        return None
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  (most hold nothing)
         """Give back what the executor holds: its connection, or processes that rest."""
+
+    def staying(self) -> AbstractContextManager[None]:
+        """While this lasts, the executor may keep what the next sweep would otherwise have to start again."""
+        return nullcontext()
+
+
+@dataclass(frozen=True)
+class ExecutorKind:
+    """What a file of `executors` declares as `KIND`.
+
+    `forms` are how users write it, such as `dask:ADDRESS`; a kind without any is only made of an object. `written`
+    makes it of what follows the colon (None without a colon), and returns None for what it does not understand.
+    `wraps` makes it of a user's object, and returns None for objects of other kinds.
+    """
+
+    type: type[Executor]
+    forms: tuple[str, ...] = ()
+    written: Callable[[str | None], Executor | None] = lambda rest: None
+    wraps: Callable[[object], Executor | None] = lambda what: None

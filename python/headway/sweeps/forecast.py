@@ -15,7 +15,7 @@ from typing import TypeVar
 from headway import store
 from headway.data.machine import cores
 from headway.data.units import size, wait
-from headway.scenario import Scenario
+from headway.loading import Scenario
 from headway.sweeps.capacity import worker_count
 from headway.sweeps.contention import contention
 from headway.sweeps.pace import Span, after_expected, known, run_expected, start_expected, transport_of

@@ -21,8 +21,8 @@ from headway import store
 from headway.data.reader import glance
 from headway.errors import HeadwayError
 from headway.files import write_json
+from headway.loading import Scenario
 from headway.locks import acquire
-from headway.scenario import Scenario
 
 PACE_FILE = "pace.json"
 LOCK_FILE = ".pace.lock"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from headway.errors import HeadwayError
-from headway.scenario import Scenario
+from headway.loading import Scenario
 from headway.sweeps.pace import known, run_expected, transport_of
 from headway.sweeps.plan import Job
 

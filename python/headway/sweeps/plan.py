@@ -23,9 +23,9 @@ from headway.directories import drop_derived, prepare_sweep
 from headway.errors import HeadwayError, ResultsError
 from headway.files import write_json
 from headway.layout import LOCKS, MANIFEST_FILE, PARTIAL, POINT_FILE, POINTS, SCENARIO_FILE, SWEEP_FILE
+from headway.loading import Scenario
 from headway.locks import acquire
 from headway.names import ScenarioFile
-from headway.scenario import Scenario
 
 REPLACED = ".replaced"
 # Who writes the list of points holds this lock, and the last to write it waits so long for another.

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headway.errors import HeadwayError
+from headway.loading import Scenario
 from headway.locks import held
-from headway.scenario import Scenario
 from headway.sweeps.pace import learn
 from headway.sweeps.plan import Job, look_at, settle
 

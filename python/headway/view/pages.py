@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from headway.comparison import compare
 from headway.layout import MANIFEST_FILE, SWEEP_FILE
-from headway.report import page_text
-from headway.report.page import asset, environment
+from headway.reporting import page_text
+from headway.reporting.page import asset, environment
 
 from .found import entry_of, inside, look
 

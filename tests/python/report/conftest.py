@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.report import build
+from headway.reporting import build
 from report import make_runs
 from report.page_reader import Page
 

@@ -15,7 +15,7 @@ import pytest
 
 import headway
 import lacking
-from headway.report import build
+from headway.reporting import build
 from headway.tape import record
 from report.browser import Visit, chromium
 from report.conftest import KINDS

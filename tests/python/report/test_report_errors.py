@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from headway.errors import HeadwayError, ResultsError
-from headway.report import build
+from headway.reporting import build
 
 TABLES = ("flows.parquet", "links.parquet", "series.parquet")
 DOCUMENTS = ("manifest.json", "summary.json")

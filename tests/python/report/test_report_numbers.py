@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 
 from headway import Scenario, _headway
+from headway.data.claims import JudgedClaim
 from headway.data.samples import by_size, cdf, equal_count_edges, thin
 from headway.data.statistics import over_seeds, student_quantile
 from headway.data.units import display, parse_bytes, parse_rate, parse_seconds
 from headway.names import known_scenarios
-from headway.report.assemble import assemble
-from headway.report.claims import claim_rows
-from headway.report.load import load
-from headway.report.palette import DARK_PAGE, LIGHT_PAGE, base_colours, contrast, flow_styles, variant_styles
-from headway.report.spec import Axis
-from headway.report.svg import spread
-from headway.report.ticks import linear_axis, log_axis, slowdown_axis, ticks
+from headway.reporting.assemble import assemble
+from headway.reporting.claims import claim_rows
+from headway.reporting.load import load
+from headway.reporting.palette import DARK_PAGE, LIGHT_PAGE, base_colours, contrast, flow_styles, variant_styles
+from headway.reporting.spec import Axis
+from headway.reporting.svg import spread
+from headway.reporting.ticks import linear_axis, log_axis, slowdown_axis, ticks
 from support import HOW_MANY, chosen
 
 
@@ -256,10 +257,10 @@ def test_labels_never_touch_and_stay_inside_if_there_is_room(seed: int) -> None:
 
 def test_agreement_pairs_each_measured_number_with_its_own_published_one() -> None:
     claim = {"id": "a", "published": [2.0, 4.0], "measured": [1.0, 4.4], "ci95": [[0.9, 1.1], [4.0, 4.8]]}
-    (row,) = claim_rows([claim])
+    (row,) = claim_rows([JudgedClaim.read(claim)])
     assert [found.ratio for found in row.agreement] == pytest.approx([0.5, 1.1])
     assert row.agreement[0].low == pytest.approx(0.45)
-    (row,) = claim_rows([{"id": "b", "published": "stays flat", "measured": 3.0, "ci95": None}])
+    (row,) = claim_rows([JudgedClaim.read({"id": "b", "published": "stays flat", "measured": 3.0, "ci95": None})])
     assert row.agreement == ()
     assert row.measured == "3"
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from headway.report import build
+from headway.reporting import build
 from report.make_runs import make_parking_lot
 from report.page_reader import Page
 

@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 
 from headway import Scenario
-from headway.report import build
-from headway.report.assemble import assemble
-from headway.report.figures import NAMES
-from headway.report.load import load
-from headway.report.model import figure
-from headway.report.spec import Panel
+from headway.reporting import build
+from headway.reporting.assemble import assemble
+from headway.reporting.figures import NAMES
+from headway.reporting.load import load
+from headway.reporting.model import figure
+from headway.reporting.spec import Panel
 from report.conftest import KINDS
 from report.make_runs import CLAIMS, amrt_gains
 from report.page_reader import Page, structure

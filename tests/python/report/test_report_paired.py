@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 from pathlib import Path
@@ -14,16 +13,17 @@ import pytest
 
 import headway
 from headway.data.statistics import estimate
-from headway.report.assemble import assemble
-from headway.report.content import PAGE_BYTES
-from headway.report.distributions import tail_name
-from headway.report.figures import kind_of
-from headway.report.figures.paired import ratio_of
-from headway.report.load import load
-from headway.report.page import render
-from headway.report.spec import Figure, Panel
-from headway.report.study import Study
-from headway.report.tables import summary
+from headway.reporting import page
+from headway.reporting.assemble import assemble
+from headway.reporting.content import PAGE_BYTES
+from headway.reporting.distributions import tail_name
+from headway.reporting.figures import kind_of
+from headway.reporting.figures.paired import ratio_of
+from headway.reporting.load import load
+from headway.reporting.page import render
+from headway.reporting.spec import Figure, Panel
+from headway.reporting.study import Study
+from headway.reporting.tables import summary
 from report import make_runs
 from report.page_reader import Page
 
@@ -182,7 +182,7 @@ def test_a_page_keeps_below_its_size_and_says_what_is_left_out(sweep: Path, monk
     assert len(whole.text.encode()) < PAGE_BYTES
     assert "further panels are not in this page" not in whole.text
     assert {ask["name"] for ask in whole.content["asks"]} >= {"load", "seed", "baseline"}
-    monkeypatch.setattr(importlib.import_module("headway.report.page"), "PAGE_BYTES", len(whole.text.encode()) - 8_000)
+    monkeypatch.setattr(page, "PAGE_BYTES", len(whole.text.encode()) - 8_000)
     cut = Page(render(report))
     assert len(cut.text.encode()) < len(whole.text.encode())
     assert "further panels are not in this page" in cut.text

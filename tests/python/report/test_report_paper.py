@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from headway.report import build
-from headway.report.palette import Style
-from headway.report.paper import draw, paper_style
-from headway.report.spec import Axis, Curve, Figure, Panel
+from headway.reporting import build
+from headway.reporting.palette import Style
+from headway.reporting.paper import draw, paper_style
+from headway.reporting.spec import Axis, Curve, Figure, Panel
 from report.conftest import KINDS
 
 

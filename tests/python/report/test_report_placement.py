@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from headway.report.palette import Style
-from headway.report.paper import draw
-from headway.report.placement import beside
-from headway.report.spec import Axis, Curve, Dot, DotPanel, DotRow, Figure, Panel, Reference
-from headway.report.svg import draw_figure
-from headway.report.ticks import linear_axis
+from headway.reporting.palette import Style
+from headway.reporting.paper import draw
+from headway.reporting.placement import beside
+from headway.reporting.spec import Axis, Curve, Dot, DotPanel, DotRow, Figure, Panel, Reference
+from headway.reporting.svg import draw_figure
+from headway.reporting.ticks import linear_axis
 
 X = Axis("x", "ratio", 0.0, 1.0)
 LOW, HIGH = (0.0, 0.25, 0.5, 0.75, 1.0), (2.0, 2.0, 5.0, 9.5, 9.5)

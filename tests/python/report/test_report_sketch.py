@@ -11,11 +11,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from headway.report import build
-from headway.report.figures.topology import topology
-from headway.report.load import load
-from headway.report.spec import Sketch
-from headway.report.study import Study
+from headway.reporting import build
+from headway.reporting.figures.topology import topology
+from headway.reporting.load import load
+from headway.reporting.spec import Sketch
+from headway.reporting.study import Study
 from report.page_reader import Page
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from headway.report import build
-from headway.report.load import load
-from headway.report.study import Study, natural
+from headway.reporting import build
+from headway.reporting.load import load
+from headway.reporting.study import Study, natural
 from report.make_runs import make_load_sweep
 from report.page_reader import Page
 

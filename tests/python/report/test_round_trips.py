@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import headway
-from headway.report.assemble import assemble
-from headway.report.load import load
-from headway.report.spec import Figure, Panel
-from headway.report.study import Study
-from headway.report.tables import summary
+from headway.reporting.assemble import assemble
+from headway.reporting.load import load
+from headway.reporting.spec import Figure, Panel
+from headway.reporting.study import Study
+from headway.reporting.tables import summary
 
 
 def figure(scenario_file: Path, out: Path, transport: str) -> Figure:

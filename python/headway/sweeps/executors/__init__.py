@@ -1,57 +1,59 @@
-"""Where the points of a sweep run: one file a kind."""
+"""Where the points of a sweep run: one file for each kind, which declares `KIND`, and its line here.
+
+The name that users write is the file's. A user's object becomes the first kind here that knows it.
+"""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from headway.errors import HeadwayError, did_you_mean, nearest, with_help
-from headway.sweeps.executor import Executor
-from headway.sweeps.executors.dask import Dask
-from headway.sweeps.executors.futures import Futures
-from headway.sweeps.executors.local import Local
-from headway.sweeps.executors.slurm import Slurm
+from headway.sweeps.executor import Executor, ExecutorKind
 
-KINDS = ("local", "slurm", "dask")
-FORMS = "local, slurm, slurm:KEY=VALUE,... or dask:ADDRESS"
+KINDS = (
+    "local",
+    "slurm",
+    "dask",
+    "futures",
+)
 
-__all__ = ["FORMS", "Dask", "Executor", "Futures", "Local", "Slurm", "executor_of", "named"]
+
+@cache
+def kinds() -> dict[str, ExecutorKind]:
+    """What each file declares, by name."""
+    return {name: import_module(f"{__name__}.{name}").KIND for name in KINDS}
+
+
+def forms() -> str:
+    """How each is written, in words."""
+    *others, last = (form for kind in kinds().values() for form in kind.forms)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def named(text: str) -> Executor:
     """The executor of a name, such as `dask:tcp://10.0.0.1:8786`; raises `HeadwayError` for what is none."""
-    kind, colon, rest = text.strip().partition(":")
-    if kind == "local" and not colon:
-        return Local()
-    if kind == "dask" and rest:
-        return Dask(rest)
-    if kind == "slurm" and (rest or not colon):
-        return Slurm(dict(map(_option, rest.split(","))) if rest else None)
-    if kind == "dask":
-        raise HeadwayError("dask needs the address of its scheduler: write dask:tcp://HOST:8786")
-    if kind in KINDS:
-        raise HeadwayError(f"{text!r} is no executor: write {FORMS}")
-    close = nearest(kind, KINDS)
+    name, colon, rest = text.strip().partition(":")
+    known = {name: kind for name, kind in kinds().items() if kind.forms}
+    if name in known:
+        executor = known[name].written(rest if colon else None)
+        if executor is None:
+            raise HeadwayError(f"{text!r} is no executor: write {forms()}")
+        return executor
+    close = nearest(name, known)
     lines = [did_you_mean(close)] if close else []
-    raise HeadwayError(f"no executor is called {text!r}{with_help(*lines, f'write {FORMS}')}")
-
-
-def _option(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not value.strip():
-        raise HeadwayError(f"--executor slurm: {text!r} is no option: write slurm:partition=short,time=60")
-    return key.strip(), value.strip()
+    raise HeadwayError(f"no executor is called {text!r}{with_help(*lines, f'write {forms()}')}")
 
 
 def executor_of(what: Any) -> Executor:  # noqa: ANN401  (a name, or any pool)
     """The executor of a name or of a pool: `concurrent.futures`, a Dask client, mpi4py's or submitit's executor."""
     if what is None:
-        return Local()
+        return named(KINDS[0])
     if isinstance(what, str):
         return named(what)
-    if isinstance(what, Local | Dask | Slurm | Futures):
-        return what
-    if callable(getattr(what, "get_executor", None)) and callable(getattr(what, "scheduler_info", None)):
-        return Dask(client=what)
-    if callable(getattr(what, "submit", None)):
-        return Futures(what)
-    raise HeadwayError(f"{type(what).__name__} is no executor: it has no `submit`; {FORMS}, or such an object")
+    for kind in kinds().values():
+        found = what if isinstance(what, kind.type) else kind.wraps(what)
+        if found is not None:
+            return found
+    raise HeadwayError(f"{type(what).__name__} is no executor: it has no `submit`; {forms()}, or such an object")

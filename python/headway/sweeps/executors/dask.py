@@ -7,6 +7,7 @@ from typing import Any
 
 from headway.errors import HeadwayError
 from headway.sweeps.board import Board
+from headway.sweeps.executor import Executor, ExecutorKind
 from headway.sweeps.executors.futures import Futures, said
 
 # `distributed` is optional and has few types: its client is not named here.
@@ -17,7 +18,7 @@ CONNECT_S = 15
 WORKERS_S = 60
 
 
-class Dask:
+class Dask(Executor):
     """A Dask cluster, by the address of its scheduler or the client of a program that has one."""
 
     def __init__(self, address: str | None = None, client: Client | None = None) -> None:
@@ -83,3 +84,19 @@ class _Cluster(Futures):
         """Bytes of all workers, if each has a limit."""
         limits = [one.get("memory_limit") or 0 for one in self._workers()]
         return sum(limits) if limits and all(limits) else None
+
+
+def written(rest: str | None) -> Dask:
+    """What `dask:ADDRESS` means."""
+    if not rest:
+        raise HeadwayError("dask needs the address of its scheduler: write dask:tcp://HOST:8786")
+    return Dask(rest)
+
+
+def wraps(what: object) -> Dask | None:
+    """A client, which is a pool too, but knows how many workers there are."""
+    is_client = all(callable(getattr(what, name, None)) for name in ("get_executor", "scheduler_info"))
+    return Dask(client=what) if is_client else None
+
+
+KIND = ExecutorKind(type=Dask, forms=("dask:ADDRESS",), written=written, wraps=wraps)

@@ -12,6 +12,7 @@ from headway.data.machine import cores
 from headway.errors import HeadwayError
 from headway.sweeps.board import Board
 from headway.sweeps.dispatch import Dispatch, Handle, opened
+from headway.sweeps.executor import Executor, ExecutorKind
 from headway.sweeps.packing import Limits
 from headway.sweeps.task import Task, run_task
 
@@ -37,7 +38,7 @@ class Pool(Protocol):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future: ...  # noqa: ANN401
 
 
-class Futures:
+class Futures(Executor):
     """A pool that somebody else made, and keeps."""
 
     def __init__(self, pool: Pool) -> None:
@@ -70,9 +71,6 @@ class Futures:
     def remote(self, points: int, jobs: int | None) -> int | None:
         """As many as the pool has workers."""
         return max(1, min(jobs or self.workers(), points))
-
-    def close(self) -> None:
-        """The pool is its owner's."""
 
 
 class PoolLane:
@@ -148,3 +146,11 @@ def said(error: BaseException) -> str:
     """An error of a pool in one line."""
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
+
+
+def wraps(what: Any) -> Futures | None:  # noqa: ANN401  (any pool)
+    """A pool, which its owner keeps."""
+    return Futures(what) if callable(getattr(what, "submit", None)) else None
+
+
+KIND = ExecutorKind(type=Futures, wraps=wraps)

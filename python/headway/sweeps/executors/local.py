@@ -6,6 +6,7 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -19,6 +20,7 @@ from headway.data.machine import cores
 from headway.locks import is_free
 from headway.sweeps.board import Board
 from headway.sweeps.capacity import worker_count
+from headway.sweeps.executor import Executor, ExecutorKind
 from headway.sweeps.pace import learn_start
 from headway.sweeps.plan import Job
 from headway.sweeps.worker import Elsewhere, Failed, Finished, PointProgress, initialise, run_point
@@ -52,7 +54,7 @@ class _Crew:
         self.pool.shutdown(wait=True, cancel_futures=True)
 
 
-class Local:
+class Local(Executor):
     """The cores of this machine."""
 
     def __init__(self) -> None:
@@ -62,10 +64,6 @@ class Local:
     def run(self, board: Board, jobs: int | None) -> None:
         """Run every pending point; as many at once as `jobs` says, or as there are cores and memory for."""
         _Pools(board, self).run_all(jobs)
-
-    def remote(self, points: int, jobs: int | None) -> int | None:
-        """None: they run here."""
-        return None
 
     def close(self) -> None:
         """End the processes that rest."""
@@ -191,17 +189,22 @@ class _Pools:
         return True
 
 
+# Several threads may start processes at once, and the program is one.
+_PROGRAM = threading.Lock()
+
+
 @contextmanager
 def _apart() -> Iterator[None]:
     """Processes that begin in here never hear Ctrl-C, and do not run the program that called us, which Python would
     have them do: they need nothing of it, and it may begin a sweep at its top level, or come from a pipe."""
-    program = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        with _deaf():
-            yield
-    finally:
-        sys.modules["__main__"] = program
+    with _PROGRAM:
+        program = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            with _deaf():
+                yield
+        finally:
+            sys.modules["__main__"] = program
 
 
 @contextmanager
@@ -233,3 +236,10 @@ def _fill(
             broken.set_exception(error)
             running[broken] = point
             return
+
+
+KIND = ExecutorKind(
+    type=Local,
+    forms=("local",),
+    written=lambda rest: Local() if rest is None else None,
+)

@@ -20,6 +20,7 @@ from headway.errors import HeadwayError
 from headway.files import write_json, write_text
 from headway.sweeps.board import Board
 from headway.sweeps.dispatch import Desk, Dispatch, Given, Handle, opened, orphans
+from headway.sweeps.executor import Executor, ExecutorKind
 from headway.sweeps.packing import Limits
 from headway.sweeps.task import Task
 
@@ -40,7 +41,7 @@ OURS = ("array", "output", "error", "open-mode", "requeue", "no-requeue", "wrap"
 KEY = re.compile(r"[a-z][a-z-]*")
 
 
-class Slurm:
+class Slurm(Executor):
     """The cluster that `sbatch` submits to. `options` are further options of it, such as `partition`."""
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
@@ -70,9 +71,6 @@ class Slurm:
     def remote(self, points: int, jobs: int | None) -> int | None:
         """As many as may be in an array, which is more than the cluster runs at once."""
         return max(1, min(jobs or array_limit(), points))
-
-    def close(self) -> None:
-        """There is nothing to give back."""
 
 
 def adopted(out: Path) -> Desk | None:
@@ -275,3 +273,20 @@ def ask(*command: str) -> str:
         complaint = (done.stderr or done.stdout).strip().splitlines()
         raise HeadwayError(f"{command[0]}: {complaint[-1] if complaint else f'exit status {done.returncode}'}")
     return done.stdout
+
+
+def written(rest: str | None) -> Slurm | None:
+    """What `slurm:KEY=VALUE,...` means."""
+    if rest == "":
+        return None
+    return Slurm(dict(map(_option, rest.split(",")))) if rest else Slurm()
+
+
+def _option(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not value.strip():
+        raise HeadwayError(f"--executor slurm: {text!r} is no option: write slurm:partition=short,time=60")
+    return key.strip(), value.strip()
+
+
+KIND = ExecutorKind(type=Slurm, forms=("slurm", "slurm:KEY=VALUE,..."), written=written)

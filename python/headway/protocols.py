@@ -1,0 +1,39 @@
+"""What parts of the package know of each other where neither may import the other.
+
+This is the only file through which types go in a circle (`tests/python/test_circles.py`). A run has pictures, and
+pictures are drawn from runs: results are read without knowing what draws them, and the package says it when it is
+imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from headway.data.run import Run
+    from headway.data.sweep import Sweep
+    from headway.plotting import Plots as Plots
+
+
+class Artist(Protocol):
+    """Draws what a run, or a sweep, holds."""
+
+    def plots(self, results: Run | Sweep) -> Plots:
+        """Its figures."""
+
+    def card(self, results: Run | Sweep, numbers: str) -> str:
+        """HTML for a notebook: a picture of it, and below that `numbers`, which is HTML."""
+
+
+_makers: list[Callable[[], Artist]] = []
+
+
+def draw_with(maker: Callable[[], Artist]) -> None:
+    """Draw with what `maker` returns, which is called when something is to be drawn."""
+    _makers.insert(0, maker)
+
+
+def artist() -> Artist:
+    """What draws."""
+    return _makers[0]()

@@ -1,0 +1,332 @@
+"""The same figures with matplotlib, fit for a paper: column width, 8 pt type, and the same bytes every time.
+
+SVG text stays text, so that it can be searched and edited; PDF fonts are embedded as TrueType, so that a figure looks
+the same wherever it is opened. No date is written and SVG ids come from a fixed salt, so an unchanged result gives an
+unchanged file.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from headway.errors import FeatureMissing
+
+try:
+    import matplotlib as mpl
+except ModuleNotFoundError as error:
+    raise FeatureMissing("a figure as SVG, PDF or PNG", "the package `matplotlib`") from error
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+from matplotlib.transforms import Bbox, TransformedBbox
+
+from .assemble import Report, styles
+from .palette import Style
+from .placement import beside
+from .spec import Axis, BarPanel, Curve, DotPanel, Figure, Node, Panel, Sketch
+from .ticks import axis_title, ticks
+
+COLUMN_INCHES = 3.4
+PAGE_INCHES = 7.0
+PNG_DPI = 300
+SETTING_INCHES = 0.14
+HOSTS_NAMED = 12
+LANES_SHARE = 0.8  # of the height of a row, for its dots
+# Where lines may be, as shares of the plot: half of a pen is beyond its edge.
+_ROOM = Bbox([[-0.008, -0.015], [1.008, 1.015]])
+_STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["Arial", "Helvetica", "Liberation Sans", "DejaVu Sans"],
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": "#555b66",
+    "axes.axisbelow": True,
+    "grid.color": "#e0e3e8",
+    "grid.linewidth": 0.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.linewidth": 1.1,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "headway",
+    "pdf.fonttype": 42,
+    "figure.dpi": 100,
+}
+
+
+# matplotlib has one set of settings for all threads.
+_SETTINGS = threading.RLock()
+
+
+@contextmanager
+def paper_style() -> Iterator[None]:
+    """The settings that figures are drawn and saved with, whatever those of the program are; one thread at a time."""
+    with _SETTINGS, mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_STYLE)
+        yield
+
+
+def write_figures(report: Report, directory: Path, fmt: str) -> list[Path]:
+    """One file a figure that has data; returns the paths."""
+    directory.mkdir(parents=True, exist_ok=True)
+    named = styles(report)
+    written = []
+    metadata: dict[str, dict[str, Any]] = {
+        "svg": {"Date": None},
+        "pdf": {"CreationDate": None, "ModDate": None},
+        "png": {"Software": None},
+    }
+    with paper_style():
+        for figure in report.drawn:
+            path = directory / f"{figure.id}.{fmt}"
+            canvas = draw(figure, named)
+            canvas.savefig(path, format=fmt, dpi=PNG_DPI, metadata=metadata[fmt])
+            written.append(path)
+    return written
+
+
+def draw(figure: Figure, named: Mapping[str, Style], canvas_type: type[Canvas] = Canvas) -> Canvas:
+    """The figure on one canvas: a single column of panels if there are few, else the width of the page."""
+    count = len(figure.panels)
+    columns = 1 if count <= 3 and figure.columns < 3 else min(3 if figure.columns == 3 else 2, count)
+    rows = math.ceil(count / columns)
+    width = COLUMN_INCHES if columns == 1 else PAGE_INCHES
+    legend = _legend(figure, named)
+    legend_columns = _legend_columns(legend, width)
+    lines = math.ceil(len(legend) / legend_columns) if legend else 0
+    height = sum(_height(figure, row * columns, columns) for row in range(rows)) + 0.17 * lines + 0.05
+    height += SETTING_INCHES if figure.setting else 0.0
+    layout = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, hspace=0.06, wspace=0.04)
+    canvas = canvas_type(figsize=(width, height), layout=layout)
+    ratios = [_height(figure, row * columns, columns) for row in range(rows)]
+    grid = canvas.subplots(rows, columns, squeeze=False, height_ratios=ratios)
+    for index, axes in enumerate(grid.flat):
+        if index >= count:
+            axes.set_axis_off()
+            continue
+        panel = figure.panels[index]
+        if isinstance(panel, Panel):
+            _panel(axes, panel, named, last=index + columns >= count, narrow=columns > 2)
+        elif isinstance(panel, DotPanel):
+            _dots(axes, panel, named)
+        elif isinstance(panel, BarPanel):
+            _bars(axes, panel, named)
+        else:
+            _sketch(axes, panel, named)
+    if figure.setting:
+        canvas.supxlabel(figure.setting, fontsize=6.5, color="#5b6472", x=0.99, ha="right")
+    if legend:
+        canvas.legend(
+            handles=legend, loc="outside upper left", ncols=legend_columns, frameon=False,
+            borderpad=0.2, handlelength=1.8, columnspacing=1.2, borderaxespad=0.2,
+        )  # fmt: skip
+    return canvas
+
+
+def _legend_columns(legend: Sequence[Line2D], width: float) -> int:
+    """As many columns as fit: each is as wide as its line and its longest label at 7 points."""
+    longest = max((len(str(line.get_label())) for line in legend), default=0)
+    fitting = int((width - 0.1) / (0.4 + 0.046 * longest))
+    return max(1, min(len(legend), fitting))
+
+
+def _legend(figure: Figure, named: Mapping[str, Style]) -> list[Line2D]:
+    """The lines that are in the figure: what a page's selectors would bring is not."""
+    if all(isinstance(panel, Sketch) for panel in figure.panels):
+        return []
+    hidden = _keys(figure.more) - _keys(figure.panels)
+    shown = [entry for entry in figure.legend if entry.key not in hidden]
+    return [Line2D([], [], label=entry.text, **_pen(named[entry.key])) for entry in shown]
+
+
+def _keys(panels: Sequence[object]) -> set[str]:
+    """Whose lines panels have."""
+    return {curve.key for panel in panels if isinstance(panel, Panel) for curve in panel.series}
+
+
+def _height(figure: Figure, first: int, columns: int) -> float:
+    tallest = 0.0
+    for panel in figure.panels[first : first + columns]:
+        if isinstance(panel, DotPanel):
+            lanes = max((len(row.dots) for row in panel.rows), default=1)
+            tallest = max(tallest, 0.55 + len(panel.rows) * (0.1 + 0.07 * lanes))
+        elif isinstance(panel, BarPanel):
+            tallest = max(tallest, 0.55 + 0.17 * len(panel.rows))
+        elif isinstance(panel, Sketch):
+            rows = len({round(node.y, 3) for node in panel.nodes})
+            tallest = max(tallest, 0.6 + 0.18 * rows if _has_columns(panel) else 1.0 + 0.28 * rows)
+        else:
+            tallest = max(tallest, 1.65)
+    return tallest
+
+
+def _pen(style: Style) -> dict[str, Any]:
+    dash: Any = "solid"
+    if style.dash:
+        dash = (0, tuple(float(part) / 1.9 for part in style.dash.split()))
+    return {"color": style.light, "linestyle": dash}
+
+
+def _panel(axes: Axes, panel: Panel, named: Mapping[str, Style], *, last: bool, narrow: bool) -> None:
+    colour = named[panel.key].light if panel.key else "black"
+    title = panel.title.replace(" · ", "\n") if narrow else panel.title
+    axes.set_title(title, loc="left", color=colour, fontweight="bold", pad=12 if panel.events else 5)
+    _scale(axes, panel.x, "x")
+    _scale(axes, panel.y, "y")
+    axes.grid(axis="y")
+    axes.set_ylabel(axis_title(panel.y))
+    if last:
+        axes.set_xlabel(axis_title(panel.x))
+    for shade in panel.shades:
+        axes.axvspan(shade.start, shade.end, color="#5b6472", alpha=0.13, linewidth=0, zorder=0)
+    for line in panel.series:
+        _line(axes, line, named[line.key], panel.y)
+    for reference in panel.references:
+        axes.axhline(reference.y, color="#777e8a", linewidth=0.7, linestyle=(0, (2, 2)))
+        left, below = beside(panel, reference)
+        axes.annotate(
+            reference.text, (0 if left else 1, reference.y), xycoords=("axes fraction", "data"),
+            xytext=(2 if left else 0, -2 if below else 2), textcoords="offset points",
+            ha="left" if left else "right", va="top" if below else "bottom", fontsize=6.5, color="#5b6472",
+        )  # fmt: skip
+    _events(axes, panel, named)
+
+
+def _events(axes: Axes, panel: Panel, named: Mapping[str, Style]) -> None:
+    """Names above the plot; those of one moment side by side."""
+    shift: dict[float, int] = {}
+    for event in panel.events:
+        if event.x > panel.x.low:
+            axes.axvline(event.x, color="#b9c0c9", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+        place = shift.get(event.x, 0)
+        shift[event.x] = place + len(event.text) + 1
+        axes.annotate(
+            event.text, (event.x, 1), xycoords=("data", "axes fraction"), xytext=(place * 4.0, 2),
+            textcoords="offset points", ha="left", va="bottom", fontsize=7, color=named[event.key].light,
+        )  # fmt: skip
+
+
+def _scale(axes: Axes, axis: Axis, which: str) -> None:
+    if axis.log:
+        axes.set(**{f"{which}scale": "log"})
+    axes.set(**{f"{which}lim": (axis.low, axis.high)})
+    found = ticks(axis, 5 if which == "x" else 6)
+    target = axes.xaxis if which == "x" else axes.yaxis
+    named = [tick for tick in found if tick.text]
+    target.set_major_locator(FixedLocator([tick.value for tick in named]))
+    target.set_major_formatter(FixedFormatter([tick.text for tick in named]))
+    minor = [tick.value for tick in found if not tick.text]
+    target.set_minor_locator(FixedLocator(minor) if minor else NullLocator())
+    target.set_minor_formatter(FixedFormatter([""] * len(minor)))
+
+
+def _line(axes: Axes, line: Curve, style: Style, y: Axis) -> None:
+    xs, ys = list(line.x), list(line.y)
+    if line.step:
+        xs, ys = [xs[0], *xs], [max(y.low, 0.0), *ys]
+    marker = {"marker": "o", "markersize": 2.6, "markeredgewidth": 0} if line.markers else {}
+    if line.dots:
+        axes.plot(xs, ys, "o", color=style.light, markersize=1.8, markeredgewidth=0, alpha=0.5)
+        return
+    style_of_steps = "steps-post" if line.step else "default"
+    for drawn in axes.plot(xs, ys, drawstyle=style_of_steps, **_pen(style), **marker):  # type: ignore[arg-type]
+        # A share of 100 % lies on the edge of the plot, where half of it would be cut off.
+        drawn.set_clip_box(TransformedBbox(_ROOM, axes.transAxes))
+    if line.low is not None and line.high is not None:
+        axes.fill_between(line.x, line.low, line.high, color=style.light, alpha=0.16, linewidth=0)
+
+
+def _rows(axes: Axes, panel: DotPanel | BarPanel) -> None:
+    """The axes of a panel whose rows have names."""
+    axes.set_title(panel.title, loc="left", fontweight="bold")
+    _scale(axes, panel.x, "x")
+    axes.set_xlabel(axis_title(panel.x))
+    axes.grid(axis="x")
+    axes.set_ylim(len(panel.rows) - 0.4, -0.6)
+    axes.set_yticks(range(len(panel.rows)), [row.name for row in panel.rows])
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+def _bars(axes: Axes, panel: BarPanel, named: Mapping[str, Style]) -> None:
+    _rows(axes, panel)
+    for index, row in enumerate(panel.rows):
+        for bar in row.bars:
+            axes.barh(index, bar.end - bar.start, 0.6, bar.start, color=named[bar.key].light, linewidth=0)
+
+
+def _dots(axes: Axes, panel: DotPanel, named: Mapping[str, Style]) -> None:
+    _rows(axes, panel)
+    if panel.reference is not None:
+        axes.axvline(panel.reference, color="#777e8a", linewidth=0.7, linestyle=(0, (2, 2)))
+    for index, row in enumerate(panel.rows):
+        for lane, dot in enumerate(row.dots):
+            y = index + (lane - (len(row.dots) - 1) / 2) * min(0.24, LANES_SHARE / len(row.dots))
+            colour = named[dot.key].light
+            if dot.low is not None and dot.high is not None:
+                axes.plot([dot.low, dot.high], [y, y], color=colour, alpha=0.4, linewidth=1.6)
+            axes.plot([dot.value], [y], "o", color=colour, markersize=3.4, markeredgewidth=0, clip_on=False)
+
+
+def _sketch(axes: Axes, sketch: Sketch, named: Mapping[str, Style]) -> None:
+    axes.set_axis_off()
+    axes.set_xlim(*(-0.14, 1.14) if _has_columns(sketch) else (-0.04, 1.04))
+    place = {node.name: (node.x, -node.y) for node in sketch.nodes}
+    heights = [y for _, y in place.values()]
+    axes.set_ylim(min(heights) - 0.32, max(heights) + 0.18)
+    for edge in sketch.edges:
+        (x1, y1), (x2, y2) = place[edge.a], place[edge.b]
+        axes.plot(
+            [x1, x2], [y1, y2], color="#1b2027" if edge.bottleneck else "#a9b1bc",
+            linewidth=1.8 if edge.bottleneck else 0.7, zorder=1,
+        )  # fmt: skip
+    crowded = sum(node.kind == "host" for node in sketch.nodes) > HOSTS_NAMED
+    for node in sketch.nodes:
+        _node(axes, node, named, crowded=crowded)
+
+
+def _has_columns(sketch: Sketch) -> bool:
+    """Whether hosts stand in columns, with their names beside them."""
+    return any(node.side in ("left", "right") for node in sketch.nodes)
+
+
+def _node(axes: Axes, node: Node, named: Mapping[str, Style], *, crowded: bool) -> None:
+    """A switch as a box; a host as a circle, with its name while there is room."""
+    x, y = node.x, -node.y
+    count = f"×{node.count}" if node.count > 1 else ""
+    if node.kind != "host":
+        box = {"boxstyle": "round,pad=0.3", "facecolor": "#f5f6f8", "edgecolor": "#5b6472", "linewidth": 0.7}
+        text = f"{node.name} {count}".rstrip()
+        axes.text(x, y, text, ha="center", va="center", fontsize=5.5 if crowded else 6.5, bbox=box, zorder=3)
+        return
+    axes.plot([x], [y], "o", markersize=4, markerfacecolor="white", markeredgecolor="#5b6472", markeredgewidth=0.8)
+    lines = [(count if crowded else f"{node.name} {count}".rstrip(), "black")]
+    lines += [(mark.replace("▸", ">"), named[key].light) for mark, key in node.flows]
+    lines = [line for line in lines if line[0]]
+    beside = {"left": -1, "right": 1}.get(node.side, 0)
+    step = 7 if node.side == "above" else -7
+    for i, (text, colour) in enumerate(lines):
+        axes.annotate(
+            text,
+            (x, y),
+            xytext=(beside * (6 + 12 * i), 0) if beside else (0, step * i + (4 if step > 0 else -5)),
+            textcoords="offset points",
+            ha={-1: "right", 0: "center", 1: "left"}[beside],
+            va="center" if beside else "bottom" if step > 0 else "top",
+            fontsize=6,
+            color=colour,
+        )

@@ -1,0 +1,1 @@
+"""Reproduces published figures: their sweeps, the verdicts on their claims, their reports, and the site above them."""
