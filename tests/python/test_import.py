@@ -77,9 +77,15 @@ def test_an_order_is_kept_or_a_warning_says_that_it_is_not(headway: Headway, tmp
             [str(TRACES / "htsim/alltoall_serial_4c.cm"), "--format", "goal"],
             "this is a connection matrix of htsim, and not a binary GOAL schedule",
         ),
-        ([str(TRACES / "simai/microAllReduce.txt"), "--format", "hpcc"], "this is a workload of SimAI, and not a flow list"),
+        (
+            [str(TRACES / "simai/microAllReduce.txt"), "--format", "hpcc"],
+            "this is a workload of SimAI, and not a flow list",
+        ),
         ([str(TRACES / "loggopsim/binary_tree_32.goal"), "--ranks", "4"], "key `--ranks` has no effect"),
-        ([str(TRACES / "loggopsim/binary_tree_32.goal"), "--format", "gaol"], "'cm', 'goal', 'chakra', 'simai', 'hpcc'"),
+        (
+            [str(TRACES / "loggopsim/binary_tree_32.goal"), "--format", "gaol"],
+            "'cm', 'goal', 'chakra', 'simai', 'hpcc'",
+        ),
     ],
 )
 def test_mistakes(headway: Headway, arguments: list[str], message: str) -> None:
@@ -107,7 +113,9 @@ def test_groups_are_printed_with_their_ranks(headway: Headway, tmp_path: Path) -
 
 def test_a_flow_list_runs_on_the_topology_beside_it(headway: Headway, tmp_path: Path) -> None:
     # The switch is node 0, as in HPCC's own topology.
-    (tmp_path / "topology.txt").write_text("3 1 2\n0\n0 1 10000000000.0 1us 0\n0 2 10000000000.0 1us 0\n\nFirst line: nodes\n")
+    (tmp_path / "topology.txt").write_text(
+        "3 1 2\n0\n0 1 10000000000.0 1us 0\n0 2 10000000000.0 1us 0\n\nFirst line: nodes\n"
+    )
     (tmp_path / "flow.txt").write_text("1\n2 1 3 100 1000000 0.001\n2 1 3 100 1 2\n\nFirst line: # of flows\n")
     out = tmp_path / "scenario.toml"
     answer = headway("import", tmp_path / "topology.txt", tmp_path / "flow.txt", "--out", out)
@@ -123,7 +131,8 @@ def test_show_prints_the_slowest_link_of_the_path_and_the_mean_of_sizes(headway:
     (tmp_path / "solar.txt").write_text("0 0\n4095 0.001\n4096 30.0\n65535 60.0\n65536 95.0\n262144 100.0\n")
     scenario = tmp_path / "slow.toml"
     scenario.write_text(
-        '[topology]\nkind = "dumbbell"\nsenders = 1\nreceivers = 1\nrate = "10 Gbps"\nbottleneck_rate = "1 Gbps"\ndelay = "1 us"\n'
+        '[topology]\nkind = "dumbbell"\nsenders = 1\nreceivers = 1\nrate = "10 Gbps"\nbottleneck_rate = "1 Gbps"\n'
+        'delay = "1 us"\n'
         '[transport]\nname = "dctcp"\n[[traffic]]\nkind = "flows"\nflows = [{src=0,dst=1,bytes="1 MB"}]\n'
         '[[traffic]]\nkind = "poisson"\ncdf = "solar.txt"\nload = 0.01\nflows = 3\n'
     )
@@ -137,10 +146,31 @@ def test_show_prints_the_slowest_link_of_the_path_and_the_mean_of_sizes(headway:
 def test_variants_with_other_pairs_have_their_own_path(headway: Headway, tmp_path: Path) -> None:
     scenario = tmp_path / "far.toml"
     scenario.write_text(
-        '[topology]\nkind = "leaf-spine"\nracks = 2\nhosts_per_rack = 2\nspines = 1\nhost_rate = "10 Gbps"\nhost_delay = "1 us"\n'
+        '[topology]\nkind = "leaf-spine"\nracks = 2\nhosts_per_rack = 2\nspines = 1\nhost_rate = "10 Gbps"\n'
+        'host_delay = "1 us"\n'
         '[transport]\nname = "dctcp"\n[[traffic]]\nkind = "flows"\nflows = [{src=0,dst=1,bytes="1 MB"}]\n'
         '[variants.near]\n[variants.far]\n"traffic.0.flows.0.dst" = 2\n'
     )
     checked = headway("check", scenario).out
     assert "5.36 packets" in checked
     assert "10.7 packets" in checked
+
+
+def test_a_workload_that_is_too_large_lets_one_group_stand_for_all_and_says_how_long(
+    headway: Headway, tmp_path: Path
+) -> None:
+    layer = "l -1 1000 ALLREDUCE 80000000 1000 ALLREDUCE 80000000 1000 NONE 0 100\n"
+    head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 pp: 2 all_gpus: 1024\n700\n"
+    (tmp_path / "large.txt").write_text(head + 700 * layer)
+    out = tmp_path / "scenario.toml"
+    answer = headway("import", tmp_path / "large.txt", "--out", out)
+    assert answer.status == 0, answer.err
+    assert "each collective is done by the group of rank 0 for all groups of its kind" in answer.err
+    assert 'equal_groups = "one"\n' in out.read_text(encoding="utf-8")
+    refused = headway("check", out, "--set", "traffic.0.equal_groups=each")
+    assert refused.status == 2
+    assert "700 layers of 1024 ranks make " in refused.err
+    assert "`all_gpus: " in refused.err
+    answer = headway("run", out, "--set", 'stop="1 us"')
+    assert answer.status == 0, answer.err
+    assert "packet-hops, about " in answer.err

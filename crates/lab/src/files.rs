@@ -138,7 +138,7 @@ impl Opened {
             .map(|other| other.rank)
             .collect();
         let is_whole = ranks.first() == Some(&0) && ranks.last() == Some(&(ranks.len() as u32 - 1));
-        if !is_certain && !(is_whole && ranks.len() > 1) {
+        if !(is_certain || is_whole && ranks.len() > 1) {
             return Ok(Opened { format, files: vec![first], groups });
         }
         let mut files = Vec::with_capacity(ranks.len());

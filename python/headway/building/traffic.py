@@ -1400,6 +1400,7 @@ def trace(
     allreduce: Literal["ring", "double-binary-tree", "halving-doubling"] | None = None,
     operations_per_second: float | None = None,
     collective_bytes: Bytes | None = None,
+    equal_groups: Literal["each", "one"] | None = None,
     groups: PathLike | None = None,
     class_: int | None = None,
     deadline: Duration | None = None,
@@ -1442,6 +1443,8 @@ def trace(
     operations_per_second: how long computations take that the trace gives in operations, without a duration (number;
         default: none)
     collective_bytes: the buffer of a collective whose messages the trace gives in chunks of it (bytes; default: none)
+    equal_groups: whether every group of a workload of SimAI does its collectives, or one of each kind for all that are
+        equal (`each`, `one`; default: `each`)
     groups: a list of the ranks of each group in JSON, `{"1": [0, 1]}`; without it `NAME.json` or `comm_group.json`
         beside the trace (path; default: beside the trace)
     class_: application class; a lower one comes first with transports that order messages by it (`ndp`) (whole number;
@@ -1482,6 +1485,7 @@ def trace(
         allreduce=allreduce,
         operations_per_second=operations_per_second,
         collective_bytes=collective_bytes,
+        equal_groups=equal_groups,
         groups=groups,
         class_=class_,
         deadline=deadline,

@@ -22,7 +22,7 @@ FORMATS = ("cm", "goal", "chakra", "simai", "hpcc")
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="cm: htsim; goal: LogGOPSim, text or binary; chakra: one file a rank; simai; hpcc: flow list of its ns-3. Default: by content.",
+    help="cm: htsim; goal: LogGOPSim; chakra: one file a rank; simai; hpcc: list of its ns-3. Default: by content.",
 )
 @click.option("--start-unit", type=click.Choice(("ps", "us")), help="What start times of a matrix count.")
 @click.option("--ranks", type=click.IntRange(2), help="Ranks of a workload of SimAI that does not say it.")

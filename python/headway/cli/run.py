@@ -26,12 +26,14 @@ from headway.cli.sizes import ask, yes_option
 from headway.cli.terminal import Progress, Stop
 from headway.data.run import Run
 from headway.data.sentences import in_columns, one_line, surprising, transport_lines
-from headway.data.units import quantity, size
+from headway.data.units import quantity, size, wait
 from headway.loading import Scenario, Threads, thread_count
 from headway.names import ScenarioFile
 from headway.sweeps.pace import known, learn, run_expected, transport_of
 
 INTERRUPTED = 130
+# Packet-hops from which on a run says beforehand how long it will take: minutes.
+LONG = 1e9
 # Bytes of a capture for each packet-hop that is expected: the packet, and its share of control packets.
 CAPTURED_BYTES = 136
 
@@ -102,6 +104,8 @@ def run(
         ask(expected_bytes(file.name, scenario, out, whole_capture), where, yes=yes, smaller=smaller)
     if is_verbose():
         click.echo(_about(file.name, scenario), err=True)
+    if not is_quiet() and not as_json and (ahead := _ahead(file.name, scenario)):
+        click.echo(ahead, err=True)
     keep_memory()
     began, began_cpu = time.monotonic(), time.process_time()
     with _watched(file.name) as progress:
@@ -140,6 +144,17 @@ def expected_bytes(name: str, scenario: Scenario, out: Path | None, capture: Pat
     tables = float(scenario.native.expected_file_bytes())
     files = run_expected(known(), name, transport_of(scenario), hops, tables).bytes if out is not None else 0.0
     return files + (CAPTURED_BYTES * hops if capture is not None else 0.0)
+
+
+def _ahead(name: str, scenario: Scenario) -> str:
+    """How long a run will take that takes minutes; empty for others."""
+    hops = float(scenario.native.expected_hops())
+    if hops < LONG:
+        return ""
+    expected = run_expected(known(), name, transport_of(scenario), hops)
+    low, likely, high = expected.seconds
+    doubt = "" if expected.measured else f" (a guess, between {wait(low)} and {wait(high)})"
+    return f"{name}: {quantity(hops)} packet-hops, about {wait(likely)} here{doubt}; it ends earlier at its `stop`"
 
 
 def _about(name: str, scenario: Scenario) -> str:

@@ -271,8 +271,7 @@ pub(super) fn json(source: &Arc<Source>) -> Result<Vec<(Node, Range<usize>)>, Sc
         wrong(&part[at..at], format!("this is no JSON: {words}"))
     };
     let mut whole: Vec<&str> = Vec::new();
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-    while let Some(value) = values.next() {
+    for value in serde_json::Deserializer::from_str(text).into_iter::<&RawValue>() {
         let value = value.map_err(|error| broken(text, error))?;
         whole.push(value.get());
     }
