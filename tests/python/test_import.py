@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import headway as package
+from headway.cli.run import ahead
 from support import Answer
 
 Headway = Callable[..., Answer]
@@ -173,4 +174,5 @@ def test_a_workload_that_is_too_large_lets_one_group_stand_for_all_and_says_how_
     assert "`all_gpus: " in refused.err
     answer = headway("run", out, "--set", 'stop="1 us"')
     assert answer.status == 0, answer.err
-    assert "packet-hops, about " in answer.err
+    assert "packet-hops, about " in ahead("large", package.Scenario.load(out))
+    assert ahead("short", package.Scenario.load(out, sets=['stop="1 us"'])) == ""

@@ -104,8 +104,8 @@ def run(
         ask(expected_bytes(file.name, scenario, out, whole_capture), where, yes=yes, smaller=smaller)
     if is_verbose():
         click.echo(_about(file.name, scenario), err=True)
-    if not is_quiet() and not as_json and (ahead := _ahead(file.name, scenario)):
-        click.echo(ahead, err=True)
+    if not is_quiet() and not as_json and (forecast := ahead(file.name, scenario)):
+        click.echo(forecast, err=True)
     keep_memory()
     began, began_cpu = time.monotonic(), time.process_time()
     with _watched(file.name) as progress:
@@ -146,7 +146,7 @@ def expected_bytes(name: str, scenario: Scenario, out: Path | None, capture: Pat
     return files + (CAPTURED_BYTES * hops if capture is not None else 0.0)
 
 
-def _ahead(name: str, scenario: Scenario) -> str:
+def ahead(name: str, scenario: Scenario) -> str:
     """How long a run will take that takes minutes; empty for others."""
     hops = float(scenario.native.expected_hops())
     if hops < LONG:
