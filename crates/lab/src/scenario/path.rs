@@ -160,7 +160,7 @@ mod tests {
             .replace("bottleneck_delay = \"10 us\"", "bottleneck_rate = \"1 Gbps\"")
             .replace("2 us", "1 us");
         // 21.57 us at 1 Gb/s.
-        assert_eq!(shown(&slow), ("1 Gbps".into(), "1.753".into(), "2559.6".into()));
+        assert_eq!(shown(&slow), ("1 Gbps".into(), "1.753".into(), "2559.7".into()));
         let spines = "[topology]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 1\nhost_rate = \"100 Gbps\"\n\
             spine_rate = \"10 Gbps\"\nhost_delay = \"1 us\"\n[transport]\nname = \"dctcp\"\n[[traffic]]\nkind = \"flows\"\n\
             flows = [{ src = 0, dst = 2, bytes = 1000 }]\n";
