@@ -209,8 +209,9 @@ fn a_run_directory_holds_what_is_in_memory() {
     assert_eq!((names[0].as_str(), summed), ("SHA256SUMS", expected), "every file has a checksum");
     for (name, table) in [("flows", &output.flows), ("links", &output.links), ("series", &output.series)] {
         let read = read_parquet(&out.join(format!("{name}.parquet")));
-        assert_eq!(read, table.to_arrow().expect("a batch"), "{name}, with the units of its columns");
-        assert_eq!(Table::from_arrow(&read).expect("a table"), *table, "{name}");
+        assert_eq!(read.columns(), table.to_arrow().expect("a batch").columns(), "{name}");
+        assert_eq!(Table::from_arrow(&read).expect("a table").columns(), table.columns(), "{name}");
+        assert_eq!(read.schema().fields(), table.schema().fields(), "units are in the file");
     }
     for (name, document) in [("summary", &output.summary), ("manifest", &output.manifest)] {
         let written = std::fs::read_to_string(out.join(format!("{name}.json"))).expect("the file");
