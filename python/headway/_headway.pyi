@@ -15,9 +15,15 @@ class ScenarioError(HeadwayError):
 # Of a transport written in Python: name, what makes its machines, discipline, parameters, source.
 _Declared = tuple[str, Callable[..., Any], str, dict[str, Any], str]
 
-class ArrowTable:
-    """A table that any Arrow library reads without a copy."""
+# A column: its name, NumPy's type of its values, and the values; whether each row has one, unless all have; and of text
+# what it is that the values number.
+_Column = tuple[str, str, bytes, bytes | None, list[str] | None]
 
+class ArrowTable:
+    """A table that any Arrow library reads."""
+
+    def __init__(self, columns: list[_Column]) -> None: ...
+    def columns(self) -> list[_Column]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def schema(self) -> ArrowSchema: ...
 

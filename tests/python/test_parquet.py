@@ -12,7 +12,7 @@ import pytest
 
 import headway
 from headway import forks
-from headway._headway import compiled_parquet
+from headway._headway import ArrowTable, compiled_parquet, write_perfetto
 from headway.data import parquet
 from headway.data.schema import schema
 
@@ -54,8 +54,61 @@ def test_a_file_says_units_and_meanings_of_its_columns(run: headway.Run, tmp_pat
 def by_polars(table: Any, file: Path) -> Path:  # noqa: ANN401  (what a run gives, with the module's own table in it)
     """The file that a module without the feature `parquet` would get."""
     source = table._source
-    file.write_bytes(parquet.write(source, source.schema()))
+    file.write_bytes(parquet.write(source.columns(), source.schema()))
     return file
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_crosses_the_border_by_its_columns(run: headway.Run, tmp_path: Path, name: str) -> None:
+    table = getattr(run, name)
+    made = polars.DataFrame(table)
+    assert parquet.frame(table._source.columns()).equals(made)
+    # As a module without the feature `parquet` reads it for a trace.
+    for file in (tmp_path / "out" / f"{name}.parquet", by_polars(table, tmp_path / "polars.parquet")):
+        read = polars.DataFrame(ArrowTable(parquet.read(str(file))))
+        assert read.schema == made.schema
+        assert read.equals(made)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_gaps_cross_the_border(tmp_path: Path, rows: int) -> None:
+    gaps = polars.DataFrame(
+        {
+            "whole": [None, 7, 2**64 - 1][:rows],
+            "small": [1, None, 65535][:rows],
+            "number": [0.5, None, float("inf")][:rows],
+            "some": ["\u00e4\n", None, ""][:rows],
+            "none": [None, None, None][:rows],
+        },
+        schema={
+            "whole": polars.UInt64,
+            "small": polars.UInt16,
+            "number": polars.Float64,
+            "some": polars.String,
+            "none": polars.String,
+        },
+    )
+    gaps.write_parquet(tmp_path / "gaps.parquet")
+    table = ArrowTable(parquet.read(str(tmp_path / "gaps.parquet")))
+    for read in (polars.DataFrame(table), parquet.frame(table.columns())):
+        assert read.schema == gaps.schema
+        assert read.equals(gaps)
+
+
+def test_a_column_of_another_type_is_named(tmp_path: Path) -> None:
+    polars.DataFrame({"flow": [True, None]}).write_parquet(tmp_path / "flows.parquet")
+    with pytest.raises(ValueError, match="the column flow holds boolean, which no table of a run does"):
+        ArrowTable(parquet.read(str(tmp_path / "flows.parquet")))
+
+
+def test_a_trace_is_made_of_files_by_polars(scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run = headway.Scenario.load(scenario_file).run(out)
+    write_perfetto(out, tmp_path / "one.pftrace")
+    for name in TABLES:
+        by_polars(getattr(run, name), out / f"{name}.parquet")
+    write_perfetto(out, tmp_path / "other.pftrace")
+    assert (tmp_path / "one.pftrace").read_bytes() == (tmp_path / "other.pftrace").read_bytes()
 
 
 def test_a_child_of_a_process_that_used_polars_says_what_it_cannot_do(monkeypatch: pytest.MonkeyPatch) -> None:

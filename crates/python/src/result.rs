@@ -23,25 +23,25 @@ impl RunResult {
     /// One row a flow.
     #[getter]
     fn flows(&self) -> ArrowTable {
-        ArrowTable { batch: self.output.flows.clone() }
+        ArrowTable { table: self.output.flows.clone() }
     }
 
     /// One row a directed link.
     #[getter]
     fn links(&self) -> ArrowTable {
-        ArrowTable { batch: self.output.links.clone() }
+        ArrowTable { table: self.output.links.clone() }
     }
 
     /// One row a step between flows; `None` where nothing waits.
     #[getter]
     fn steps(&self) -> Option<ArrowTable> {
-        self.output.graph.as_ref().map(|(steps, _)| ArrowTable { batch: steps.clone() })
+        self.output.graph.as_ref().map(|(steps, _)| ArrowTable { table: steps.clone() })
     }
 
     /// One row for each flow or step and what it waits for; `None` where nothing waits.
     #[getter]
     fn edges(&self) -> Option<ArrowTable> {
-        self.output.graph.as_ref().map(|(_, edges)| ArrowTable { batch: edges.clone() })
+        self.output.graph.as_ref().map(|(_, edges)| ArrowTable { table: edges.clone() })
     }
 
     /// Writes it as a Perfetto trace.
@@ -52,7 +52,7 @@ impl RunResult {
     /// What was sampled.
     #[getter]
     fn series(&self) -> ArrowTable {
-        ArrowTable { batch: self.output.series.clone() }
+        ArrowTable { table: self.output.series.clone() }
     }
 
     /// The numbers of `summary.json`.

@@ -1,28 +1,44 @@
-//! Tables that cross the border to Python as Arrow C streams, and the files that Python makes of them.
+//! Tables that cross the border to Python, and the files that Python makes of them.
 
-use arrow_array::cast::AsArray;
-use arrow_array::ffi::FFI_ArrowSchema;
-use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray};
+use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{DataType, Field, Schema};
 use headway_lab::TableFormat;
+use headway_lab::results::table::{Column, Table, Text};
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyBytes, PyCapsule};
+use rustc_hash::FxHashMap;
 use std::error::Error;
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use zerocopy::{FromBytes, IntoBytes};
 
-/// A table that any Arrow library reads without a copy.
+/// A table that any Arrow library reads.
 #[pyclass(frozen, module = "headway._headway")]
 pub(crate) struct ArrowTable {
-    pub(crate) batch: RecordBatch,
+    pub(crate) table: Table,
 }
+
+/// A column as `headway.data.parquet` has it: its name, NumPy's type of its values, and the values; whether each row has one,
+/// unless all have; and of text what it is that the values number.
+type Parts<B> = (String, String, B, Option<B>, Option<Vec<String>>);
 
 #[pymethods]
 impl ArrowTable {
+    /// A table that was read from a file.
+    #[new]
+    fn new(columns: Vec<Parts<PyBackedBytes>>) -> PyResult<ArrowTable> {
+        let columns = columns.into_iter().map(|column| Ok((column.0.clone(), taken(column)?)));
+        let (names, columns): (Vec<String>, Vec<Column>) =
+            columns.collect::<PyResult<Vec<_>>>()?.into_iter().unzip();
+        let field = |(name, column): (String, &Column)| Field::new(name, column.data_type(), true);
+        let fields: Vec<Field> = names.into_iter().zip(&columns).map(field).collect();
+        let table = Table::new(Arc::new(Schema::new(fields)), columns);
+        Ok(ArrowTable { table: table.map_err(|error| PyValueError::new_err(error.to_string()))? })
+    }
+
     /// The Arrow PyCapsule interface; the requested schema is a wish that producers may ignore.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
@@ -31,21 +47,96 @@ impl ArrowTable {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
-        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        self.stream(py)
+    }
+
+    /// Its columns, for `headway.data.parquet`.
+    fn columns<'py>(&self, py: Python<'py>) -> Vec<Parts<Bound<'py, PyBytes>>> {
+        let names = self.table.schema().fields().iter().map(|field| field.name().clone());
+        names.zip(self.table.columns()).map(|(name, column)| given(py, name, column)).collect()
+    }
+
+    /// What a file says of its columns.
+    fn schema(&self) -> ArrowSchema {
+        ArrowSchema::of(&self.table)
+    }
+
+    fn __len__(&self) -> usize {
+        self.table.rows()
+    }
+}
+
+impl ArrowTable {
+    #[cfg(feature = "parquet")]
+    fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        use arrow_array::RecordBatchIterator;
+        use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+
+        let batch = self.table.to_arrow().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let schema = batch.schema();
+        let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
         // A consumer moves the stream out and clears its release callback; what nobody took is released
         // when the capsule is.
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// What a file says of its columns.
-    fn schema(&self) -> ArrowSchema {
-        ArrowSchema::of(&self.batch)
+    /// That of a data frame, because the crates of Arrow are not compiled for `make demo`.
+    #[cfg(not(feature = "parquet"))]
+    fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let frame = functions(py)?.call_method1("frame", (self.columns(py),))?;
+        Ok(frame.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?)
     }
+}
 
-    fn __len__(&self) -> usize {
-        self.batch.num_rows()
+fn given<'py>(py: Python<'py>, name: String, column: &Column) -> Parts<Bound<'py, PyBytes>> {
+    let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
+    let (kind, values, texts) = match column {
+        Column::UInt16(column) => ("uint16", bytes(column.values().as_bytes()), None),
+        Column::UInt32(column) => ("uint32", bytes(column.values().as_bytes()), None),
+        Column::UInt64(column) => ("uint64", bytes(column.values().as_bytes()), None),
+        Column::Float64(column) => ("float64", bytes(column.values().as_bytes()), None),
+        Column::Text(column) => {
+            let (numbers, texts) = numbered(column);
+            ("uint32", bytes(numbers.as_bytes()), Some(texts))
+        }
+    };
+    (name, kind.into(), values, column.valid().map(|valid| bytes(valid.as_bytes())), texts)
+}
+
+/// The texts of a column, each once, and the number of that of each row: most tables repeat theirs.
+fn numbered(column: &Text) -> (Vec<u32>, Vec<String>) {
+    let (mut numbers, mut texts) = (FxHashMap::default(), Vec::new());
+    let mut number = |text| {
+        *numbers.entry(text).or_insert_with(|| {
+            texts.push(String::from(text));
+            texts.len() as u32 - 1
+        })
+    };
+    let of_rows = column.iter().map(|text| number(text.unwrap_or_default())).collect();
+    (of_rows, texts)
+}
+
+fn taken((name, kind, values, valid, texts): Parts<PyBackedBytes>) -> PyResult<Column> {
+    fn known<T: FromBytes>(values: &[u8], valid: Option<&[u8]>) -> impl Iterator<Item = Option<T>> {
+        let there = move |row: usize| valid.is_none_or(|valid| valid.get(row) == Some(&1));
+        let rows = values.chunks_exact(size_of::<T>()).enumerate();
+        rows.map(move |(row, value)| T::read_from_bytes(value).ok().filter(|_| there(row)))
     }
+    let valid = valid.as_deref();
+    Ok(match (kind.as_str(), texts) {
+        ("uint16", None) => Column::with_gaps(known::<u16>(&values, valid)),
+        ("uint32", None) => Column::with_gaps(known::<u32>(&values, valid)),
+        ("uint64", None) => Column::with_gaps(known::<u64>(&values, valid)),
+        ("float64", None) => Column::with_gaps(known::<f64>(&values, valid)),
+        ("uint32", Some(texts)) => {
+            let numbers = known::<u32>(&values, valid);
+            Column::text_with_gaps(numbers.map(|number| texts.get(number? as usize)))
+        }
+        (kind, _) => {
+            let text = format!("the column {name} holds {kind}, which no table of a run does");
+            return Err(PyValueError::new_err(text));
+        }
+    })
 }
 
 /// What a file says of the columns of a table: names, types, units and meanings.
@@ -56,7 +147,7 @@ pub(crate) struct ArrowSchema {
 
 impl ArrowSchema {
     /// Those of a table; text is `LargeUtf8`, which is how polars writes it.
-    fn of(table: &RecordBatch) -> ArrowSchema {
+    fn of(table: &Table) -> ArrowSchema {
         let schema = table.schema();
         let large = |field: &Arc<Field>| match field.data_type() {
             DataType::Utf8 => field.as_ref().clone().with_data_type(DataType::LargeUtf8),
@@ -111,59 +202,33 @@ impl ByPython {
 }
 
 impl TableFormat for ByPython {
-    fn write(&self, table: &RecordBatch, to: &mut (dyn Write + Send)) -> Result<(), Box<dyn Error>> {
+    fn write(&self, table: &Table, to: &mut (dyn Write + Send)) -> Result<(), Box<dyn Error>> {
         if let Some(compiled) = Self::compiled() {
             return compiled.write(table, to);
         }
         let made = Python::attach(|py| {
             let schema = ArrowSchema::of(table);
-            let table = ArrowTable { batch: table.clone() };
-            let made = functions(py).and_then(|module| module.call_method1("write", (table, schema)));
+            let table = ArrowTable { table: table.clone() };
+            let made =
+                functions(py).and_then(|module| module.call_method1("write", (table.columns(py), schema)));
             made.and_then(|bytes| Ok(bytes.extract::<PyBackedBytes>()?))
                 .map_err(|error| self.failed(py, error))
         })?;
         Ok(to.write_all(&made)?)
     }
 
-    fn read(&self, path: &Path) -> Result<RecordBatch, Box<dyn Error>> {
+    fn read(&self, path: &Path) -> Result<Table, Box<dyn Error>> {
         if let Some(compiled) = Self::compiled() {
             return compiled.read(path);
         }
         Python::attach(|py| {
             let read = functions(py).and_then(|module| module.call_method1("read", (path,)));
-            read.and_then(|frame| batch(&frame)).map_err(|error| self.failed(py, error))
+            let table = read.and_then(|columns| ArrowTable::new(columns.extract()?));
+            table.map(|read| read.table).map_err(|error| self.failed(py, error))
         })
     }
 }
 
 fn functions(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import("headway.data.parquet")
-}
-
-/// The only batch of a stream, with text as `Utf8`.
-fn batch(stream: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
-    let wrong = |text: String| PyValueError::new_err(text);
-    let capsule = stream.call_method0("__arrow_c_stream__")?;
-    let taken = capsule.cast::<PyCapsule>()?.pointer_checked(Some(c"arrow_array_stream"))?;
-    #[allow(unsafe_code, reason = "a stream crosses the border as a pointer")]
-    // SAFETY: a capsule of this name holds a stream that nobody else has taken; its callback of release is cleared here.
-    let mut batches = unsafe { RecordBatchStreamReader::from_raw(taken.as_ptr().cast()) }
-        .map_err(|error| wrong(error.to_string()))?;
-    let read = match batches.next() {
-        Some(read) => read.map_err(|error| wrong(error.to_string()))?,
-        None => RecordBatch::new_empty(batches.schema()),
-    };
-    if batches.next().is_some() {
-        return Err(wrong("a table is in more than one piece".into()));
-    }
-    let schema = read.schema();
-    let columns = schema.fields().iter().zip(read.columns()).map(|(field, column)| {
-        let column: ArrayRef = match column.data_type() {
-            DataType::Utf8View => Arc::new(column.as_string_view().iter().collect::<StringArray>()),
-            DataType::LargeUtf8 => Arc::new(column.as_string::<i64>().iter().collect::<StringArray>()),
-            _ => Arc::clone(column),
-        };
-        (field.name(), column)
-    });
-    RecordBatch::try_from_iter(columns).map_err(|error| wrong(error.to_string()))
 }

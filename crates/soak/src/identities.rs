@@ -1,10 +1,8 @@
 //! The sums that docs/results.md promises, read from there and held against tables.
 
 use crate::run::Run;
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt64Type};
 use headway_lab::RunOutput;
+use headway_lab::results::{Column, Table};
 use serde_json::Value as Json;
 
 /// The page that says what adds up.
@@ -61,7 +59,7 @@ impl Identity {
             "flows" => &output.flows,
             _ => return self.compare("the run", &|term| of_run(output, term)),
         };
-        let mut concerned = (0..table.num_rows()).filter(|row| self.of != AT_THEIR_RATE || is_steady(*row));
+        let mut concerned = (0..table.rows()).filter(|row| self.of != AT_THEIR_RATE || is_steady(*row));
         concerned.try_for_each(|row| {
             let place = format!("row {row} of {}", self.of);
             self.compare(&place, &|term| cell(table, term, row))
@@ -81,12 +79,12 @@ impl Identity {
     }
 }
 
-fn cell(table: &RecordBatch, column: &str, row: usize) -> Option<f64> {
-    let column = table.column_by_name(column)?;
-    column
-        .as_primitive_opt::<UInt64Type>()
-        .map(|column| column.value(row) as f64)
-        .or_else(|| column.as_primitive_opt::<Float64Type>().map(|column| column.value(row)))
+fn cell(table: &Table, column: &str, row: usize) -> Option<f64> {
+    match table.column(column)? {
+        Column::UInt64(numbers) => Some(numbers.value(row) as f64),
+        Column::Float64(numbers) => Some(numbers.value(row)),
+        _ => None,
+    }
 }
 
 /// A sum over a table, or a number of the summary or of the manifest.
@@ -97,9 +95,9 @@ fn of_run(output: &RunOutput, term: &str) -> Option<f64> {
         "summary" => number(&output.summary[name]),
         "manifest" => number(&output.manifest[name]),
         "faults" => output.manifest["faults"].as_array()?.iter().map(|link| begins_with(link, name)).sum(),
-        "flows" if name == "count" => Some(output.flows.num_rows() as f64),
-        "flows" => (0..output.flows.num_rows()).map(|row| cell(&output.flows, name, row)).sum(),
-        "links" => (0..output.links.num_rows()).map(|row| cell(&output.links, name, row)).sum(),
+        "flows" if name == "count" => Some(output.flows.rows() as f64),
+        "flows" => (0..output.flows.rows()).map(|row| cell(&output.flows, name, row)).sum(),
+        "links" => (0..output.links.rows()).map(|row| cell(&output.links, name, row)).sum(),
         _ => None,
     }
 }

@@ -5,10 +5,9 @@ mod counters;
 mod read;
 mod slices;
 
-use crate::results::{Directory, RunOutput};
+use crate::results::{Directory, RunOutput, Table};
 use crate::text::LabError;
 use crate::text::quantity::{self, Dimension};
-use arrow_array::RecordBatch;
 use headway_perfetto::{Track, Writer};
 use read::Columns;
 use rustc_hash::FxHashMap;
@@ -47,11 +46,11 @@ pub fn write_directory(run: Directory<'_>, out: &Path) -> Result<(), LabError> {
 }
 
 struct Tables<'a> {
-    flows: &'a RecordBatch,
-    links: &'a RecordBatch,
-    series: &'a RecordBatch,
+    flows: &'a Table,
+    links: &'a Table,
+    series: &'a Table,
     /// Steps and edges, where anything waits.
-    graph: Option<(&'a RecordBatch, &'a RecordBatch)>,
+    graph: Option<(&'a Table, &'a Table)>,
 }
 
 /// Why a trace was not written: what is read, or what is written.

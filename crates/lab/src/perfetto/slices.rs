@@ -3,8 +3,9 @@
 //! Slices of one track must not overlap, and messages of one host do. Each host therefore has as many tracks of one name
 //! for its messages as were under way at a time; viewers show tracks of one name together.
 
-use super::read::{Columns, value};
+use super::read::Columns;
 use super::{Failed, Tree, nanoseconds, picoseconds};
+use crate::results::table::Values;
 use headway_perfetto::{Arg, Slice, Track, Value, Writer};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
@@ -93,17 +94,17 @@ impl<'w, W: Write> Slices<'w, W> {
         let causes = causes.into_iter().collect::<Result<Vec<_>, _>>()?;
         for row in 0..flows.rows() {
             // A flow that is not done may not have begun before the run ended.
-            let Some(start) = value(starts, row) else { continue };
+            let Some(start) = starts.get(row) else { continue };
             let mut args =
                 vec![("bytes", Value::Whole(bytes.value(row))), ("dst", Value::Whole(dst.value(row).into()))];
             if state.value(row) != "done" {
                 args.push(("state", Value::Text(state.value(row).into())));
             }
-            if let Some(again) = value(retransmitted, row).filter(|again| *again > 0) {
+            if let Some(again) = retransmitted.get(row).filter(|again| *again > 0) {
                 args.push(("retransmitted_bytes", Value::Whole(again)));
             }
-            let part = |(column, arg): &(Option<&arrow_array::Float64Array>, &'static str)| {
-                let part = picoseconds(value((*column)?, row)?);
+            let part = |(column, arg): &(Option<&Values<f64>>, &'static str)| {
+                let part = picoseconds((*column)?.get(row)?);
                 (part > 0).then_some((*arg, Value::Whole(part)))
             };
             args.extend(causes.iter().filter_map(part));
@@ -114,7 +115,7 @@ impl<'w, W: Write> Slices<'w, W> {
                 node: Some(Node::Flow(row as u32)),
                 name: names.value(row).into(),
                 start: picoseconds(start),
-                finish: value(finishes, row).map(picoseconds),
+                finish: finishes.get(row).map(picoseconds),
                 args,
                 lane: Lane { parent: tree.host(src.value(row)), name: "messages" },
             });
@@ -127,15 +128,15 @@ impl<'w, W: Write> Slices<'w, W> {
         let (names, hosts) = (steps.text("name")?, steps.small("host")?);
         let (starts, finishes) = (steps.numbers("start_s")?, steps.numbers("finish_s")?);
         for row in 0..steps.rows() {
-            let Some(start) = value(starts, row) else { continue };
+            let Some(start) = starts.get(row) else { continue };
             let critical = self.critical.contains(names.value(row));
             self.items.push(Item {
                 node: Some(Node::Step(row as u32)),
                 name: names.value(row).into(),
                 start: picoseconds(start),
-                finish: value(finishes, row).map(picoseconds),
+                finish: finishes.get(row).map(picoseconds),
                 args: if critical { vec![("critical", Value::Whole(1))] } else { Vec::new() },
-                lane: Lane { parent: value(hosts, row).and_then(|host| tree.host(host)), name: "steps" },
+                lane: Lane { parent: hosts.get(row).and_then(|host| tree.host(host)), name: "steps" },
             });
         }
         Ok(())

@@ -1,18 +1,18 @@
 //! How a table becomes a file, and a file a table.
 
-use arrow_array::RecordBatch;
+use super::table::Table;
 use std::error::Error;
 use std::io::Write;
 use std::path::Path;
 
-/// Files of tables. The lab brings no format of its own, because the crate of it would be two fifths of what a build of the
+/// Files of tables. The lab brings no format of its own, because the crates of it would be half of what a build of the
 /// simulator compiles: whoever wants files says who makes them.
 pub trait TableFormat: Sync {
     /// Writes a whole table, with the metadata of its columns.
-    fn write(&self, table: &RecordBatch, to: &mut (dyn Write + Send)) -> Result<(), Box<dyn Error>>;
+    fn write(&self, table: &Table, to: &mut (dyn Write + Send)) -> Result<(), Box<dyn Error>>;
 
-    /// Reads a whole table, as one batch with text as `Utf8`.
-    fn read(&self, path: &Path) -> Result<RecordBatch, Box<dyn Error>>;
+    /// Reads a whole table.
+    fn read(&self, path: &Path) -> Result<Table, Box<dyn Error>>;
 }
 
 /// Where results are written.

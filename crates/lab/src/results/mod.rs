@@ -1,5 +1,7 @@
 //! What a run directory holds, and how it is written.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod columns;
 mod field;
 mod format;
@@ -15,27 +17,28 @@ pub mod schema;
 pub mod statistics;
 mod steadiness;
 pub mod summary;
+pub mod table;
 pub mod tables;
 mod volumes;
 pub mod write;
 
 pub use format::{Directory, TableFormat};
+pub use table::{Column, Table};
 
-use arrow_array::RecordBatch;
 use serde_json::Value as Json;
 
 /// Everything that one run leaves behind, in memory.
 #[derive(Clone, Debug)]
 pub struct RunOutput {
     /// One row a flow.
-    pub flows: RecordBatch,
+    pub flows: Table,
     /// One row a directed link.
-    pub links: RecordBatch,
+    pub links: Table,
     /// What was sampled.
-    pub series: RecordBatch,
+    pub series: Table,
     /// One row a step between flows, and one row for each flow or step and what it waits for; `None` of a run in which
     /// nothing waits.
-    pub graph: Option<(RecordBatch, RecordBatch)>,
+    pub graph: Option<(Table, Table)>,
     /// The numbers.
     pub summary: Json,
     /// What was run, where and how.

@@ -5,10 +5,10 @@
 use super::columns::{EDGES, FLOWS, LINKS, SERIES, STEPS};
 use super::field::Field as Declared;
 use super::labels::labels;
+use super::table::{Column, Table};
 use crate::scenario::Resolved;
 use crate::text::quantity::seconds;
 use crate::traffic::{Kernel, MadeStep};
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::{ArrowError, Field, Schema};
 use headway_fabric::DropReason;
 use headway_network::{
@@ -29,85 +29,65 @@ pub fn state_name(state: FlowState) -> &'static str {
 }
 
 /// The table of flows.
-pub fn flows(
-    resolved: &Resolved,
-    stacks: &[Option<Kernel>],
-    outcome: &Outcome,
-) -> Result<RecordBatch, ArrowError> {
+pub fn flows(resolved: &Resolved, stacks: &[Option<Kernel>], outcome: &Outcome) -> Result<Table, ArrowError> {
     let spec = &resolved.spec;
-    let fct: Vec<Option<f64>> = outcome.flows.iter().map(|r| r.fct().map(seconds)).collect();
-    let known = outcome.flows.iter().map(|r| r.until_known().map(seconds));
-    let slowdown = outcome.flows.iter().map(FlowRecord::slowdown).collect::<Float64Array>();
-    let sender_slowdown = outcome.flows.iter().map(FlowRecord::sender_slowdown).collect::<Float64Array>();
+    let (declared, records) = (|| spec.flows.iter(), || outcome.flows.iter());
     let labels = labels(&spec.transports, stacks);
-    let u64s = |get: &dyn Fn(usize) -> u64| column((0..spec.flows.len()).map(get).collect::<Vec<_>>());
-    let counted = |of: &dyn Fn(&FlowRecord) -> Option<u64>| -> ArrayRef {
-        Arc::new(outcome.flows.iter().map(of).collect::<UInt64Array>())
-    };
-    let by_cause = |of: &dyn Fn(&TimeByCause) -> Option<Time>| -> ArrayRef {
+    let counted = |of: &dyn Fn(&FlowRecord) -> Option<u64>| Column::with_gaps(records().map(of));
+    let ratio = |of: &dyn Fn(&FlowRecord) -> Option<f64>| Column::with_gaps(records().map(of));
+    let time = |of: &dyn Fn(&FlowRecord) -> Option<Time>| ratio(&|record| of(record).map(seconds));
+    let by_cause = |of: &dyn Fn(&TimeByCause) -> Option<Time>| {
         let one = |flow: usize| outcome.by_cause(flow).and_then(of).map(seconds);
-        Arc::new((0..spec.flows.len()).map(one).collect::<Float64Array>())
+        Column::with_gaps((0..spec.flows.len()).map(one))
     };
     let held_by = |flow: usize| {
         let (link, _) = outcome.by_cause(flow)?.held?;
         Some(outcome.links[link as usize].name.as_str())
     };
-    let columns: Vec<(&str, ArrayRef)> = vec![
-        ("flow", u64s(&|i| i as u64)),
-        ("name", Arc::new(StringArray::from_iter_values(&resolved.names))),
-        ("src", Arc::new(UInt32Array::from_iter_values(spec.flows.iter().map(|f| f.src)))),
-        ("dst", Arc::new(UInt32Array::from_iter_values(spec.flows.iter().map(|f| f.dst)))),
-        ("entry", u64s(&|i| resolved.entries[i] as u64)),
-        ("round", Arc::new(resolved.rounds.iter().copied().collect::<UInt32Array>())),
-        ("class", Arc::new(UInt16Array::from_iter_values(spec.flows.iter().map(|f| f.class)))),
-        (
-            "transport",
-            Arc::new(StringArray::from_iter_values(
-                spec.flows.iter().map(|f| labels[usize::from(f.transport)].as_str()),
-            )),
-        ),
-        ("bytes", u64s(&|i| spec.flows[i].bytes)),
-        ("start_s", Arc::new(outcome.flows.iter().map(|r| r.start.map(seconds)).collect::<Float64Array>())),
-        ("finish_s", Arc::new(outcome.flows.iter().map(|r| r.finish.map(seconds)).collect::<Float64Array>())),
-        ("fct_s", Arc::new(Float64Array::from(fct))),
-        ("sender_fct_s", Arc::new(known.collect::<Float64Array>())),
-        ("ideal_s", Arc::new(Float64Array::from_iter_values(outcome.flows.iter().map(|r| seconds(r.ideal))))),
-        ("slowdown", Arc::new(slowdown)),
-        ("sender_slowdown", Arc::new(sender_slowdown)),
-        ("delivered_bytes", u64s(&|i| outcome.flows[i].delivered)),
+    let columns = vec![
+        ("flow", Column::of(0..spec.flows.len() as u64)),
+        ("name", Column::text(&resolved.names)),
+        ("src", Column::of(declared().map(|f| f.src))),
+        ("dst", Column::of(declared().map(|f| f.dst))),
+        ("entry", Column::of(resolved.entries.iter().map(|entry| *entry as u64))),
+        ("round", Column::with_gaps(resolved.rounds.iter().copied())),
+        ("class", Column::of(declared().map(|f| f.class))),
+        ("transport", Column::text(declared().map(|f| labels[usize::from(f.transport)].as_str()))),
+        ("bytes", Column::of(declared().map(|f| f.bytes))),
+        ("start_s", time(&|r| r.start)),
+        ("finish_s", time(&|r| r.finish)),
+        ("fct_s", time(&FlowRecord::fct)),
+        ("sender_fct_s", time(&FlowRecord::until_known)),
+        ("ideal_s", Column::of(records().map(|r| seconds(r.ideal)))),
+        ("slowdown", ratio(&FlowRecord::slowdown)),
+        ("sender_slowdown", ratio(&FlowRecord::sender_slowdown)),
+        ("delivered_bytes", Column::of(records().map(|r| r.delivered))),
         ("retransmitted_bytes", counted(&|r| r.retransmitted)),
         ("drops", counted(&|r| r.drops.map(u64::from))),
         ("trims", counted(&|r| r.trims.map(u64::from))),
         ("marks", counted(&|r| r.marks.map(u64::from))),
-        (
-            "deadline_s",
-            Arc::new(
-                spec.flows.iter().map(|f| f.deadline.map(|d| seconds(d - f.start))).collect::<Float64Array>(),
-            ),
-        ),
-        ("state", Arc::new(StringArray::from_iter_values(outcome.flows.iter().map(|r| state_name(r.state))))),
+        ("deadline_s", Column::with_gaps(declared().map(|f| f.deadline.map(|d| seconds(d - f.start))))),
+        ("state", Column::text(records().map(|r| state_name(r.state)))),
         ("host_s", by_cause(&|time| Some(time.host))),
         ("wait_s", by_cause(&|time| Some(time.wait))),
         ("serialise_s", by_cause(&|time| Some(time.serialise))),
         ("propagate_s", by_cause(&|time| Some(time.propagate))),
         ("queue_s", by_cause(&|time| Some(time.queue))),
         ("retransmit_s", by_cause(&|time| Some(time.retransmit))),
-        ("held_by", Arc::new((0..spec.flows.len()).map(held_by).collect::<StringArray>())),
+        ("held_by", Column::text_with_gaps((0..spec.flows.len()).map(held_by))),
         ("held_s", by_cause(&|time| time.held.map(|(_, waited)| waited))),
     ];
     batch("flows", FLOWS, columns)
 }
 
 /// The table of links.
-pub fn links(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
+pub fn links(outcome: &Outcome) -> Result<Table, ArrowError> {
     let all = &outcome.links;
-    let count = |get: &dyn Fn(&LinkRecord) -> u64| column(all.iter().map(get).collect::<Vec<_>>());
-    let share = |get: &dyn Fn(&LinkRecord) -> f64| -> ArrayRef {
-        Arc::new(Float64Array::from_iter_values(all.iter().map(get)))
-    };
-    let mut columns: Vec<(String, ArrayRef)> = Vec::with_capacity(LINKS.len());
-    let mut put = |name: &str, values: ArrayRef| columns.push((name.into(), values));
-    put("name", Arc::new(StringArray::from_iter_values(all.iter().map(|l| l.name.as_str()))));
+    let count = |get: &dyn Fn(&LinkRecord) -> u64| Column::of(all.iter().map(get));
+    let share = |get: &dyn Fn(&LinkRecord) -> f64| Column::of(all.iter().map(get));
+    let mut columns: Vec<(String, Column)> = Vec::with_capacity(LINKS.len());
+    let mut put = |name: &str, values: Column| columns.push((name.into(), values));
+    put("name", Column::text(all.iter().map(|l| l.name.as_str())));
     put("from_switch", count(&|l| u64::from(l.from_switch)));
     put("rate_bps", count(&|l| l.rate.bps()));
     put("busy_fraction", share(&|l| busy_fraction(l, outcome.end)));
@@ -149,21 +129,18 @@ pub fn busy_fraction(link: &LinkRecord, end: Time) -> f64 {
 }
 
 /// The tables of steps and of edges; `None` of a run in which nothing waits.
-pub fn graph(
-    resolved: &Resolved,
-    outcome: &Outcome,
-) -> Result<Option<(RecordBatch, RecordBatch)>, ArrowError> {
+pub fn graph(resolved: &Resolved, outcome: &Outcome) -> Result<Option<(Table, Table)>, ArrowError> {
     let Some(graph) = resolved.spec.graph.as_ref() else { return Ok(None) };
     let all = || resolved.steps.iter().zip(&outcome.steps);
     let name = |(number, made): (usize, &MadeStep)| made.name.clone().unwrap_or_else(|| step_name(number));
-    let times = |of: fn(&StepRecord) -> Option<Time>| -> ArrayRef {
-        Arc::new(all().map(|(_, record)| of(record).map(seconds)).collect::<Float64Array>())
+    let times = |of: fn(&StepRecord) -> Option<Time>| {
+        Column::with_gaps(all().map(|(_, record)| of(record).map(seconds)))
     };
-    let steps: Vec<(&str, ArrayRef)> = vec![
-        ("step", column((0..resolved.steps.len() as u64).collect())),
-        ("name", Arc::new(StringArray::from_iter_values(resolved.steps.iter().enumerate().map(name)))),
-        ("entry", column(resolved.steps.iter().map(|made| made.entry as u64).collect())),
-        ("host", Arc::new(resolved.steps.iter().map(|made| made.step.host).collect::<UInt32Array>())),
+    let steps = vec![
+        ("step", Column::of(0..resolved.steps.len() as u64)),
+        ("name", Column::text(resolved.steps.iter().enumerate().map(name))),
+        ("entry", Column::of(resolved.steps.iter().map(|made| made.entry as u64))),
+        ("host", Column::with_gaps(resolved.steps.iter().map(|made| made.step.host))),
         ("start_s", times(|record| record.start)),
         ("finish_s", times(|record| record.finish)),
     ];
@@ -176,13 +153,13 @@ pub fn graph(
         Node::Flow(flow) => ("flow", flow),
         Node::Step(step) => ("step", step),
     };
-    let names = |of: &dyn Fn((Cause, Node)) -> (&'static str, u32)| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(graph.all_edges().map(|edge| of(edge).0)))
+    let names = |of: &dyn Fn((Cause, Node)) -> (&'static str, u32)| {
+        Column::text(graph.all_edges().map(|edge| of(edge).0))
     };
-    let numbers = |of: &dyn Fn((Cause, Node)) -> (&'static str, u32)| -> ArrayRef {
-        Arc::new(UInt32Array::from_iter_values(graph.all_edges().map(|edge| of(edge).1)))
+    let numbers = |of: &dyn Fn((Cause, Node)) -> (&'static str, u32)| {
+        Column::of(graph.all_edges().map(|edge| of(edge).1))
     };
-    let edges: Vec<(&str, ArrayRef)> = vec![
+    let edges = vec![
         ("cause", names(&cause)),
         ("from", numbers(&cause)),
         ("node", names(&node)),
@@ -197,23 +174,19 @@ pub fn step_name(number: usize) -> String {
 }
 
 /// The table of samples.
-pub fn series(names: &[String], outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
+pub fn series(names: &[String], outcome: &Outcome) -> Result<Table, ArrowError> {
     let samples = &outcome.samples;
     let entity = |e: Entity| match e {
         Entity::Flow(i) => names[i as usize].as_str(),
         Entity::Link(i) => outcome.links[i as usize].name.as_str(),
     };
-    let columns: Vec<(&str, ArrayRef)> = vec![
-        ("t_s", Arc::new(Float64Array::from_iter_values(samples.iter().map(|s| seconds(s.at))))),
-        ("entity", Arc::new(StringArray::from_iter_values(samples.iter().map(|s| entity(s.entity))))),
-        ("metric", Arc::new(StringArray::from_iter_values(samples.iter().map(|s| s.metric.name())))),
-        ("value", Arc::new(Float64Array::from_iter_values(samples.iter().map(|s| s.value)))),
+    let columns = vec![
+        ("t_s", Column::of(samples.iter().map(|s| seconds(s.at)))),
+        ("entity", Column::text(samples.iter().map(|s| entity(s.entity)))),
+        ("metric", Column::text(samples.iter().map(|s| s.metric.name()))),
+        ("value", Column::of(samples.iter().map(|s| s.value))),
     ];
     batch("series", SERIES, columns)
-}
-
-fn column(values: Vec<u64>) -> ArrayRef {
-    Arc::new(UInt64Array::from(values))
 }
 
 /// Columns as they are declared, with their descriptions as metadata of the schema. What is written and not declared, or
@@ -221,23 +194,23 @@ fn column(values: Vec<u64>) -> ArrayRef {
 fn batch(
     name: &str,
     declared: &[Declared],
-    columns: Vec<(impl AsRef<str>, ArrayRef)>,
-) -> Result<RecordBatch, ArrowError> {
+    columns: Vec<(impl AsRef<str>, Column)>,
+) -> Result<Table, ArrowError> {
     if !declared.iter().map(|field| field.name).eq(columns.iter().map(|(name, _)| name.as_ref())) {
         return Err(ArrowError::SchemaError(format!("the columns of {name} are not those that it declares")));
     }
-    let field = |(declared, (_, array)): (&Declared, &(_, ArrayRef))| {
+    let field = |(declared, (_, column)): (&Declared, &(_, Column))| {
         let notes = HashMap::from([
             ("unit".to_string(), declared.unit.to_string()),
             ("doc".to_string(), declared.doc.to_string()),
         ]);
-        Field::new(declared.name, array.data_type().clone(), declared.nullable).with_metadata(notes)
+        Field::new(declared.name, column.data_type(), declared.nullable).with_metadata(notes)
     };
     let fields: Vec<Field> = declared.iter().zip(&columns).map(field).collect();
     let notes = HashMap::from([
         ("headway.table".to_string(), name.to_string()),
         ("headway.version".to_string(), crate::scenario::VERSION.to_string()),
     ]);
-    let columns = columns.into_iter().map(|(_, array)| array).collect();
-    RecordBatch::try_new(Arc::new(Schema::new_with_metadata(fields, notes)), columns)
+    let columns = columns.into_iter().map(|(_, column)| column).collect();
+    Table::new(Arc::new(Schema::new_with_metadata(fields, notes)), columns)
 }

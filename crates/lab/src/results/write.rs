@@ -2,13 +2,9 @@
 
 #![allow(clippy::disallowed_methods, reason = "this is where run directories are written")]
 
-use super::{Directory, RunOutput};
+use super::{Column, Directory, RunOutput, Table};
 use crate::files::hex;
 use crate::text::LabError;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt16Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::DataType;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -122,18 +118,17 @@ fn json_to(file: &mut Sink, document: &Json) -> Written {
     Ok(())
 }
 
-fn csv_to(file: &mut Sink, table: &RecordBatch) -> Written {
-    let schema = table.schema();
-    let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+fn csv_to(file: &mut Sink, table: &Table) -> Written {
+    let names: Vec<&str> = table.schema().fields().iter().map(|f| f.name().as_str()).collect();
     writeln!(file, "{}", names.join(","))?;
     let mut line = String::new();
-    for row in 0..table.num_rows() {
+    for row in 0..table.rows() {
         line.clear();
         for (index, column) in table.columns().iter().enumerate() {
             if index > 0 {
                 line.push(',');
             }
-            line.push_str(&cell(column.as_ref(), row));
+            line.push_str(&cell(column, row));
         }
         writeln!(file, "{line}")?;
     }
@@ -141,17 +136,15 @@ fn csv_to(file: &mut Sink, table: &RecordBatch) -> Written {
 }
 
 /// One value as text; nothing for null.
-fn cell(column: &dyn Array, row: usize) -> String {
-    if column.is_null(row) {
-        return String::new();
-    }
-    match column.data_type() {
-        DataType::UInt16 => column.as_primitive::<UInt16Type>().value(row).to_string(),
-        DataType::UInt32 => column.as_primitive::<UInt32Type>().value(row).to_string(),
-        DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).to_string(),
-        DataType::Float64 => format!("{:?}", column.as_primitive::<Float64Type>().value(row)),
-        _ => quoted(column.as_string::<i32>().value(row)),
-    }
+fn cell(column: &Column, row: usize) -> String {
+    let text = match column {
+        Column::UInt16(numbers) => numbers.get(row).map(|number| number.to_string()),
+        Column::UInt32(numbers) => numbers.get(row).map(|number| number.to_string()),
+        Column::UInt64(numbers) => numbers.get(row).map(|number| number.to_string()),
+        Column::Float64(numbers) => numbers.get(row).map(|number| format!("{number:?}")),
+        Column::Text(text) => text.get(row).map(quoted),
+    };
+    text.unwrap_or_default()
 }
 
 fn quoted(text: &str) -> String {

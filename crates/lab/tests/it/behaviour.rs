@@ -42,9 +42,8 @@ fn number(run: &RunOutput, key: &str) -> f64 {
 
 /// The mean queue, in bytes over the whole run, of the port that has the longest.
 fn longest_mean_queue(run: &RunOutput) -> f64 {
-    use arrow_array::cast::AsArray;
-    let column = run.links.column_by_name("queue_mean_bytes").expect("a column of every run");
-    column.as_primitive::<arrow_array::types::Float64Type>().values().iter().copied().fold(0.0, f64::max)
+    let column = run.links.numbers::<f64>("queue_mean_bytes").expect("a column of every run");
+    column.values().iter().copied().fold(0.0, f64::max)
 }
 
 /// Six significant digits: enough to see any change that matters, and to read.

@@ -2,15 +2,14 @@
 
 use crate::common;
 
-use arrow_array::{Array, Float64Array, StringArray};
 use common::{SMALL, good, load, run};
 use headway_lab::RunOutput;
+use headway_lab::results::table::Values;
 
 const PARTS: [&str; 6] = ["host_s", "wait_s", "serialise_s", "propagate_s", "queue_s", "retransmit_s"];
 
-fn column<'a>(output: &'a RunOutput, name: &str) -> &'a Float64Array {
-    let column = output.flows.column_by_name(name).and_then(|c| c.as_any().downcast_ref());
-    column.unwrap_or_else(|| panic!("a column {name} of numbers"))
+fn column<'a>(output: &'a RunOutput, name: &str) -> &'a Values<f64> {
+    output.flows.numbers(name).unwrap_or_else(|| panic!("a column {name} of numbers"))
 }
 
 fn picoseconds(seconds: f64) -> u64 {
@@ -21,19 +20,17 @@ fn picoseconds(seconds: f64) -> u64 {
 fn the_columns_of_a_flow_add_up_to_its_time() {
     let output = run(&good(SMALL, &["transport.name=dctcp", "sample={causes = true}"]));
     let fct = column(&output, "fct_s");
-    for flow in 0..output.flows.num_rows() {
+    for flow in 0..output.flows.rows() {
         let parts = PARTS.map(|part| picoseconds(column(&output, part).value(flow)));
         assert_eq!(parts.iter().sum::<u64>(), picoseconds(fct.value(flow)), "flow {flow}: {parts:?}");
         let longest = column(&output, "held_s");
-        let held = longest.is_valid(flow).then(|| picoseconds(longest.value(flow)));
+        let held = longest.get(flow).map(picoseconds);
         assert_eq!(held.is_some(), parts[4] > 0);
         assert!(held.unwrap_or(0) <= parts[4]);
     }
-    let held = output.flows.column_by_name("held_by").and_then(|c| c.as_any().downcast_ref::<StringArray>());
-    let held = held.expect("a column of text");
+    let held = output.flows.text("held_by").expect("a column of text");
     assert!(held.iter().flatten().count() > 0, "no flow waited anywhere");
-    let links = output.links.column_by_name("name").and_then(|c| c.as_any().downcast_ref::<StringArray>());
-    let links: Vec<&str> = links.expect("text").iter().flatten().collect();
+    let links: Vec<&str> = output.links.text("name").expect("text").iter().flatten().collect();
     assert!(held.iter().flatten().all(|link| links.contains(&link)));
 }
 
@@ -44,8 +41,8 @@ fn without_the_question_the_columns_are_empty_and_nothing_else_differs() {
     let not = "sample={every = \"10 us\", flows = \"all\", causes = false}";
     let (with, without) = (run(&good(SMALL, &[asked])), run(&good(SMALL, &[sampled])));
     for part in PARTS.into_iter().chain(["held_by", "held_s"]) {
-        let column = without.flows.column_by_name(part).expect("a column");
-        assert_eq!(column.null_count(), without.flows.num_rows(), "{part}");
+        let column = without.flows.column(part).expect("a column");
+        assert_eq!(column.valid(), Some(&vec![false; without.flows.rows()][..]), "{part}");
     }
     assert_eq!(
         (&with.links, &with.series, &with.summary),

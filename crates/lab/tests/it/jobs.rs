@@ -1,9 +1,6 @@
 //! Jobs on an idle network take as long as their closed forms say, to the picosecond.
 
 use crate::common::{good, run};
-use arrow_array::Array;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use headway_network::{Network, Until};
 use headway_units::{Rate, Time};
 
@@ -355,20 +352,18 @@ fn flows_say_of_which_entry_and_round_they_are() {
         NETWORK.replace("HOSTS", "8")
     );
     let output = run(&good(&text, &[]));
-    let column = |name: &str| output.flows.column_by_name(name).expect("a column").clone();
-    let (entries, rounds) = (column("entry"), column("round"));
-    let (entries, rounds) = (entries.as_primitive::<UInt64Type>(), rounds.as_primitive::<UInt32Type>());
-    let of = |entry: u64| (0..output.flows.num_rows()).filter(move |flow| entries.value(*flow) == entry);
+    let entries = output.flows.numbers::<u64>("entry").expect("a column");
+    let rounds = output.flows.numbers::<u32>("round").expect("a column");
+    let of = |entry: u64| (0..output.flows.rows()).filter(move |flow| entries.value(*flow) == entry);
     assert_eq!([0, 1, 2].map(|entry| of(entry).count()), [24, 8, 28]);
-    assert!(of(1).all(|flow| rounds.is_null(flow)), "a permutation has no rounds");
-    let finishes = column("finish_s");
-    let finishes = finishes.as_primitive::<Float64Type>();
+    assert!(of(1).all(|flow| rounds.get(flow).is_none()), "a permutation has no rounds");
+    let finishes = output.flows.numbers::<f64>("finish_s").expect("a column");
     for job in output.summary["jobs"].as_array().expect("two jobs") {
         let entry = job["entry"].as_u64().expect("a number");
         for time in job["round_times"].as_array().expect("rounds") {
             let round = time["round"].as_u64().expect("a number") as u32;
             let last = of(entry)
-                .filter(|flow| rounds.is_valid(*flow) && rounds.value(*flow) == round)
+                .filter(|flow| rounds.get(*flow) == Some(round))
                 .map(|flow| finishes.value(flow))
                 .fold(0.0, f64::max);
             assert_eq!(time["finish_s"].as_f64(), Some(last), "{job}");

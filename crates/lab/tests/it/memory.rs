@@ -63,7 +63,7 @@ fn one_case() {
     let dir = tempfile::tempdir().expect("a directory");
     let options = Options { out: Some(Directory::parquet(dir.path())), csv: true, ..Options::default() };
     let output = run_scenario(&scenario, &options, &mut |_| true).expect("a run");
-    println!("rows {} flows {}", output.series.num_rows(), output.flows.num_rows());
+    println!("rows {} flows {}", output.series.rows(), output.flows.rows());
     println!("peak {} said {said}", peak().unwrap_or(0));
 }
 

@@ -2,7 +2,6 @@
 
 use crate::common;
 
-use arrow_array::{Float64Array, StringArray};
 use common::{SMALL, good, load, run};
 use headway_lab::RunOutput;
 use headway_transport::registry;
@@ -10,18 +9,13 @@ use std::collections::BTreeSet;
 
 /// The metrics of a series, without those that every sampled flow has.
 fn probes(output: &RunOutput) -> BTreeSet<String> {
-    let metrics =
-        output.series.column_by_name("metric").and_then(|c| c.as_any().downcast_ref::<StringArray>());
-    let metrics = metrics.expect("a column of text").iter().flatten();
+    let metrics = output.series.text("metric").expect("a column of text").iter().flatten();
     metrics.filter(|name| *name != "throughput_bps").map(str::to_string).collect()
 }
 
 /// Values of a metric, in order of time and flow.
 fn values(output: &RunOutput, metric: &str) -> Vec<f64> {
-    let metrics =
-        output.series.column_by_name("metric").and_then(|c| c.as_any().downcast_ref::<StringArray>());
-    let values =
-        output.series.column_by_name("value").and_then(|c| c.as_any().downcast_ref::<Float64Array>());
+    let (metrics, values) = (output.series.text("metric"), output.series.numbers::<f64>("value"));
     let pairs = metrics.expect("text").iter().flatten().zip(values.expect("numbers").iter().flatten());
     pairs.filter(|(name, _)| *name == metric).map(|(_, value)| value).collect()
 }

@@ -1,8 +1,6 @@
 //! Whether random arrivals last long enough for a steady state: what is said before a run, and after it.
 
 use crate::common::{LEAF_SPINE, SMALL, good, run};
-use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
 use headway_lab::scenario::run_length::RunLength;
 
 /// Messages of one full packet, 1538 bytes on the wire, at the hosts' links of 10 Gb/s.
@@ -98,9 +96,8 @@ fn entries_add_up_where_they_load_the_same_links() {
 fn the_halves_are_those_of_the_flows_that_are_measured() {
     let scenario = good(PACKETS, &["warmup=\"100 us\"", "traffic.0.load=0.9"]);
     let output = run(&scenario);
-    let column =
-        |name: &str| output.flows.column_by_name(name).expect("the column").as_primitive::<Float64Type>();
-    let mut measured: Vec<(f64, f64)> = (0..output.flows.num_rows())
+    let column = |name: &str| output.flows.numbers::<f64>(name).expect("the column");
+    let mut measured: Vec<(f64, f64)> = (0..output.flows.rows())
         .map(|row| (column("start_s").value(row), column("slowdown").value(row)))
         .filter(|(start, _)| *start >= 100e-6)
         .collect();
@@ -115,18 +112,11 @@ fn the_halves_are_those_of_the_flows_that_are_measured() {
         output.summary["start_up_share"].as_f64().expect("a number"),
         length(PACKETS, &["warmup=\"100 us\"", "traffic.0.load=0.9"]).missing,
     );
-    let bytes = output
-        .flows
-        .column_by_name("bytes")
-        .expect("the column")
-        .as_primitive::<arrow_array::types::UInt64Type>();
+    let bytes = output.flows.numbers::<u64>("bytes").expect("the column");
     let (start, finish) = (column("start_s"), column("finish_s"));
     let (middle, end) = (measured[measured.len() / 2].0, measured[measured.len() - 1].0);
     let sum = |counts: &dyn Fn(usize) -> bool| {
-        (0..output.flows.num_rows())
-            .filter(|row| counts(*row))
-            .map(|row| bytes.value(row) as f64)
-            .sum::<f64>()
+        (0..output.flows.rows()).filter(|row| counts(*row)).map(|row| bytes.value(row) as f64).sum::<f64>()
     };
     let backlog = |at: f64| sum(&|row| start.value(row) <= at && finish.value(row) > at);
     let offered = sum(&|row| middle < start.value(row) && start.value(row) <= end);

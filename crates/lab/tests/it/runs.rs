@@ -4,34 +4,37 @@
 
 use crate::common;
 
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt64Type};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+    UInt16Array, UInt32Array, UInt64Array,
+};
+use arrow_schema::{Field, Schema};
 use common::{LEAF_SPINE, SMALL, good, run};
 use headway_fabric::{DropReason, PortCounters};
 use headway_lab::results::manifest::RunInfo;
-use headway_lab::results::schema;
+use headway_lab::results::{Column, Table, schema};
 use headway_lab::{Directory, Options, RunOutput, run_scenario, write_results};
 use headway_network::Outcome;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value as Json;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 fn sampled() -> String {
     format!("{SMALL}\n[sample]\nevery = \"20 us\"\nflows = [\"f1\"]\nlinks = \"bottlenecks\"\n")
 }
 
-fn floats<'a>(table: &'a RecordBatch, name: &str) -> impl Iterator<Item = Option<f64>> + 'a {
-    table.column_by_name(name).expect("the column").as_primitive::<Float64Type>().iter()
+fn floats<'a>(table: &'a Table, name: &str) -> impl Iterator<Item = Option<f64>> + 'a {
+    table.numbers(name).expect("the column").iter()
 }
 
-fn texts<'a>(table: &'a RecordBatch, name: &str) -> Vec<&'a str> {
-    table.column_by_name(name).expect("the column").as_string::<i32>().iter().flatten().collect()
+fn texts<'a>(table: &'a Table, name: &str) -> Vec<&'a str> {
+    table.text(name).expect("the column").iter().flatten().collect()
 }
 
-fn counts(table: &RecordBatch, name: &str) -> Vec<u64> {
-    table.column_by_name(name).expect("the column").as_primitive::<UInt64Type>().values().to_vec()
+fn counts(table: &Table, name: &str) -> Vec<u64> {
+    table.numbers(name).expect("the column").values().to_vec()
 }
 
 #[test]
@@ -93,7 +96,7 @@ fn the_summary_counts_what_the_tables_hold() {
     let of_data = [counts(links, "drops_buffer_full"), counts(links, "drops_unscheduled")].concat();
     assert_eq!(summary["data_drops"], of_data.iter().sum::<u64>());
     assert_eq!(summary["marks"], counts(flows, "marks").iter().sum::<u64>());
-    for i in 0..links.num_rows() {
+    for i in 0..links.rows() {
         let count = |name: &str| counts(links, name)[i];
         assert_eq!(count("received"), count("drops") + count("enqueued"));
         let by_reason = DropReason::ALL.iter().map(|r| count(&format!("drops_{}", r.name())));
@@ -206,9 +209,9 @@ fn a_run_directory_holds_what_is_in_memory() {
     assert_eq!((names[0].as_str(), summed), ("SHA256SUMS", expected), "every file has a checksum");
     for (name, table) in [("flows", &output.flows), ("links", &output.links), ("series", &output.series)] {
         let read = read_parquet(&out.join(format!("{name}.parquet")));
-        assert_eq!(read.columns(), table.columns(), "{name}");
-        let field = |t: &RecordBatch| t.schema().field(0).metadata().clone();
-        assert_eq!(field(&read), field(table), "units are in the file");
+        assert_eq!(read.columns(), table.to_arrow().expect("a batch").columns(), "{name}");
+        assert_eq!(Table::from_arrow(&read).expect("a table").columns(), table.columns(), "{name}");
+        assert_eq!(read.schema().fields(), table.schema().fields(), "units are in the file");
     }
     for (name, document) in [("summary", &output.summary), ("manifest", &output.manifest)] {
         let written = std::fs::read_to_string(out.join(format!("{name}.json"))).expect("the file");
@@ -221,6 +224,75 @@ fn a_run_directory_holds_what_is_in_memory() {
     let again = Options { out: Some(Directory::parquet(&out)), ..Options::default() };
     run_scenario(&good(&sampled(), &[]), &again, &mut |_| true).expect("a run");
     assert!(!out.join("flows.csv").exists(), "the table of an older run does not stay behind");
+}
+
+/// Values of every type, with gaps and without them, in a table that is not of a run.
+fn every_type() -> Vec<Column> {
+    vec![
+        Column::of([1u16, u16::MAX]),
+        Column::with_gaps([None, Some(u32::MAX)]),
+        Column::with_gaps([Some(u64::MAX), None]),
+        Column::of([-0.0, f64::INFINITY]),
+        Column::text_with_gaps([Some("größer, \"so\""), None]),
+        Column::text(["", "a"]),
+    ]
+}
+
+fn schema_of(columns: &[Column], nullable: bool) -> Arc<Schema> {
+    let field = |(number, column): (usize, &Column)| {
+        Field::new(number.to_string(), column.data_type(), nullable || column.valid().is_some())
+    };
+    Arc::new(Schema::new(columns.iter().enumerate().map(field).collect::<Vec<_>>()))
+}
+
+#[test]
+fn a_table_is_a_record_batch_and_the_other_way_round() {
+    let columns = every_type();
+    let table = Table::new(schema_of(&columns, true), columns).expect("a table");
+    let batch = table.to_arrow().expect("a batch");
+    let arrays: Vec<ArrayRef> = vec![
+        Arc::new(UInt16Array::from(vec![1, u16::MAX])),
+        Arc::new(UInt32Array::from(vec![None, Some(u32::MAX)])),
+        Arc::new(UInt64Array::from(vec![Some(u64::MAX), None])),
+        Arc::new(Float64Array::from(vec![-0.0, f64::INFINITY])),
+        Arc::new(StringArray::from(vec![Some("größer, \"so\""), None])),
+        Arc::new(StringArray::from(vec!["", "a"])),
+    ];
+    assert_eq!(batch.columns(), arrays);
+    assert_eq!(Table::from_arrow(&batch).expect("a table"), table);
+    // As polars writes text.
+    let large: ArrayRef = Arc::new(LargeStringArray::from(vec![Some("x"), None]));
+    let view: ArrayRef = Arc::new(StringViewArray::from(vec![Some("x"), None]));
+    let batch = RecordBatch::try_from_iter([("large", large), ("view", view)]).expect("a batch");
+    let read = Table::from_arrow(&batch).expect("a table");
+    for name in ["large", "view"] {
+        assert_eq!(read.column(name), Some(&Column::text_with_gaps([Some("x"), None])));
+    }
+    let other: ArrayRef = Arc::new(BooleanArray::from(vec![true]));
+    let error = Table::from_arrow(&RecordBatch::try_from_iter([("odd", other)]).expect("a batch"));
+    assert!(error.expect_err("no type of a table").to_string().contains("the column odd holds Boolean"));
+}
+
+#[test]
+fn a_table_is_as_its_schema_declares() {
+    let of = every_type;
+    let refused = |schema: Arc<Schema>, columns: Vec<Column>| {
+        Table::new(schema, columns).expect_err("no table").to_string()
+    };
+    let few = refused(schema_of(&of()[1..], false), of());
+    assert!(few.contains("5 columns are declared, not 6"), "{few}");
+    let mut other = of();
+    other.swap(0, 1);
+    let other = refused(schema_of(&of(), true), other);
+    assert!(other.contains("0 holds UInt32, not UInt16"), "{other}");
+    let mut short = of();
+    short[4] = Column::text(["only"]);
+    let short = refused(schema_of(&of(), true), short);
+    assert!(short.contains("4 has 1 rows, and the first column 2"), "{short}");
+    let mut gaps = of();
+    gaps[0] = Column::with_gaps([Some(1u16), None]);
+    let gaps = refused(schema_of(&of(), false), gaps);
+    assert!(gaps.contains("0 lacks values"), "{gaps}");
 }
 
 #[test]

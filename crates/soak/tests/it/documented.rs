@@ -22,9 +22,7 @@ fn what_trimming_returned_is_counted() {
     let scenario = case.load(folder.path()).unwrap_or_else(|e| panic!("{e}"));
     let output = headway_lab::run_scenario(&scenario, &headway_lab::Options::default(), &mut |_| true);
     let output = output.unwrap_or_else(|e| panic!("{}", e.render()));
-    use arrow_array::cast::AsArray;
-    let returned = output.links.column_by_name("returned").expect("the column");
-    let returned = returned.as_primitive::<arrow_array::types::UInt64Type>();
+    let returned = output.links.numbers::<u64>("returned").expect("the column");
     assert!(returned.values().iter().sum::<u64>() > 0, "nothing was returned: the test shows nothing");
     for identity in identities::all() {
         identity.check(&output, &|_| true).unwrap_or_else(|found| panic!("{found}"));

@@ -86,6 +86,6 @@ fn a_run_that_needs_more_than_was_expected_ends_with_what_it_has() {
     let warnings = output.manifest["warnings"].to_string();
     assert!(warnings.contains("packets in flight took all the memory that they may"), "{warnings}");
     assert_eq!(output.manifest["interrupted"], true);
-    assert!(output.links.num_rows() > 0, "what happened until then is there");
+    assert!(output.links.rows() > 0, "what happened until then is there");
     assert!((peak + headway_network::BASE) as f64 <= limit as f64 * 1.5, "{peak} B of {limit} B");
 }
