@@ -117,11 +117,12 @@ $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
 FOR_A_DEMO = import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	print(*(one for one in project["dependencies"] if not one.startswith("matplotlib")), sep="\n")
 # Packages are fetched while the compiler works.
-$(VENV)/.demo: pyproject.toml $(RUST_SOURCES) | $(BIN)/python
+$(VENV)/.demo: pyproject.toml $(RUST_SOURCES) | tools
 	@if [ -e $(VENV)/.native ]; then $(AGAIN) --no-print-directory $(VENV)/.native; else \
+		{ $(AGAIN) --no-print-directory $(BIN)/python; \
 		$(BIN)/python -c '$(FOR_A_DEMO)' >$@.txt; \
 		echo "installing $$(tr '\n' ' ' <$@.txt)"; \
-		$(PIP) --quiet --requirement $@.txt & packages=$$!; \
+		$(PIP) --quiet --requirement $@.txt; } & packages=$$!; \
 		trap 'kill $$packages 2>/dev/null || true' EXIT; \
 		echo 'building the simulator: a minute or two the first time'; \
 		cargo build --release --lib --package headway-python --no-default-features; \

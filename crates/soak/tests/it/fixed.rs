@@ -84,6 +84,7 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("traffic", "ecn", KERNELS),
     ("traffic", "initial_window", KERNELS),
     ("traffic", "interpolation", "of files of sizes, and none is written"),
+    ("traffic", "size_unit", "of files of sizes, and none is written"),
     ("traffic", "format", TRACES),
     ("traffic", "failures", TRACES),
     ("traffic", "overhead", TRACES),
@@ -92,10 +93,13 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("traffic", "eager", TRACES),
     ("traffic", "allreduce", TRACES),
     ("traffic", "operations_per_second", TRACES),
+    ("traffic", "collective_bytes", TRACES),
+    ("traffic", "equal_groups", TRACES),
+    ("traffic", "groups", TRACES),
 ];
 const KERNELS: &str = "kernels are on real packets alone";
 const TRACES: &str =
-    "of traces in other formats than the matrix that is drawn: traces.rs of the lab has them";
+    "of traces in other formats than the matrix that is drawn: traces.rs and chakra.rs of the lab have them";
 
 /// Every key of the page as (table of the root, key), from the rows under each heading.
 fn keys_of_the_page() -> BTreeSet<(String, String)> {
