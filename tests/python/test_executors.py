@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import re
@@ -344,6 +345,98 @@ def test_a_point_that_kills_its_workers_fails_alone(scenario_file: Path, tmp_pat
     assert told.lost_points == [victim] * DEATHS
     assert told.notes == ["a task ended early, its points are run again: RuntimeError: a worker died"]
     assert pool.ran[-1] == [victim], "the last attempt costs the others nothing"
+
+
+class Scheduler:
+    """A pool as Dask is one: each worker has a queue of its own, as long as its saturation allows, and `threads`.
+
+    A task on a worker that dies goes to another one, and is blamed for the fourth death, whether it ever ran or not.
+    """
+
+    def __init__(self, victim: str, saturation: float, threads: int) -> None:
+        self.victim = victim
+        self.threads = threads
+        self.most = max(1, math.ceil(saturation * threads)) if saturation < math.inf else 10**6
+        self.queues: list[list[Queued]] = [[], []]
+        self.unassigned: list[Queued] = []
+        self.never_ran = 0
+        self.max_workers = 2 * threads
+
+    def submit(self, fn: Callable[[Task], str], task: Task) -> Queued:
+        """Put it into the queue of a worker, or keep it until one has room."""
+        queued = Queued(self, fn, task)
+        self.unassigned.append(queued)
+        return queued
+
+    def step(self) -> None:
+        """One worker runs what it may at a time."""
+        for queue in self.queues:
+            while self.unassigned and len(queue) < self.most:
+                queue.append(self.unassigned.pop(0))
+        queue = max(self.queues, key=len)
+        running = queue[: self.threads]
+        deadly = [one for one in running if self._kills(one)]
+        if not deadly:
+            for one in running:
+                one.set_result(one.fn(one.task))
+            del queue[: self.threads]
+            return
+        for one in running:
+            box = Outbox(one.task.folder)
+            box.send({"task": one.task.number, "begins": True})
+            first = next((point for point in one.task.points if not point.is_finished), one.task.points[0])
+            label = self.victim if one in deadly else first.label
+            box.send({"task": one.task.number, "point": label})
+            one.ran = True
+        left = list(queue)
+        queue.clear()
+        for one in left:
+            one.deaths += 1
+            if one.deaths > 3:
+                self.never_ran += not one.ran
+                one.set_exception(RuntimeError("KilledWorker"))
+            else:
+                min(self.queues, key=len).append(one)
+
+    def _kills(self, one: Queued) -> bool:
+        return any(point.label == self.victim and not point.is_finished for point in one.task.points)
+
+
+class Queued(Future[str]):
+    """A task of `Scheduler`."""
+
+    def __init__(self, scheduler: Scheduler, fn: Callable[[Task], str], task: Task) -> None:
+        super().__init__()
+        self.scheduler, self.fn, self.task = scheduler, fn, task
+        self.deaths, self.ran = 0, False
+
+    def done(self) -> bool:
+        """Whether it has ended, a step later."""
+        if not super().done():
+            self.scheduler.step()
+        return super().done()
+
+
+@pytest.mark.parametrize("saturation", [0.5, 1.1, 3.0, math.inf])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("place", [0, 7])
+def test_whatever_the_saturation_the_one_point_that_kills_workers_is_named(
+    saturation: float, threads: int, place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.sweeps.dispatch.POLL_S", 0.001)
+    monkeypatch.setattr("headway.sweeps.executors.futures.PoolLane.limits", Limits(0.001, 0.01))
+    monkeypatch.setattr("headway.sweeps.packing._expected", lambda *_: 0.02)
+    planned = plan(resolve(str(tiny_scenario(tmp_path, 20))), tmp_path / "out")
+    victim = planned.points[place].label
+    scheduler = Scheduler(victim, saturation, threads)
+    told = Told()
+    outcome = run_sweep(planned, jobs=None, executor=Futures(scheduler), observer=told)
+    assert [label for label, state in outcome.states.items() if state is not State.DONE] == [victim]
+    assert outcome.errors[victim].endswith(
+        "processes died while they ran it (out of memory, or killed): RuntimeError: KilledWorker"
+    )
+    if saturation == math.inf and place == 0:
+        assert scheduler.never_ran > 0, "tasks that never ran were blamed"
 
 
 def test_a_pool_that_runs_nothing_ends_the_sweep(scenario_file: Path, tmp_path: Path) -> None:

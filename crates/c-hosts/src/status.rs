@@ -90,6 +90,7 @@ impl From<&SendError> for hw_status {
         match error {
             SendError::PeerRestarted => hw_status::HW_PEER_RESTARTED,
             SendError::Unreachable => hw_status::HW_UNREACHABLE,
+            SendError::KernelRefuses(_) => hw_status::HW_SYSTEM,
             SendError::Refused(_) => hw_status::HW_REFUSED,
             SendError::Stalled => hw_status::HW_STALLED,
             SendError::NotAdmitted => hw_status::HW_NOT_ADMITTED,

@@ -74,6 +74,10 @@ counters! {
     bytes_sent,
     /// Datagrams that the kernel refused to send; they count as lost.
     send_errors,
+    /// Datagrams that left without their type-of-service byte, because the kernel refuses it: no switch can mark them.
+    marks_refused,
+    /// Rows of datagrams that the kernel refused to cut up, and took one by one.
+    rows_refused,
     /// Packets accepted and given to the transport.
     packets_accepted,
     /// Data packets that arrived with a mark.
@@ -90,7 +94,7 @@ counters! {
     keys_renewed,
     /// Times a peer was found to be a new incarnation.
     peer_restarts,
-    /// Peers given up because they were silent.
+    /// Peers given up because they were silent, or because the kernel refuses to send to them.
     peers_lost,
     /// Peers given up because no message to them made progress.
     peers_stalled,

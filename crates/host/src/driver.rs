@@ -1,22 +1,24 @@
 //! What drives the core: socket, clock, and the applications' requests. Who calls it, and when, is for
 //! [`crate::shared`] to say: it starts no thread and never blocks.
 
+use crate::batch::{BATCH, Batch, Envelope};
 use crate::completion::Completion;
 use crate::config::Observer;
 use crate::core::{Core, CoreEvent, Purpose, Transmit};
 use crate::counters::{Count, Counters};
 use crate::error::SendError;
 use crate::inbox::Inbox;
+use crate::leaving::{Outcome, Refused};
 use crate::request::{CallOutcome, Request, Waiting};
 use crate::trace;
-use crate::udp::{BATCH, Batch, Envelope, Handle, Socket, monotonic_ns};
+use crate::udp::{Handle, Socket, monotonic_ns};
 use headway_packet::Ecn;
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Datagrams, or rows of them, that are expected at a time where little is under way.
 const FEW: usize = 4;
@@ -45,6 +47,7 @@ pub(crate) struct Driver {
     socket: Socket,
     inbox: Arc<Inbox>,
     counters: Arc<Counters>,
+    refused: Arc<Mutex<Refused>>,
     observer: Option<Observer>,
     origin_ns: u64,
     waiting: FxHashMap<u64, (SocketAddr, Waiting)>,
@@ -76,6 +79,7 @@ impl Driver {
             socket,
             inbox,
             counters,
+            refused: Arc::default(),
             observer,
             origin_ns,
             waiting,
@@ -250,13 +254,42 @@ impl Driver {
             if self.socket.has_rows() {
                 self.sending.join();
             }
-            let refused = self.socket.send(&mut self.sending)?;
-            self.counters.add(Count::send_errors, refused);
+            let outcome = self.socket.send(&mut self.sending, self.core.wants_departures())?;
+            self.left(now, &outcome);
             if !full || !self.sending.is_empty() {
                 return Ok(any);
             }
             now = self.now();
         }
+    }
+}
+
+/// What the kernel refused.
+impl Driver {
+    /// What it last refused, for those who ask.
+    pub(crate) fn refused(&self) -> Arc<Mutex<Refused>> {
+        Arc::clone(&self.refused)
+    }
+
+    /// Notes what became of datagrams.
+    fn left(&mut self, now: Time, outcome: &Outcome) {
+        let mut lost = 0;
+        for &(address, refusal) in &outcome.told {
+            lost += u64::from(refusal.is_some());
+            self.core.departed(now, address, refusal);
+        }
+        if (lost, outcome.unmarked, outcome.cut) == (0, 0, 0) {
+            return;
+        }
+        self.counters.add(Count::send_errors, lost);
+        self.counters.add(Count::marks_refused, outcome.unmarked);
+        self.counters.add(Count::rows_refused, outcome.cut);
+        let mut before = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let (local, refused) = (self.local, self.socket.refused());
+        let new = refused.without(*before);
+        *before = refused;
+        drop(before);
+        observing(|| trace::refused(local, new));
     }
 }
 

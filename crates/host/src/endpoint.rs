@@ -8,6 +8,7 @@ use crate::counters::{Counters, Stats};
 use crate::driver::Driver;
 use crate::error::{BindError, CallError, RecvError, SendError};
 use crate::inbox::Inbox;
+use crate::leaving::Refused;
 use crate::nic::ahead;
 use crate::pace::Pace;
 use crate::qlog;
@@ -21,8 +22,8 @@ use headway_units::Time;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,7 @@ pub struct Endpoint {
 pub(crate) struct Inner {
     shared: Arc<Shared>,
     memory: Memory,
+    refused: Arc<Mutex<Refused>>,
     local: SocketAddr,
     largest: u64,
     call_timeout: Duration,
@@ -117,6 +119,7 @@ impl Endpoint {
         let inbox = Arc::new(Inbox::default());
         let driver = (Arc::clone(&inbox), Arc::clone(&counters), config.observer.clone());
         let driver = Driver::new(core, (socket, local), driver.0, driver.1, driver.2, origin);
+        let refused = driver.refused();
         let late = config.path.max_rtt * 3 / 4;
         let manner = Manner { attended: fast && threads, spin: config.spin, late };
         let shared = Shared::new(driver, inbox, counters, manner);
@@ -127,7 +130,7 @@ impl Endpoint {
         let call_timeout = Duration::from_nanos(config.call_timeout.0 / 1000);
         let largest = config.limits.message_bytes;
         let next = AtomicU64::new(1);
-        let inner = Arc::new(Inner { shared, memory, local, largest, call_timeout, next, pace });
+        let inner = Arc::new(Inner { shared, memory, refused, local, largest, call_timeout, next, pace });
         Ok(Endpoint { inner, thread: Some(thread) })
     }
 
@@ -224,6 +227,12 @@ impl Endpoint {
     /// What was counted since it was bound.
     pub fn stats(&self) -> Stats {
         self.inner.shared.counters.read()
+    }
+
+    /// What this host's kernel last refused, and why: [`Stats::send_errors`], [`Stats::marks_refused`] and
+    /// [`Stats::rows_refused`] say how often.
+    pub fn refused(&self) -> Refused {
+        *self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// [`Endpoint::stats`] as text for Prometheus, and the memory that messages take, with the address that it is bound to as
@@ -363,6 +372,13 @@ impl CallHandle {
     /// Waits for the reply, for as long as the peer answers.
     pub fn wait(self) -> Result<Bytes, CallError> {
         self.0.outcome(self.0.shared.wait(&self.0.completion, None))
+    }
+
+    /// [`CallHandle::wait`] for tasks.
+    #[cfg(feature = "tokio")]
+    pub async fn reply(self) -> Result<Bytes, CallError> {
+        let outcome = self.0.completion.clone().await;
+        self.0.outcome(Some(outcome))
     }
 
     /// The reply, once, if it is there.

@@ -168,6 +168,43 @@ impl fmt::Display for Disagreement {
     }
 }
 
+/// What the kernel answers when it does not take a datagram, such as `EPERM` where a firewall of this host forbids it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal(i32);
+
+impl Refusal {
+    pub(crate) fn of(error: &io::Error) -> Refusal {
+        Refusal(error.raw_os_error().unwrap_or_default())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn from_raw(errno: i32) -> Refusal {
+        Refusal(errno)
+    }
+
+    /// Its number, as in `errno`.
+    pub fn errno(self) -> i32 {
+        self.0
+    }
+
+    /// Whether it says no more than that a queue or the memory is full.
+    pub(crate) fn is_about_room(self) -> bool {
+        matches!(self.0, libc::ENOBUFS | libc::ENOMEM)
+    }
+
+    /// Whether it is about the network as it is now, and may pass without anybody doing something here.
+    pub(crate) fn may_pass(self) -> bool {
+        let about_routes = [libc::ENETUNREACH, libc::EHOSTUNREACH, libc::ENETDOWN, libc::EHOSTDOWN];
+        self.is_about_room() || about_routes.contains(&self.0)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        nix::errno::Errno::from_raw(self.0).fmt(f)
+    }
+}
+
 /// Why a message was not delivered, or may not have been.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
@@ -178,6 +215,9 @@ pub enum SendError {
     /// The peer was silent for too long: the message may or may not have been delivered.
     #[error("the peer does not answer")]
     Unreachable,
+    /// This host's kernel refuses every datagram to the peer, for the reason that is given.
+    #[error("this host's kernel refuses to send to the peer: {0}")]
+    KernelRefuses(Refusal),
     /// The peer runs another version, transport or MTU: nothing was delivered.
     #[error("{0}")]
     Refused(Disagreement),

@@ -35,6 +35,7 @@
 //! field of the IP header. The receiver uses the mark in the IP header, not the header's own copy.
 
 mod address;
+mod batch;
 mod budget;
 mod buffers;
 mod check;
@@ -49,6 +50,7 @@ mod exchange;
 mod generations;
 mod inbox;
 mod key;
+mod leaving;
 mod machine;
 mod message_event;
 mod nic;
@@ -75,15 +77,19 @@ pub use config::{
 pub use core::{Measured, SendOptions};
 pub use counters::{Count, Counters, Stats};
 pub use endpoint::{CallHandle, Endpoint, Received, SendHandle};
-pub use error::{BindError, CallError, ConfigError, Disagreement, RecvError, SendError, SettingError};
+pub use error::{
+    BindError, CallError, ConfigError, Disagreement, RecvError, Refusal, SendError, SettingError,
+};
 pub use headway_packet::session::{Terms, TransportName};
 pub use key::{KeyFileError, PreSharedKey};
+pub use leaving::Refused;
 pub use message_event::{MessageEvent, MessageEventKind};
 pub use pace::{Pace, PaceReason};
 pub use queue::{Outcome, Queue};
 pub use seal::{Cipher, Secret};
 pub use settings::{SETTINGS, Setting};
 pub use stream::{Body, Sink, SinkOf, Source};
+pub use udp::try_to_send;
 
 /// The sample in the guide is a test.
 #[cfg(doctest)]

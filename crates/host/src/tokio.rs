@@ -1,14 +1,20 @@
 //! The asynchronous twin of [`crate::Endpoint`].
 
+use crate::completion::Completion;
 use crate::config::Config;
-use crate::core::SendOptions;
+use crate::core::{Measured, SendOptions};
 use crate::counters::Stats;
-use crate::endpoint::Received;
+use crate::endpoint::{CallHandle, Received, SendHandle};
 use crate::error::{BindError, CallError, RecvError, SendError};
+use crate::leaving::Refused;
+use crate::pace::Pace;
+use crate::request::Request;
+use crate::stream::Source;
 use bytes::Bytes;
 use headway_units::Time;
 use std::future::poll_fn;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -42,6 +48,23 @@ impl Endpoint {
         self.blocking.send_with(peer, bytes, options)?.completion.await
     }
 
+    /// Begins to send a message. An error now means that nothing was sent.
+    pub fn send_nowait(&self, peer: SocketAddr, bytes: impl Into<Bytes>) -> Result<SendHandle, SendError> {
+        self.blocking.send_nowait(peer, bytes)
+    }
+
+    /// Sends a message whose bytes are made as they leave, and waits until the peer has acknowledged it: it takes no memory,
+    /// however long it is.
+    pub async fn send_stream(
+        &self,
+        peer: SocketAddr,
+        bytes: u64,
+        source: Arc<dyn Source>,
+        options: SendOptions,
+    ) -> Result<Time, SendError> {
+        self.blocking.send_stream(peer, bytes, source, options)?.completion.await
+    }
+
     /// Sends a request and waits for its reply.
     pub async fn call(&self, peer: SocketAddr, request: impl Into<Bytes>) -> Result<Bytes, CallError> {
         self.call_timeout(peer, request, self.call_timeout).await
@@ -59,6 +82,11 @@ impl Endpoint {
         call.outcome(reply.ok())
     }
 
+    /// Begins a call. An error now means that nothing was sent.
+    pub fn call_nowait(&self, peer: SocketAddr, request: impl Into<Bytes>) -> Result<CallHandle, SendError> {
+        self.blocking.call_nowait(peer, request)
+    }
+
     /// Waits for the next message.
     pub async fn recv(&self) -> Result<Received, RecvError> {
         let inner = self.blocking.inner();
@@ -69,6 +97,23 @@ impl Endpoint {
         message.await.map(|message| Received::new(message, inner))
     }
 
+    /// [`Endpoint::recv`], for `longest` at most.
+    pub async fn recv_timeout(&self, longest: Duration) -> Result<Received, RecvError> {
+        ::tokio::time::timeout(longest, self.recv()).await.unwrap_or(Err(RecvError::TimedOut))
+    }
+
+    /// What the transport's machine has measured of itself; `None` when the endpoint is closed.
+    pub async fn measured(&self) -> Option<Measured> {
+        let completion = Completion::new();
+        self.blocking.inner().shared().ask(Request::Measure(completion.clone()), false);
+        completion.await
+    }
+
+    /// Closes it without waiting: whoever waits for it gets [`SendError::Closed`] or [`RecvError::Closed`].
+    pub fn close(&self) {
+        self.blocking.close();
+    }
+
     /// Replies to a request and waits until the peer has acknowledged the reply.
     pub async fn reply(&self, request: &Received, bytes: impl Into<Bytes>) -> Result<Time, SendError> {
         request.reply(bytes)?.completion.await
@@ -77,6 +122,21 @@ impl Endpoint {
     /// The address it is bound to.
     pub fn local_addr(&self) -> SocketAddr {
         self.blocking.local_addr()
+    }
+
+    /// The rate at which packets leave, and why.
+    pub fn pace(&self) -> &Pace {
+        self.blocking.pace()
+    }
+
+    /// Bytes of memory that messages take now, of [`crate::Limits::total_bytes`].
+    pub fn memory_used(&self) -> u64 {
+        self.blocking.memory_used()
+    }
+
+    /// What this host's kernel last refused, and why.
+    pub fn refused(&self) -> Refused {
+        self.blocking.refused()
     }
 
     /// What was counted since it was bound.

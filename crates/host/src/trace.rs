@@ -4,13 +4,14 @@
 //! fails and a peer that is gone are a `WARN`. A subscriber hears on whichever thread drives the endpoint: it must not wait.
 
 #[cfg(feature = "tracing")]
-pub(crate) use with::{gone, message, wanted};
+pub(crate) use with::{gone, message, refused, wanted};
 #[cfg(not(feature = "tracing"))]
-pub(crate) use without::{gone, message, wanted};
+pub(crate) use without::{gone, message, refused, wanted};
 
 #[cfg(feature = "tracing")]
 mod with {
     use crate::error::SendError;
+    use crate::leaving::Refused;
     use crate::message_event::{MessageEvent, MessageEventKind};
     use std::net::SocketAddr;
     use tracing::{Level, debug, enabled, trace, warn};
@@ -56,11 +57,19 @@ mod with {
     pub(crate) fn gone(endpoint: SocketAddr, peer: SocketAddr, reason: SendError) {
         warn!(target: TARGET, %endpoint, %peer, %reason, "peer gone");
     }
+
+    /// Tells what the kernel refused for the first time.
+    pub(crate) fn refused(endpoint: SocketAddr, new: Refused) {
+        for (what, reason) in new.iter() {
+            warn!(target: TARGET, %endpoint, what, %reason, "the kernel refuses");
+        }
+    }
 }
 
 #[cfg(not(feature = "tracing"))]
 mod without {
     use crate::error::SendError;
+    use crate::leaving::Refused;
     use crate::message_event::MessageEvent;
     use std::net::SocketAddr;
 
@@ -71,4 +80,6 @@ mod without {
     pub(crate) fn message(_: SocketAddr, _: &MessageEvent) {}
 
     pub(crate) fn gone(_: SocketAddr, _: SocketAddr, _: SendError) {}
+
+    pub(crate) fn refused(_: SocketAddr, _: Refused) {}
 }

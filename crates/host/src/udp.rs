@@ -7,28 +7,17 @@
 //! (UDP_SEGMENT), and arrive as one where the kernel need not cut (UDP_GRO): they share their way through it.
 #![allow(unsafe_code, reason = "recvmmsg and sendmmsg with control messages")]
 
+use crate::batch::{BATCH, Batch, Envelope, row};
+use crate::leaving::{Asked, Kernel, Leaving, Outcome, Refused};
+use headway_packet::Ecn;
 use headway_units::Time;
 use rustix::net::sockopt;
-use std::cell::Cell;
 use std::io;
 use std::mem::{MaybeUninit, size_of, zeroed};
 use std::net::{Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::Arc;
-
-/// Datagrams moved by one system call at most: two of the longest rows of full Ethernet packets.
-pub(crate) const BATCH: usize = 88;
-/// Rows received by one system call at most. The room for more would not stay in a processor's cache.
-const ROWS: usize = 8;
-
-/// Bytes that the kernel cuts up, or puts together, at most: an IP packet, with some room for headers.
-const LARGEST_ROW: usize = 65_000;
-/// Datagrams that it cuts them into at most, in all kernels that can.
-const LONGEST_ROW: usize = 64;
-
-/// Datagrams that are joined at most where they are not alike.
-const JOINED: usize = 4;
 
 /// Bytes that the kernel is asked to keep for this socket each way; it may allow less.
 const BUFFER: usize = 8 << 20;
@@ -53,128 +42,9 @@ pub(crate) type Handle = Arc<UdpSocket>;
 /// A bound, non-blocking UDP socket that hears and says the type-of-service byte.
 pub(crate) struct Socket {
     socket: Handle,
-    /// Whether rows of equal datagrams are sent as one.
-    rows: Cell<bool>,
-}
-
-/// What is known of a datagram beside its bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Envelope {
-    /// Where from, or where to.
-    pub(crate) address: SocketAddr,
-    /// Type-of-service byte.
-    pub(crate) tos: u8,
-    /// Bytes.
-    pub(crate) length: usize,
-    /// Whether bytes beyond the buffer were cut off.
-    pub(crate) truncated: bool,
-    /// Of one to be sent: whether its type-of-service byte says no more than its class.
-    pub(crate) answer: bool,
-}
-
-/// Room for a batch of datagrams, and what is known of each.
-pub(crate) struct Batch {
-    bytes: Vec<u8>,
-    /// Bytes of a place; a datagram to be sent has one to itself.
-    place: usize,
-    /// Bytes of the longest datagram.
-    longest: usize,
-    /// Where each datagram begins, in order.
-    datagrams: Vec<(usize, Envelope)>,
-    /// How many of them have been sent.
-    gone: usize,
-    /// Whether the last call filled every place.
-    full: bool,
-}
-
-impl Batch {
-    /// Room for [`BATCH`] datagrams of at most `longest` bytes.
-    pub(crate) fn new(longest: usize) -> Batch {
-        Batch::with_places(BATCH, longest, longest)
-    }
-
-    /// The same to receive into, where the kernel may put datagrams together.
-    pub(crate) fn for_rows(longest: usize) -> Batch {
-        Batch::with_places(ROWS, 1 << 16, longest)
-    }
-
-    fn with_places(places: usize, place: usize, longest: usize) -> Batch {
-        let (bytes, datagrams) = (vec![0; places * place], Vec::with_capacity(BATCH));
-        Batch { bytes, place, longest, datagrams, gone: 0, full: false }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.datagrams.is_empty()
-    }
-
-    /// Whether there is no room for another datagram; of what was received, whether there may be more.
-    pub(crate) fn is_full(&self) -> bool {
-        self.full
-    }
-
-    /// Takes every datagram that is there.
-    pub(crate) fn drain(&mut self, mut each: impl FnMut(Envelope, &mut [u8])) {
-        for (start, envelope) in self.datagrams.drain(..) {
-            each(envelope, &mut self.bytes[start..start + envelope.length]);
-        }
-    }
-
-    /// Room for one more datagram; [`Batch::push`] keeps it.
-    pub(crate) fn room(&mut self) -> &mut [u8] {
-        let start = self.datagrams.len() * self.place;
-        &mut self.bytes[start..start + self.place]
-    }
-
-    /// Keeps the datagram that was written to [`Batch::room`].
-    pub(crate) fn push(&mut self, envelope: Envelope) {
-        debug_assert!(!self.is_full() && envelope.length <= self.place);
-        self.datagrams.push((self.datagrams.len() * self.place, envelope));
-        self.full = self.datagrams.len() == BATCH;
-    }
-
-    /// Notes what arrived at `place`: one datagram, or a row of them with `segment` bytes each.
-    fn arrived(&mut self, place: usize, bytes: usize, segment: usize, known: Envelope) {
-        let (start, mut at) = (place * self.place, 0);
-        loop {
-            let whole = segment.min(bytes - at);
-            let length = whole.min(self.longest);
-            let truncated = known.truncated || whole > self.longest;
-            self.datagrams.push((start + at, Envelope { length, truncated, ..known }));
-            at += whole;
-            if at >= bytes {
-                return;
-            }
-        }
-    }
-
-    /// Lets a few short datagrams to one peer travel as a row, and so wake it once: the longest first, and the others with
-    /// its type-of-service byte, which are answers.
-    pub(crate) fn join(&mut self) {
-        let waiting = &mut self.datagrams[self.gone..];
-        let Some((_, first)) = waiting.first() else { return };
-        let address = first.address;
-        let whole: usize = waiting.iter().map(|(_, envelope)| envelope.length).sum();
-        let fits = (2..=JOINED).contains(&waiting.len()) && whole <= self.longest;
-        let same = waiting.iter().all(|(_, envelope)| envelope.address == address);
-        if !(fits && same) {
-            return;
-        }
-        // Of the same length, one with data comes first.
-        waiting.sort_by_key(|(_, envelope)| (std::cmp::Reverse(envelope.length), envelope.answer));
-        if waiting[1..].iter().all(|(_, envelope)| envelope.answer) {
-            let tos = waiting[0].1.tos;
-            waiting.iter_mut().for_each(|(_, envelope)| envelope.tos = tos);
-        }
-    }
-
-    /// The first `count` datagrams are gone.
-    fn drop_front(&mut self, count: usize) {
-        self.gone += count;
-        if self.gone >= self.datagrams.len() {
-            self.datagrams.clear();
-            (self.gone, self.full) = (0, false);
-        }
-    }
+    /// Whether rows of equal datagrams arrive as one, and are sent so as long as the kernel takes them.
+    rows: bool,
+    leaving: Leaving,
 }
 
 impl Socket {
@@ -202,7 +72,7 @@ impl Socket {
             let us = (spin.0 / Time::us(1).0).clamp(1, LONGEST_BUSY_POLL);
             set_option(&socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, us as libc::c_int);
         }
-        Ok(Socket { socket: Arc::new(socket), rows: Cell::new(rows) })
+        Ok(Socket { socket: Arc::new(socket), rows, leaving: Leaving::new(rows) })
     }
 
     /// The same socket, to wait at.
@@ -212,7 +82,7 @@ impl Socket {
 
     /// Whether datagrams may arrive in rows.
     pub(crate) fn has_rows(&self) -> bool {
-        self.rows.get()
+        self.rows
     }
 
     /// The address it is bound to.
@@ -270,36 +140,32 @@ impl Socket {
         Ok(())
     }
 
-    /// Sends the batch from the front; what the kernel has no room for stays. Answers how many datagrams it
-    /// refused for other reasons: these are gone.
-    pub(crate) fn send(&self, batch: &mut Batch) -> io::Result<u64> {
-        let mut refused = 0;
-        while !batch.is_empty() {
-            match self.send_some(batch) {
-                Ok(sent) => batch.drop_front(sent),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if matches!(error.raw_os_error(), Some(libc::EBADF | libc::ENOTSOCK)) => {
-                    return Err(error);
-                }
-                Err(error) if self.rows.get() && is_about_rows(&error) => self.rows.set(false),
-                Err(_) => {
-                    // The first one is at fault: unreachable, too long, forbidden. It counts as lost.
-                    refused += 1;
-                    batch.drop_front(1);
-                }
-            }
-        }
-        Ok(refused)
+    /// Sends the batch from the front; what the kernel has no room for stays, and what it refuses is gone. Those that left are
+    /// told if that is `wanted`.
+    pub(crate) fn send(&mut self, batch: &mut Batch, wanted: bool) -> io::Result<Outcome> {
+        let Socket { socket, leaving, .. } = self;
+        leaving.send(&**socket, batch, wanted)
     }
 
-    fn send_some(&self, batch: &mut Batch) -> io::Result<usize> {
+    /// What the kernel last refused.
+    pub(crate) fn refused(&self) -> Refused {
+        self.leaving.refused()
+    }
+}
+
+impl Kernel for UdpSocket {
+    fn now_ns(&self) -> u64 {
+        monotonic_ns()
+    }
+
+    fn take(&self, batch: &mut Batch, asked: Asked) -> io::Result<usize> {
         let mut names = [const { MaybeUninit::<Name>::uninit() }; BATCH];
         let mut iovecs = [const { MaybeUninit::<libc::iovec>::uninit() }; BATCH];
         let mut headers = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; BATCH];
         let mut controls = [const { MaybeUninit::<Control>::uninit() }; BATCH];
         let Batch { bytes, datagrams, gone, .. } = batch;
         let waiting = &datagrams[*gone..];
+        let waiting = if asked.alone { &waiting[..1] } else { waiting };
         for (iovec, (start, envelope)) in iovecs.iter_mut().zip(waiting) {
             let bytes = &mut bytes[*start..start + envelope.length];
             iovec.write(libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() });
@@ -307,7 +173,7 @@ impl Socket {
         let (mut count, mut taken) = (0, 0);
         let mut ends = [0; BATCH];
         while let Some((_, envelope)) = waiting.get(taken) {
-            let row = if self.rows.get() { row(&waiting[taken..]) } else { 1 };
+            let row = if asked.rows { row(&waiting[taken..]) } else { 1 };
             let (name, name_length) = name_of(envelope.address);
             let name = names[count].write(name);
             // SAFETY: all-zero bytes are valid values of this C struct of integers and raw pointers.
@@ -318,8 +184,9 @@ impl Socket {
             header.msg_iov = iovecs[taken].as_mut_ptr();
             header.msg_iovlen = row;
             let segment = (row > 1).then_some(envelope.length as u16);
+            let tos = Some(envelope.tos).filter(|&tos| asked.marks && tos != 0);
             let v6 = envelope.address.is_ipv6();
-            write_controls(header, controls[count].write(Control([0; 64])), (v6, envelope.tos), segment);
+            write_controls(header, controls[count].write(Control([0; 64])), (v6, tos), segment);
             taken += row;
             ends[count] = taken;
             count += 1;
@@ -327,12 +194,7 @@ impl Socket {
         // SAFETY: `count` headers, at most BATCH, were written, each with a name, a control buffer, and as many iovecs as its
         // row has datagrams, which were written too; all of them live until after the call, and sendmmsg only reads.
         let sent = unsafe {
-            libc::sendmmsg(
-                self.socket.as_raw_fd(),
-                headers.as_mut_ptr().cast(),
-                count as u32,
-                libc::MSG_DONTWAIT,
-            )
+            libc::sendmmsg(self.as_raw_fd(), headers.as_mut_ptr().cast(), count as u32, libc::MSG_DONTWAIT)
         };
         let sent = usize::try_from(sent).map_err(|_| io::Error::last_os_error())?;
         Ok(if sent == 0 { 0 } else { ends[sent - 1] })
@@ -406,17 +268,6 @@ fn bind_v6(address: SocketAddrV6) -> io::Result<UdpSocket> {
     }
 }
 
-/// How many datagrams at the front are equal in all but their bytes; only the last may be shorter.
-fn row(waiting: &[(usize, Envelope)]) -> usize {
-    let Some((_, first)) = waiting.first() else { return 0 };
-    let most = (LARGEST_ROW / first.length.max(1)).clamp(1, LONGEST_ROW);
-    let alike = |e: &Envelope| e.address == first.address && e.tos == first.tos && e.length > 0;
-    let rest = waiting[1..].iter().take(most - 1).take_while(|(_, e)| alike(e));
-    let same = 1 + rest.clone().take_while(|(_, e)| e.length == first.length).count();
-    let shorter = rest.clone().nth(same - 1).is_some_and(|(_, e)| e.length < first.length);
-    same + usize::from(shorter)
-}
-
 /// Sets an option of the socket whose value is an int; whether the kernel took it.
 fn set_option(socket: &UdpSocket, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> bool {
     // SAFETY: the option's value is an int, which outlives the call, and its length is stated.
@@ -432,12 +283,6 @@ fn set_option(socket: &UdpSocket, level: libc::c_int, name: libc::c_int, value: 
     refused == 0
 }
 
-/// What the kernel says when it, or the interface, cannot cut up what it was given.
-fn is_about_rows(error: &io::Error) -> bool {
-    let about = [libc::EIO, libc::EINVAL, libc::EMSGSIZE, libc::EOPNOTSUPP, libc::ENOPROTOOPT];
-    error.raw_os_error().is_some_and(|code| about.contains(&code))
-}
-
 /// Nothing to receive is no error, and neither is what passes: the kernel short of memory, an interface down.
 fn none_yet(error: io::Error) -> io::Result<()> {
     match error.raw_os_error() {
@@ -446,38 +291,39 @@ fn none_yet(error: io::Error) -> io::Result<()> {
     }
 }
 
-/// Attaches a type-of-service byte to a message, which IPv6 calls the traffic class, and into pieces of what length it is
-/// to be cut.
+/// Attaches to a message its type-of-service byte, which IPv6 calls the traffic class, and into pieces of what length it is to
+/// be cut. A socket writes 0 into what says neither.
 fn write_controls(
     header: &mut libc::msghdr,
     control: &mut Control,
-    (v6, tos): (bool, u8),
+    (v6, tos): (bool, Option<u8>),
     segment: Option<u16>,
 ) {
-    // SAFETY: these compute with their arguments alone.
-    let (space, tos_length, segment_length) = unsafe {
-        let int = size_of::<libc::c_int>() as u32;
-        (libc::CMSG_SPACE(int) as usize, libc::CMSG_LEN(int) as usize, libc::CMSG_LEN(2) as usize)
-    };
+    let int = size_of::<libc::c_int>() as u32;
+    // SAFETY: it computes with its argument alone.
+    let space = unsafe { libc::CMSG_SPACE(int) } as usize;
     header.msg_control = control.0.as_mut_ptr().cast();
-    header.msg_controllen = space * (1 + usize::from(segment.is_some()));
+    header.msg_controllen = space * (usize::from(tos.is_some()) + usize::from(segment.is_some()));
     // SAFETY: the control buffer is aligned for a cmsghdr and has twice `space` bytes at least (checked when
     // this is compiled), of which the header states as many as there are messages, so that the first message
-    // and, with a segment, the second lie within; the header points to it and both outlive the call of
+    // and, with both, the second lie within; the header points to it and both outlive the call of
     // sendmmsg. The values are written unaligned, as they may be. The buffer is all zeros before, so that
-    // CMSG_NXTHDR reads a length of zero where no message is yet.
+    // CMSG_NXTHDR reads a length of zero where no message is yet. Without a message CMSG_FIRSTHDR answers null, which is not
+    // followed.
     unsafe {
-        let first = libc::CMSG_FIRSTHDR(header);
-        (*first).cmsg_level = if v6 { libc::IPPROTO_IPV6 } else { libc::IPPROTO_IP };
-        (*first).cmsg_type = if v6 { libc::IPV6_TCLASS } else { libc::IP_TOS };
-        (*first).cmsg_len = tos_length;
-        ptr::write_unaligned(libc::CMSG_DATA(first).cast::<libc::c_int>(), tos.into());
+        let mut next = libc::CMSG_FIRSTHDR(header);
+        if let Some(tos) = tos {
+            (*next).cmsg_level = if v6 { libc::IPPROTO_IPV6 } else { libc::IPPROTO_IP };
+            (*next).cmsg_type = if v6 { libc::IPV6_TCLASS } else { libc::IP_TOS };
+            (*next).cmsg_len = libc::CMSG_LEN(int) as usize;
+            ptr::write_unaligned(libc::CMSG_DATA(next).cast::<libc::c_int>(), tos.into());
+            next = libc::CMSG_NXTHDR(header, next);
+        }
         if let Some(segment) = segment {
-            let second = libc::CMSG_NXTHDR(header, first);
-            (*second).cmsg_level = libc::SOL_UDP;
-            (*second).cmsg_type = libc::UDP_SEGMENT;
-            (*second).cmsg_len = segment_length;
-            ptr::write_unaligned(libc::CMSG_DATA(second).cast::<u16>(), segment);
+            (*next).cmsg_level = libc::SOL_UDP;
+            (*next).cmsg_type = libc::UDP_SEGMENT;
+            (*next).cmsg_len = libc::CMSG_LEN(2) as usize;
+            ptr::write_unaligned(libc::CMSG_DATA(next).cast::<u16>(), segment);
         }
     }
 }
@@ -512,6 +358,22 @@ fn said_of(header: &libc::msghdr) -> (u8, Option<usize>) {
     (tos, segment)
 }
 
+/// Sends two datagrams that no endpoint takes to `peer`, as a row with marks, and says what this host's kernel refuses of it.
+///
+/// # Errors
+/// No socket can be made.
+pub fn try_to_send(peer: SocketAddr) -> io::Result<Refused> {
+    let mut socket = Socket::bind(crate::address::toward(peer.ip()), true, Time::ZERO)?;
+    let mut batch = Batch::new(1);
+    for _ in 0..2 {
+        batch.room().fill(0);
+        let tos = crate::core::tos(0, Ecn::Ect);
+        batch.push(Envelope { address: peer, tos, length: 1, truncated: false, answer: false });
+    }
+    socket.send(&mut batch, false)?;
+    Ok(socket.refused())
+}
+
 /// An instant of the machine's monotonic clock, in nanoseconds.
 pub(crate) fn monotonic_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
@@ -530,7 +392,7 @@ mod tests {
     /// for 90 bytes.
     #[allow(clippy::disallowed_methods, reason = "waits for the kernel, for some seconds at most")]
     fn exchange(at: SocketAddr, rows: (bool, bool), datagrams: &[(u8, usize)]) -> Vec<(u8, usize, bool)> {
-        let sender = Socket::bind(at, rows.0, Time::ZERO).expect("bound");
+        let mut sender = Socket::bind(at, rows.0, Time::ZERO).expect("bound");
         let receiver = Socket::bind(at, rows.1, Time::ZERO).expect("bound");
         let address = receiver.local().expect("an address");
         let mut out = Batch::new(100);
@@ -538,7 +400,9 @@ mod tests {
             out.room().fill(n as u8);
             out.push(Envelope { address, tos, length, truncated: false, answer: false });
         }
-        assert_eq!(sender.send(&mut out).expect("sent"), 0);
+        let outcome = sender.send(&mut out, true).expect("sent");
+        assert_eq!(outcome.told, vec![(address, None); datagrams.len()]);
+        assert_eq!((outcome.unmarked, sender.refused()), (0, Refused::default()));
         assert!(out.is_empty() && !out.is_full());
         let mut batch = if receiver.has_rows() { Batch::for_rows(90) } else { Batch::new(90) };
         let mut seen = Vec::new();
@@ -584,22 +448,5 @@ mod tests {
         // The same port is free for IPv4.
         let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
         assert!(Socket::bind(v4, false, Time::ZERO).is_ok(), "{v4}");
-    }
-
-    #[test]
-    fn rows_are_equal_in_all_but_their_bytes() {
-        let envelope =
-            |tos, length| (0, Envelope { address: LOOPBACK, tos, length, truncated: false, answer: false });
-        let rows = |given: &[(u8, usize)]| {
-            row(&given.iter().map(|&(tos, length)| envelope(tos, length)).collect::<Vec<_>>())
-        };
-        assert_eq!(rows(&[(1, 50)]), 1);
-        assert_eq!(rows(&[(1, 50), (1, 50), (1, 50)]), 3);
-        assert_eq!(rows(&[(1, 50), (1, 50), (1, 40), (1, 40)]), 3);
-        assert_eq!(rows(&[(1, 50), (1, 60)]), 1);
-        assert_eq!(rows(&[(1, 50), (2, 50)]), 1);
-        assert_eq!(rows(&[(1, 0), (1, 0)]), 1);
-        assert_eq!(rows(&[(1, 9000); 10]), 7);
-        assert_eq!(rows(&[(1, 10); 100]), 64);
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::args::DoctorArgs;
 use crate::error::PerfError;
-use headway_host::{Pace, PaceReason};
+use headway_host::{Pace, PaceReason, Refused, try_to_send};
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use serde::Serialize;
@@ -75,7 +75,9 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<DoctorReport, PerfError> {
     let peer = args.address()?;
     let (socket, interfaces) = toward(peer).map_err(PerfError::io("looking for a route"))?;
     let pace = Pace::to(peer).map_err(PerfError::io("looking for a route"))?;
-    let mut findings = vec![mtu(&socket, args.mtu), rows(&socket), receive_buffer(&socket), paced(&pace)];
+    let refused = try_to_send(peer).map_err(PerfError::io("making a socket"))?;
+    let mut findings = vec![mtu(&socket, args.mtu), judge_sending(refused)];
+    findings.extend([rows(&socket), receive_buffer(&socket), paced(&pace)]);
     for interface in interfaces.iter().filter(|name| *name != "lo") {
         findings.push(coalescing(interface));
         findings.push(offloads(interface));
@@ -123,6 +125,21 @@ fn judge_mtu(found: u32, wanted: u16) -> Finding {
         return change("mtu", said, advice);
     }
     good("mtu", said)
+}
+
+fn judge_sending(refused: Refused) -> Finding {
+    let all =
+        refused.iter().map(|(what, why)| format!("the kernel refuses {what} ({why})")).collect::<Vec<_>>();
+    let advice = if refused.sending.is_some() {
+        "look at this host's firewall (nft list ruleset, iptables -S OUTPUT) and its routes: no message leaves"
+    } else if refused.marks.is_some() {
+        "let this host set the type-of-service byte (IP_TOS), or choose a transport that needs no marks and no priorities"
+    } else if refused.rows.is_some() {
+        "look at the offloads of the interface: each packet takes a way through the kernel of its own"
+    } else {
+        return good("sending", "the kernel takes rows of datagrams with marks to the peer");
+    };
+    change("sending", all.join("; "), advice)
 }
 
 fn rows(socket: &UdpSocket) -> Finding {

@@ -5,7 +5,7 @@ use crate::carrier::{Carrier, Stream};
 use crate::error::PerfError;
 use crate::stop;
 use bytes::Bytes;
-use headway_host::{Config, Endpoint, Limits, Pace, SendError, SendHandle, toward};
+use headway_host::{CallError, Config, Endpoint, Limits, Pace, Refused, SendError, SendHandle, toward};
 use headway_perf::protocol::LARGEST;
 use headway_units::Time;
 use std::collections::{BTreeMap, VecDeque};
@@ -75,7 +75,15 @@ impl Carrier for Headway {
     }
 
     fn call(&self, request: Bytes) -> Result<Bytes, PerfError> {
-        self.endpoint.call(self.peer, request).map_err(|error| PerfError::call(self.peer, error))
+        self.endpoint.call(self.peer, request).map_err(|error| {
+            match (error, self.endpoint.refused().sending) {
+                // There was no time to be sure, and nothing else is known.
+                (CallError::TimedOut, Some(refusal)) if self.endpoint.stats().datagrams_received == 0 => {
+                    PerfError::send(self.peer, SendError::KernelRefuses(refusal))
+                }
+                (error, _) => PerfError::call(self.peer, error),
+            }
+        })
     }
 
     fn stream(&self) -> Result<Box<dyn Stream + '_>, PerfError> {
@@ -85,6 +93,22 @@ impl Carrier for Headway {
     fn counters(&self) -> BTreeMap<&'static str, u64> {
         self.endpoint.stats().iter().filter(|(_, count)| *count > 0).collect()
     }
+}
+
+/// Says what the kernel refuses while messages go on.
+impl Drop for Headway {
+    fn drop(&mut self) {
+        say_refused(&self.endpoint, &mut Refused::default());
+    }
+}
+
+/// Says what the kernel has refused to this endpoint, and not `before`.
+pub(crate) fn say_refused(endpoint: &Endpoint, before: &mut Refused) {
+    let refused = endpoint.refused();
+    for (what, why) in refused.iter().filter(|(what, _)| !before.iter().any(|(said, _)| said == *what)) {
+        eprintln!("headway-perf: the kernel refused {what} ({why})");
+    }
+    *before = refused;
 }
 
 /// Messages in the order in which they were handed over.

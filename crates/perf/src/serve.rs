@@ -2,10 +2,10 @@
 
 use crate::args::ServeArgs;
 use crate::error::PerfError;
-use crate::headway::limits;
+use crate::headway::{limits, say_refused};
 use crate::stop;
 use crate::tcp::frames;
-use headway_host::{Admission, Config, Endpoint, Pace, RecvError};
+use headway_host::{Admission, Config, Endpoint, Pace, RecvError, Refused};
 use headway_perf::service::Service;
 use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream};
@@ -30,6 +30,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), PerfError> {
         let service = Arc::clone(&service);
         std::thread::spawn(move || accept(&listener, &admission, &service));
     }
+    let mut refused = Refused::default();
     while !stop::asked() {
         match endpoint.recv_timeout(LOOK) {
             Ok(message) => {
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), PerfError> {
                     let _ = message.reply(answer);
                 }
             }
-            Err(RecvError::TimedOut) => {}
+            Err(RecvError::TimedOut) => say_refused(&endpoint, &mut refused),
             Err(RecvError::Closed) => {
                 return Err(PerfError::io("receiving")(io::ErrorKind::BrokenPipe.into()));
             }

@@ -89,6 +89,7 @@ impl Raised for SendError {
         match self {
             SendError::PeerRestarted => "PeerRestarted",
             SendError::Unreachable => "Unreachable",
+            SendError::KernelRefuses(_) => "KernelRefuses",
             SendError::Refused(_) => "Refused",
             SendError::Stalled => "Stalled",
             SendError::NotAdmitted | SendError::OtherFamily => "NotAdmitted",

@@ -11,6 +11,7 @@ pub(crate) fn status(error: CallError) -> Status {
         CallError::Send(error) => match error {
             SendError::PeerRestarted
             | SendError::Unreachable
+            | SendError::KernelRefuses(_)
             | SendError::Refused(_)
             | SendError::Stalled
             | SendError::GaveUp(_)

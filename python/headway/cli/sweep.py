@@ -144,12 +144,18 @@ def run_watched(
         smaller = "fewer seeds, another --scale, or less in [sample] write less"
         ask(ahead().bytes, planned.out, yes=yes, smaller=smaller)
     with Stop().listening() as stop, Progress(quiet=quiet) as bars:
+
+        def asked() -> bool:
+            # Whoever runs points asks again and again, also while nothing moves.
+            bars.tick()
+            return stop()
+
         display = _Display(bars, planned.file.name, ahead, quiet=quiet)
         outcome = run_sweep(
             planned,
             jobs=jobs,
             observer=display,
-            stop_requested=stop,
+            stop_requested=asked,
             overwrite=overwrite,
             executor=executor,
             shard=shard,
@@ -189,6 +195,7 @@ class _Display:
             self._bars.say(self._ahead().text())
         for note in notes:
             self._bars.note(note)
+        self._show_whole()
 
     def noted(self, text: str) -> None:
         self._bars.note(text, error=True)

@@ -79,6 +79,9 @@ class Progress:
         self._plain = wanted == "plain" or (wanted == "bar" and self._bars is None)
         self._next_line = time.monotonic() + PLAIN_FIRST_S
         self._several = False
+        # What the next line says, and since when.
+        self._latest: tuple[str, float, str] | None = None
+        self._since = time.monotonic()
         self._tasks: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
@@ -117,11 +120,20 @@ class Progress:
             self._several = True
             self._line(label, fraction, note)
 
-    def _line(self, label: str, fraction: float, note: str) -> None:
-        """A line of progress, if it is time for one."""
-        if self._plain and time.monotonic() >= self._next_line:
+    def tick(self) -> None:
+        """Time has passed: if it is time for a line of progress, one comes although nothing is new."""
+        if self._plain and self._latest is not None and time.monotonic() >= self._next_line:
+            label, fraction, note = self._latest
+            same_s = time.monotonic() - self._since
+            if same_s >= PLAIN_EVERY_S:
+                note += f", nothing new for {duration(round(same_s))}"
             self._next_line = time.monotonic() + PLAIN_EVERY_S
             click.echo(f"{label}: {100 * fraction:.0f} %, {note}", err=True)
+
+    def _line(self, label: str, fraction: float, note: str) -> None:
+        """What the next line of progress says."""
+        self._latest, self._since = (label, fraction, note), time.monotonic()
+        self.tick()
 
     def remove(self, label: str) -> None:
         """A run is over."""

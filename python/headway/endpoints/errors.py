@@ -34,6 +34,10 @@ class Unreachable(HostError):
     """No datagram came from the peer for `peer_timeout`: whether the message was delivered is unknown."""
 
 
+class KernelRefuses(HostError):
+    """This host's kernel refuses every datagram to the peer; the text has its reason, such as EPERM of a firewall."""
+
+
 class Refused(HostError):
     """The peer runs another version, transport or MTU: nothing was delivered."""
 
@@ -72,6 +76,7 @@ _ALL = (
     TimedOut,
     PeerRestarted,
     Unreachable,
+    KernelRefuses,
     Refused,
     Stalled,
     NotAdmitted,

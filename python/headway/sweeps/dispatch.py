@@ -53,6 +53,9 @@ class Handle(Protocol):
         Raises `HeadwayError` if its worker cannot run any point of the sweep.
         """
 
+    def blameless(self) -> bool:
+        """Of one that has: whether its worker was taken away, whatever the task did."""
+
     def cancel(self) -> None:
         """Take it back, if it has not begun; otherwise it sees by itself that nobody wants it."""
 
@@ -61,6 +64,8 @@ class Lane(Protocol):
     """What hands tasks to workers."""
 
     limits: Limits
+    # Whether a worker may run several tasks at a time, so that one that dies takes others with it.
+    shared: bool
     # So many free places are filled at once; 1 where handing out one costs no more than its share of many.
     batch: int
 
@@ -78,6 +83,9 @@ class Lane(Protocol):
 
     def withdraw(self) -> None:
         """Nothing more is wanted: take back whatever still waits somewhere."""
+
+    def news(self) -> Sequence[str]:
+        """Why tasks wait, where they may wait for ever; each reason once."""
 
 
 @dataclass
@@ -175,6 +183,10 @@ class Dispatch:
         # How often each point began without an end.
         self._begins: Counter[str] = Counter()
         self._alone: deque[Job] = deque()
+        # Points of which one kills the workers: each is run while nothing else is, by which it is known.
+        self._suspects: deque[Job] = deque()
+        self._on_trial = ""
+        self._any_began = False
         self._busy: list[Job] = []
         self._busy_from = 0.0
         self._empty_handed = self._fruitless = 0
@@ -187,12 +199,14 @@ class Dispatch:
         while True:
             self._hear()
             self._end_tasks()
+            for text in self.lane.news():
+                self.board.observer.noted(text)
             if self._stops():
                 if not self.given or time.monotonic() - self._stopping > STOP_S:
                     return
             else:
                 self._hand_out()
-                if not self.given and not self._packer and not self._alone:
+                if not (self.given or self._packer or self._alone or self._suspects):
                     if not self._busy:
                         # A batch system may have put a task back into its queue just when it was through.
                         self.lane.withdraw()
@@ -228,6 +242,17 @@ class Dispatch:
             free = [point for point in self._busy if point.is_finished or is_free(point.lock)]
             self._busy = [point for point in self._busy if point not in free]
             self._packer.put_back(free)
+        if self._suspects:
+            if not self.given:
+                point = self._suspects.popleft()
+                self._on_trial = point.label
+                self._submit([self._task((point,), 0.0)])
+                self.next_number += 1
+            return
+        if self._on_trial:
+            if self.given:
+                return
+            self._on_trial = ""
         places = self.lane.in_hand() - len(self.given)
         if self.given and places < self.lane.batch:
             return
@@ -236,7 +261,7 @@ class Dispatch:
         while len(tasks) < places and (self._alone or self._packer):
             # All of one bad point: if it takes its worker with it, nothing else is lost.
             points, seconds = ((self._alone.popleft(),), 0.0) if self._alone else self._packer.cut(self.lane.width())
-            task = Task(self.next_number, self.desk.folder, points, seconds, store=named_store())
+            task = self._task(points, seconds)
             if limit and (tasks or self.given) and memory + task.memory_bytes > limit:
                 self._packer.put_back(points)
                 break
@@ -244,8 +269,14 @@ class Dispatch:
             self.next_number += 1
             tasks.append(task)
         if tasks:
-            handles = self.lane.submit(tasks)
-            self.given += [Given(task, handle) for task, handle in zip(tasks, handles, strict=True)]
+            self._submit(tasks)
+
+    def _task(self, points: tuple[Job, ...], seconds: float) -> Task:
+        return Task(self.next_number, self.desk.folder, points, seconds, store=named_store())
+
+    def _submit(self, tasks: Sequence[Task]) -> None:
+        handles = self.lane.submit(tasks)
+        self.given += [Given(task, handle) for task, handle in zip(tasks, handles, strict=True)]
 
     def _hear(self) -> None:
         """Read what workers have written."""
@@ -262,6 +293,7 @@ class Dispatch:
             if given.task.number == letter.get("task"):
                 given.begun, given.ended = True, not letter["begins"]
         self._empty_handed = 0
+        self._any_began = True
 
     def _hear_of(self, point: Job, letter: dict[str, Any]) -> None:
         ended = letter.get("ended")
@@ -302,17 +334,22 @@ class Dispatch:
         self.given = [given for given in self.given if given not in ended]
         for given in ended:
             error = "" if given.ended else given.handle.error()
+            blameless = bool(error) and given.handle.blameless()
             left = [point for point in given.task.points if self.board.is_pending(point)]
-            if error and not given.begun:
+            if error and not given.begun and not blameless:
                 self._empty_handed += 1
-                if self._empty_handed >= EMPTY_HANDED:
+                # A pool may blame all tasks that wait behind one whose point kills workers: they never began.
+                most = EMPTY_HANDED * max(1, self.lane.in_hand()) if self._any_began else EMPTY_HANDED
+                if self._empty_handed >= most:
                     raise HeadwayError(
                         f"{self._empty_handed} tasks ended before they began: {error}\n"
                         f"  help: workers need the same version of Headway, and {self.desk.folder} under the same name"
                     )
             if left and not self._stopping:
                 waiting = len(self._busy)
-                self._see_to(left, error)
+                # A pool may blame a task that never ran: then it was another that ended.
+                told = given.begun or not self.lane.shared
+                self._see_to(left, error, told=told, blameless=blameless)
                 idle = not error and len(left) == len(given.task.points) and len(self._busy) == waiting
                 self._fruitless = self._fruitless + 1 if idle else 0
                 if self._fruitless >= FRUITLESS:
@@ -321,8 +358,11 @@ class Dispatch:
                         f"workers see {self.desk.folder}?"
                     )
 
-    def _see_to(self, left: Sequence[Job], error: str) -> None:
-        """Points that nobody told the end of: finished all the same, held by another process, or to be run again."""
+    def _see_to(self, left: Sequence[Job], error: str, *, told: bool, blameless: bool) -> None:
+        """Points that nobody told the end of: finished all the same, held by another process, or to be run again.
+
+        `told` says whether the error is to be told, `blameless` whether no point can be the reason for it.
+        """
         again: list[Job] = []
         for point in left:
             began = self._begins[point.label]
@@ -336,15 +376,26 @@ class Dispatch:
                 self._busy.append(point)
             elif error and began:
                 self.board.observer.lost(point.label)
-                if began >= DEATHS:
+                if blameless:
+                    self._begins.pop(point.label, None)
+                    again.append(point)
+                elif began < DEATHS:
+                    self._alone.append(point)
+                elif self.lane.shared and self._on_trial != point.label and self._others_died(point):
+                    self._suspects.append(point)
+                else:
                     self.board.fail(
                         point, f"{began} processes died while they ran it (out of memory, or killed): {error}"
                     )
-                else:
-                    self._alone.append(point)
+                    self._begins.pop(point.label, None)
             else:
                 again.append(point)
-        if error and (again or self._alone) and error not in self._notes:
+        run_again = again or self._alone or self._suspects
+        if error and told and run_again and error not in self._notes:
             self._notes.add(error)
             self.board.observer.noted(f"a task ended early, its points are run again: {error}")
         self._packer.put_back(again)
+
+    def _others_died(self, point: Job) -> bool:
+        """Whether other points began again without an end: then it may be one of them that kills workers."""
+        return any(count > 1 for label, count in self._begins.items() if label != point.label)

@@ -1,7 +1,7 @@
 """A task: several points that one worker elsewhere runs one after the other, and tells of each.
 
 As a program it runs one task of a folder, which is what the scripts for batch systems call:
-`python -m headway.sweeps.task FOLDER NUMBER`.
+`python -m headway.sweeps FOLDER NUMBER`.
 """
 
 from __future__ import annotations
@@ -166,7 +166,3 @@ def main(arguments: list[str]) -> int:
         print(f"error: {refused}", file=sys.stderr)
         return 2
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -254,6 +254,8 @@ pub struct Core {
     ready: Vec<peers::PeerKey>,
     /// What the messages fail with that the machine gives up now.
     failing: Option<SendError>,
+    /// Peers to which the kernel refused the last datagram.
+    unsent: usize,
     memory: Arc<Budget>,
     counters: Arc<Counters>,
     entropy: u32,
@@ -308,6 +310,7 @@ impl Core {
             events: VecDeque::new(),
             ready: Vec::new(),
             failing: None,
+            unsent: 0,
             memory: Budget::new(config.limits.total_bytes),
             counters,
             entropy: identity.epoch as u32,

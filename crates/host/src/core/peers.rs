@@ -4,6 +4,7 @@ use super::lengths::Lengths;
 use super::probing::Probing;
 use super::{Core, CoreEvent, Count, SendError};
 use crate::budget::Budget;
+use crate::error::Refusal;
 use crate::exchange::Exchange;
 use crate::generations::Generations;
 use crate::replay::ReplayWindow;
@@ -17,6 +18,11 @@ use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
+
+/// So many datagrams in a row are refused, over such a time, before a refusal counts as the kernel's last word: a firewall that is
+/// loaded anew, or full of connections, refuses some.
+const UNSENT_COUNT: u32 = 6;
+const UNSENT_TIME: Time = Time::s(1);
 
 /// A place in the table, and which of its occupants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,6 +107,18 @@ pub(super) struct Peer {
     pub(super) watched: bool,
     /// The round trips to it that are measured.
     pub(super) probing: Probing,
+    /// Datagrams to it that the kernel refused, if it took none since.
+    pub(super) unsent: Option<Unsent>,
+}
+
+/// Datagrams in a row that the kernel refused.
+#[derive(Clone, Copy)]
+pub(super) struct Unsent {
+    /// When it refused the first of them.
+    since: Time,
+    count: u32,
+    /// Its reason for the last one.
+    pub(super) why: Refusal,
 }
 
 impl Peer {
@@ -197,6 +215,7 @@ impl Core {
             progressed: now,
             watched: false,
             probing: Probing::default(),
+            unsent: None,
         });
         self.peers.by_address.insert(address, key.place);
         let (path, _) = self.given_path(address);
@@ -230,12 +249,44 @@ impl Core {
                 if !peer.is_busy() {
                     peer.listening = false;
                 } else if due <= at {
+                    let reason = peer
+                        .unsent
+                        .map_or(SendError::Unreachable, |unsent| SendError::KernelRefuses(unsent.why));
                     self.counters.one(Count::peers_lost);
-                    self.forget(now, key, SendError::Unreachable);
+                    self.forget(now, key, reason);
                 } else {
                     self.timers.arm(due, (key, Deadline::Silence));
                 }
             }
+        }
+    }
+
+    /// Whether anybody wants to know which datagrams have left.
+    pub(crate) fn wants_departures(&self) -> bool {
+        self.unsent > 0
+    }
+
+    /// The kernel took a datagram to `address`, or refused it. A refusal that does not pass by itself fails the messages to the
+    /// peer after a while, with its reason.
+    pub(crate) fn departed(&mut self, now: Time, address: SocketAddr, refusal: Option<Refusal>) {
+        let Some(key) = self.peers.find(address) else { return };
+        let Some(peer) = self.peers.get_mut(key) else { return };
+        let before = peer.unsent;
+        peer.unsent = refusal.map(|why| {
+            let Unsent { since, count, .. } = before.unwrap_or(Unsent { since: now, count: 0, why });
+            Unsent { since, count: count.saturating_add(1), why }
+        });
+        let due = peer.unsent.is_some_and(|unsent| {
+            unsent.count >= UNSENT_COUNT
+                && now >= unsent.since.saturating_add(UNSENT_TIME)
+                && !unsent.why.may_pass()
+        });
+        let wanted = !peer.open.is_empty() || !peer.waiting.is_empty();
+        self.unsent =
+            (self.unsent + usize::from(refusal.is_some())).saturating_sub(usize::from(before.is_some()));
+        if let (true, Some(why)) = (due && wanted, refusal) {
+            self.counters.one(Count::peers_lost);
+            self.forget(now, key, SendError::KernelRefuses(why));
         }
     }
 
@@ -310,6 +361,7 @@ impl Core {
             return VecDeque::new();
         }
         let peer = self.peers.places.remove(key.place);
+        self.unsent -= usize::from(peer.unsent.is_some());
         // Now, not when they are due: peers that come and go would leave any number of them behind.
         self.timers.retain(|(other, _)| *other != key);
         debug_assert!(peer.open.is_empty(), "the machine failed every message to it");

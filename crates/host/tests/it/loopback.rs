@@ -5,6 +5,8 @@ use headway_host::{
     Admission, BindError, CallError, Config, Endpoint, Limits, MessageEvent, MessageEventKind, PreSharedKey,
     Renewal, SendError, SendOptions,
 };
+#[cfg(feature = "tokio")]
+use headway_host::{RecvError, Refused};
 use headway_params::ParamValue;
 use headway_transport::{InitialWindow, registry};
 use headway_units::Time;
@@ -411,6 +413,67 @@ fn a_host_with_another_key_is_not_answered() {
     assert_eq!(client.send(server.local_addr(), "let me in"), Err(SendError::Unreachable));
     wait_until("a handshake that is not genuine", || server.stats().dropped_handshake > 0);
     assert_eq!((server.stats().datagrams_sent, client.stats().peers_lost), (0, 1));
+}
+
+/// Names of the public methods of `Endpoint` in a source.
+#[cfg(feature = "tokio")]
+fn methods(source: &str) -> std::collections::BTreeSet<&str> {
+    let start = source.find("\nimpl Endpoint {").expect("its methods");
+    let body = source[start..].split("\n}\n").next().expect("they end");
+    let public = body.lines().filter_map(|line| line.trim().strip_prefix("pub "));
+    let functions = public.filter_map(|line| line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn "));
+    functions.map(|line| line.split(['(', '<']).next().expect("a name")).collect()
+}
+
+#[cfg(feature = "tokio")]
+#[test]
+fn the_endpoint_of_tasks_has_every_method_of_the_other_and_those_that_the_guide_names() {
+    let blocking = methods(include_str!("../../src/endpoint.rs"));
+    let mut tasks = methods(include_str!("../../src/tokio.rs"));
+    // That of a message that was received waits for nothing there.
+    assert!(tasks.remove("reply"));
+    assert_eq!(blocking, tasks);
+    let guide = include_str!("../../../../docs/real-hosts.md");
+    let table = guide.split("| Call | What it does |").nth(1).expect("the table of calls");
+    let rows: Vec<_> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+    for row in &rows {
+        let calls = row.split('|').nth(1).expect("its calls").split('`').skip(1).step_by(2);
+        for call in calls.filter(|call| !call.starts_with("Queue::")) {
+            let name = call.trim_start_matches("Endpoint::").split('(').next().expect("a name");
+            assert!(blocking.contains(name), "{name}: {row}");
+        }
+    }
+    for method in blocking {
+        assert!(
+            rows.iter().any(|row| row.contains(method)) || method == "local_addr",
+            "{method} is not in the guide"
+        );
+    }
+}
+
+#[cfg(feature = "tokio")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tasks_hold_messages_and_calls_under_way_and_ask_what_was_measured() {
+    use headway_host::tokio::Endpoint;
+    let server = Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound");
+    let client = Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound");
+    assert_eq!(server.recv_timeout(Duration::from_millis(5)).await.map(|_| ()), Err(RecvError::TimedOut));
+    let sent = client.send_nowait(server.local_addr(), vec![5; 70_000]).expect("room");
+    let message = server.recv_timeout(LONG).await.expect("a message");
+    assert_eq!((message.bytes.len(), message.wants_reply()), (70_000, false));
+    drop(message);
+    let at = sent.acknowledged().await.expect("acknowledged");
+    let call = client.call_nowait(server.local_addr(), "how late?").expect("room");
+    let request = server.recv().await.expect("a request");
+    server.reply(&request, "late").await.expect("acknowledged");
+    assert_eq!(call.reply().await.expect("a reply"), "late");
+    let measured = client.measured().await.expect("it is open");
+    assert!(measured.at >= at && measured.base_round_trips.len() == 1);
+    assert_eq!((client.refused(), client.memory_used()), (Refused::default(), 0));
+    client.close();
+    assert_eq!(client.recv().await.map(|_| ()), Err(RecvError::Closed));
+    assert!(client.measured().await.is_none());
+    assert_eq!(client.send(server.local_addr(), "more").await, Err(SendError::Closed));
 }
 
 #[cfg(feature = "tokio")]

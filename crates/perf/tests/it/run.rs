@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// A program that ends when the test does.
-struct Running(Child);
+pub(crate) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -24,19 +24,39 @@ impl Drop for Running {
 
 impl Running {
     fn start(arguments: &[&str]) -> Running {
+        Running::start_with(&[], arguments)
+    }
+
+    /// The same with variables of the environment.
+    pub(crate) fn start_with(variables: &[(&str, &str)], arguments: &[&str]) -> Running {
         let mut command = Command::new(env!("CARGO_BIN_EXE_headway-perf"));
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .envs(variables.iter().copied())
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         Running(command.spawn().expect("the program starts"))
     }
 
     /// A server, and the address that it says.
     fn serve(arguments: &[&str]) -> (Running, String) {
-        Running::serve_at("127.0.0.1:", arguments)
+        Running::serve_with(&[], arguments)
+    }
+
+    /// The same with variables of the environment.
+    pub(crate) fn serve_with(variables: &[(&str, &str)], arguments: &[&str]) -> (Running, String) {
+        Running::started("127.0.0.1:", variables, arguments)
     }
 
     /// The same at an address that ends before its port.
     fn serve_at(at: &str, arguments: &[&str]) -> (Running, String) {
-        let mut server = Running::start(&[&["serve", "--bind", &format!("{at}0")], arguments].concat());
+        Running::started(at, &[], arguments)
+    }
+
+    fn started(at: &str, variables: &[(&str, &str)], arguments: &[&str]) -> (Running, String) {
+        let bind = format!("{at}0");
+        let mut server = Running::start_with(variables, &[&["serve", "--bind", &bind], arguments].concat());
         let mut line = String::new();
         let out = server.0.stdout.take().expect("it is a pipe");
         BufReader::new(out).read_line(&mut line).expect("it says where it is");
@@ -58,7 +78,7 @@ impl Running {
     }
 
     /// Waits for the end.
-    fn end(mut self) -> Output {
+    pub(crate) fn end(mut self) -> Output {
         let until = Instant::now() + LONGEST;
         while self.0.try_wait().expect("it is ours").is_none() {
             assert!(Instant::now() < until, "it does not end");
@@ -80,13 +100,13 @@ fn run(arguments: &[&str]) -> Output {
     Running::start(arguments).end()
 }
 
-fn json(output: &Output) -> Value {
+pub(crate) fn json(output: &Output) -> Value {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
 }
 
-fn number(report: &Value, path: &str) -> f64 {
+pub(crate) fn number(report: &Value, path: &str) -> f64 {
     report.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {path} in {report}"))
 }
 
@@ -323,7 +343,7 @@ fn the_doctor_says_of_every_item_what_was_found_or_why_not() {
     assert_eq!(report["interfaces"], serde_json::json!(["lo"]));
     let findings = report["findings"].as_array().expect("a list");
     let items: Vec<_> = findings.iter().map(|finding| finding["item"].as_str().expect("a name")).collect();
-    let expected = "mtu rows buffers pacing governor processors wake-ups ecn priorities";
+    let expected = "mtu sending rows buffers pacing governor processors wake-ups ecn priorities";
     assert_eq!(items, expected.split(' ').collect::<Vec<_>>());
     for finding in findings {
         let said = |key: &str| finding[key].as_str().expect("a text").to_string();

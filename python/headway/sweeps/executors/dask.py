@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +18,9 @@ Client = Any
 # How long the scheduler may take to answer, and the first worker to appear.
 CONNECT_S = 15
 WORKERS_S = 60
+# The scheduler is asked so often whether it has workers, and has none for so long before that is told.
+ASK_S = 5.0
+ALONE_S = 30.0
 
 
 class Dask(Executor):
@@ -64,6 +69,9 @@ class _Cluster(Futures):
         # Tasks are no functions of their arguments: one that is handed out again runs again.
         super().__init__(client.get_executor(pure=False))
         self._client = client
+        self._ask_from = time.monotonic() + ASK_S
+        self._alone_since: float | None = None
+        self._told = False
         if not self._workers():
             try:
                 client.wait_for_workers(1, timeout=WORKERS_S)
@@ -79,6 +87,21 @@ class _Cluster(Futures):
     def workers(self) -> int:
         """Threads of all workers."""
         return max(1, sum(one["nthreads"] for one in self._workers()))
+
+    def news(self) -> Sequence[str]:
+        """Whether all workers have gone, which Dask would wait for."""
+        now = time.monotonic()
+        if now < self._ask_from:
+            return ()
+        self._ask_from = now + ASK_S
+        if self._workers():
+            self._alone_since, self._told = None, False
+            return ()
+        self._alone_since = self._alone_since or now
+        if self._told or now - self._alone_since < ALONE_S:
+            return ()
+        self._told = True
+        return ("the Dask scheduler has no workers: start some with `dask worker ADDRESS`; the sweep waits for them",)
 
     def memory(self) -> int | None:
         """Bytes of all workers, if each has a limit."""

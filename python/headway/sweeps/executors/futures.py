@@ -68,6 +68,10 @@ class Futures(Executor):
         """Bytes of memory that its workers have together, if it says so."""
         return None
 
+    def news(self) -> Sequence[str]:
+        """Why its tasks wait, where that is known; each reason once."""
+        return ()
+
     def remote(self, points: int, jobs: int | None) -> int | None:
         """As many as the pool has workers."""
         return max(1, min(jobs or self.workers(), points))
@@ -77,6 +81,7 @@ class PoolLane:
     """Hands tasks to a pool."""
 
     limits = LIMITS
+    shared = True
     batch = 1
 
     def __init__(self, pool: Pool, owner: Futures, jobs: int | None) -> None:
@@ -103,6 +108,10 @@ class PoolLane:
         """Bytes of all workers together."""
         self.width()
         return self._bytes
+
+    def news(self) -> Sequence[str]:
+        """What its owner says."""
+        return self._owner.news()
 
     def submit(self, tasks: Sequence[Task]) -> Sequence[Handle]:
         """Hand out tasks one by one."""
@@ -136,6 +145,10 @@ class PoolHandle:
         if refused:
             raise HeadwayError(str(refused))
         return ""
+
+    def blameless(self) -> bool:
+        """Nobody says so."""
+        return False
 
     def cancel(self) -> None:
         """Take it back."""

@@ -31,14 +31,32 @@ LOGS = "logs"
 # Slurm is asked so often what became of tasks that do not say it themselves, and may take so long to answer.
 ASK_S = 10.0
 ANSWER_S = 60.0
-# States of which no more is to come, also in a queue that shows jobs for some minutes after their end.
-OVER = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
+# States by the names in the manual of `squeue`: those in which a task moves or waits for what passes by itself, and
+# those in which somebody may have to act. Any other one is an end, also in a queue that shows tasks after it:
+# BOOT_FAIL, CANCELLED, COMPLETED, DEADLINE, FAILED, LAUNCH_FAILED, NODE_FAIL, OUT_OF_MEMORY, PREEMPTED, RECONFIG_FAIL,
+# REVOKED, TIMEOUT, and what later versions may add.
+MOVES = frozenset(
+    (
+        *("COMPLETING", "CONFIGURING", "EXPEDITING", "POWER_UP_NODE", "REQUEUED", "RESIZING", "RUNNING"),
+        *("SIGNALING", "STAGE_OUT", "UPDATE_DB"),
+    )
+)
+WAITS = frozenset(("PENDING", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT", "STOPPED", "SUSPENDED"))
+# Reasons for which tasks of any busy cluster wait: only after a while are they worth a line.
+USUAL = frozenset(("", "None", "Priority", "Resources", "JobArrayTaskLimit"))
+USUAL_S = 30.0
+# Ends after which Slurm may put a task back into its queue by itself, and how long it has for that.
+MAY_RETURN = frozenset(("BOOT_FAIL", "LAUNCH_FAILED", "NODE_FAIL", "PREEMPTED", "RECONFIG_FAIL"))
+RETURN_S = 15.0
 # What Python takes besides a run, and how much more than its estimate a run may take.
 BASE_MB = 512
 SPARE = 1.25
 # Options that the script sets; the user cannot.
 OURS = ("array", "output", "error", "open-mode", "requeue", "no-requeue", "wrap", "wait", "parsable")
 KEY = re.compile(r"[a-z][a-z-]*")
+# A line of a log that says what went wrong, and one of a warning, which does not.
+ERROR = re.compile(r"(?:error|exception|\b(?:killed|fault|aborted|core dumped|no such file))\b", re.IGNORECASE)
+WARNING = re.compile(r"warning\b", re.IGNORECASE)
 
 
 class Slurm(Executor):
@@ -88,6 +106,8 @@ class ArrayLane:
     """Submits tasks as arrays, and asks Slurm what became of them."""
 
     limits = LIMITS
+    # Each task is a process of its own.
+    shared = False
 
     def __init__(self, desk: Desk, name: str, options: Mapping[str, str], limit: int, jobs: int | None) -> None:
         self._desk = desk
@@ -99,6 +119,9 @@ class ArrayLane:
         self.batch = max(1, self._width // 4)
         self._jobs: dict[str, list[int]] = {}
         self._queued: set[str] = set()
+        # The state and the reason of each task, and since when it has both.
+        self._seen: dict[str, tuple[str, str, float]] = {}
+        self._told: set[tuple[str, str]] = set()
         self._ask_from = 0.0
 
     def width(self) -> int:
@@ -151,6 +174,35 @@ class ArrayLane:
             self._ask()
         return name in self._queued
 
+    def state(self, name: str) -> str:
+        """The last state of a task that Slurm has shown; empty if it has shown none."""
+        return self._seen[name][0] if name in self._seen else ""
+
+    def news(self) -> Sequence[str]:
+        """Tasks that may wait for ever, with the reason that Slurm gives."""
+        now = time.monotonic()
+        waiting: dict[tuple[str, str], list[str]] = {}
+        for name in sorted(self._queued & self._seen.keys()):
+            state, reason, since = self._seen[name]
+            usual = state == "PENDING" and reason in USUAL
+            if state in WAITS and now - since >= (USUAL_S if usual else 0.0):
+                waiting.setdefault((state, reason), []).append(name)
+        said = []
+        for (state, reason), names in waiting.items():
+            if (state, reason) not in self._told:
+                self._told.add((state, reason))
+                why = f", reason {reason}" if reason not in ("", "None") else ""
+                many = f"{len(names)} tasks, such as {names[0]}, are" if len(names) > 1 else f"task {names[0]} is"
+                held = "; `scontrol release` lets it go on" if "held" in reason.lower() or "HOLD" in state else ""
+                said.append(f"Slurm's {many} {state}{why}{held}")
+        return said
+
+    def leave(self, name: str) -> None:
+        """Its points are run by another task: Slurm need not start it again."""
+        if self.state(name) in MAY_RETURN:
+            with suppress(HeadwayError):
+                ask("scancel", "--quiet", name)
+
     def withdraw(self) -> None:
         """Take what waits out of the queue. What runs sees by itself that nobody wants it, and stops."""
         if self._jobs:
@@ -170,14 +222,20 @@ class ArrayLane:
             self._queued = set()
             return
         try:
-            text = ask("squeue", "--noheader", "--array", "--states=all", "--format=%i %T", "--me")
+            text = ask("squeue", "--noheader", "--array", "--states=all", "--format=%i %T %r", "--me")
         except HeadwayError:
             return
-        lines = (line.split() for line in text.splitlines())
-        states = {fields[0]: fields[1] for fields in lines if len(fields) == 2}
-        self._queued = {
-            name for name, state in states.items() if state not in OVER and name.partition("_")[0] in self._jobs
-        }
+        now = time.monotonic()
+        self._queued = set()
+        for name, state, *rest in (line.split(maxsplit=2) for line in text.splitlines() if len(line.split()) > 1):
+            if name.partition("_")[0] not in self._jobs:
+                continue
+            reason = rest[0].strip().strip("()") if rest else ""
+            before = self._seen.get(name)
+            since = before[2] if before is not None and before[:2] == (state, reason) else now
+            self._seen[name] = (state, reason, since)
+            if state in MOVES or state in WAITS or (state in MAY_RETURN and now - since < RETURN_S):
+                self._queued.add(name)
 
     def _log(self, job: str, place: int) -> Path:
         return self._desk.folder / LOGS / f"{job}_{place}.txt"
@@ -197,15 +255,31 @@ class ArrayHandle:
         return said or self._cancelled or not self._lane.is_queued(self.name)
 
     def error(self) -> str:
-        """The last line of its log."""
-        with suppress(OSError, UnicodeDecodeError):
-            if lines := self._log.read_text(encoding="utf-8").strip().splitlines():
-                return f"Slurm's task {self.name}: {lines[-1]}"
-        return f"Slurm's task {self.name} ended"
+        """Slurm's state of it, and the last error in its log."""
+        self._lane.leave(self.name)
+        state = self._lane.state(self.name)
+        ended = " ended" if not state or state in MOVES or state in WAITS else f" ended as {state}"
+        why = ""
+        with suppress(OSError):
+            why = blamed(self._log.read_text(encoding="utf-8", errors="replace"))
+        return f"Slurm's task {self.name}{ended}{f': {why}' if why else ''}"
+
+    def blameless(self) -> bool:
+        """Whether its node failed, or another job took its place."""
+        return self._lane.state(self.name) in MAY_RETURN
 
     def cancel(self) -> None:
         """Give it up. `withdraw` takes all that wait out of the queue at once."""
         self._cancelled = True
+
+
+def blamed(log: str) -> str:
+    """The line of a log that says what went wrong: its last error, or else its last line that is part of no warning."""
+    lines = [line.rstrip() for line in log.splitlines() if line.strip()]
+    # Python shows below a warning, indented, the line of source that it is about.
+    plain = [line for line in lines if not WARNING.search(line) and not line[0].isspace()]
+    errors = [line for line in plain if ERROR.search(line)]
+    return (errors or plain or [""])[-1]
 
 
 def memory_mb(task: Task) -> int:
@@ -230,7 +304,7 @@ def script(
     }
     lines = [f"#SBATCH --{key}={_quoted(value)}" for key, value in ours.items()]
     numbers = " ".join(str(task.number) for task in tasks)
-    command = shlex.join([sys.executable, "-m", "headway.sweeps.task", str(folder)])
+    command = shlex.join([sys.executable, "-m", "headway.sweeps", str(folder)])
     return "\n".join(
         [
             "#!/bin/bash",
