@@ -53,6 +53,7 @@ mod machine;
 mod message_event;
 mod nic;
 mod pace;
+mod process;
 mod qlog;
 mod queue;
 mod replay;
@@ -75,7 +76,9 @@ pub use config::{
 pub use core::{Measured, SendOptions};
 pub use counters::{Count, Counters, Stats};
 pub use endpoint::{CallHandle, Endpoint, Received, SendHandle};
-pub use error::{BindError, CallError, ConfigError, Disagreement, RecvError, SendError, SettingError};
+pub use error::{
+    BindError, CallError, ConfigError, Disagreement, Forked, RecvError, SendError, SettingError,
+};
 pub use headway_packet::session::{Terms, TransportName};
 pub use key::{KeyFileError, PreSharedKey};
 pub use message_event::{MessageEvent, MessageEventKind};

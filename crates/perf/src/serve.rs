@@ -41,7 +41,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), PerfError> {
                 }
             }
             Err(RecvError::TimedOut) => {}
-            Err(RecvError::Closed) => {
+            Err(RecvError::Closed | RecvError::Forked(_)) => {
                 return Err(PerfError::io("receiving")(io::ErrorKind::BrokenPipe.into()));
             }
         }
