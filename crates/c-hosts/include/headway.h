@@ -114,10 +114,15 @@ typedef enum hw_status {
    A mistake in Headway itself.
    */
   HW_INTERNAL = 17,
+  /*
+   The endpoint was bound by another process, from which this one was forked: nothing was sent. Bind one in this process.
+   */
+  HW_FORKED = 18,
 } hw_status;
 
 /*
- A host's end of messages to and from any number of peers. Threads may share it.
+ A host's end of messages to and from any number of peers. Threads may share it. It belongs to the process that bound it: in
+ one that was forked from that, every function but `hw_shutdown` and `hw_close` answers `HW_FORKED`.
  */
 typedef struct hw_endpoint hw_endpoint;
 
@@ -193,7 +198,8 @@ enum hw_status hw_shutdown(const struct hw_endpoint *endpoint);
 
 /*
  Closes an endpoint and frees it: what was not acknowledged fails. A null pointer is closed already. No other thread may be in a
- function of this endpoint; messages that were received may be freed later.
+ function of this endpoint; messages that were received may be freed later. In a process that was forked from the one that bound
+ it, this closes the descriptors of that process and nothing else, as `hw_shutdown` does.
 
  # Safety
  `endpoint` is null, or `hw_bind` gave it; it is used no more.

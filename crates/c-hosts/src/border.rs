@@ -7,7 +7,7 @@
 use crate::status::hw_status;
 use bytes::Bytes;
 use headway_host::{
-    BindError, CallError, Config, Count, Endpoint, Outcome, Queue, Received, RecvError, SendError,
+    BindError, CallError, Config, Count, Endpoint, Forked, Outcome, Queue, Received, RecvError, SendError,
     SendHandle, SettingError,
 };
 use std::cell::RefCell;
@@ -30,7 +30,8 @@ pub const HW_SENT: u32 = 1;
 /// Of an `hw_event`: a call of `hw_call_begin` has its reply, or failed.
 pub const HW_REPLY: u32 = 2;
 
-/// A host's end of messages to and from any number of peers. Threads may share it.
+/// A host's end of messages to and from any number of peers. Threads may share it. It belongs to the process that bound it: in
+/// one that was forked from that, every function but `hw_shutdown` and `hw_close` answers `HW_FORKED`.
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub struct hw_endpoint {
     endpoint: Endpoint,
@@ -92,7 +93,7 @@ macro_rules! failures {
         }
     )*};
 }
-failures!(BindError, SendError, CallError, RecvError);
+failures!(BindError, SendError, CallError, RecvError, Forked);
 
 impl From<SettingError> for Failure {
     fn from(error: SettingError) -> Failure {
@@ -252,7 +253,14 @@ fn acknowledged(handle: SendHandle, longest: Option<Duration>) -> Answer<()> {
 }
 
 impl hw_endpoint {
+    /// The endpoint, if this process bound it.
+    fn own(&self) -> Answer<&Endpoint> {
+        self.endpoint.check_process()?;
+        Ok(&self.endpoint)
+    }
+
     fn queue(&self) -> Answer<&Queue> {
+        self.own()?;
         self.queue.get().ok_or_else(|| bad("the endpoint has no descriptor: `hw_fd` makes it"))
     }
 
@@ -314,7 +322,8 @@ pub unsafe extern "C" fn hw_shutdown(endpoint: *const hw_endpoint) -> hw_status 
 }
 
 /// Closes an endpoint and frees it: what was not acknowledged fails. A null pointer is closed already. No other thread may be in a
-/// function of this endpoint; messages that were received may be freed later.
+/// function of this endpoint; messages that were received may be freed later. In a process that was forked from the one that bound
+/// it, this closes the descriptors of that process and nothing else, as `hw_shutdown` does.
 ///
 /// # Safety
 /// `endpoint` is null, or `hw_bind` gave it; it is used no more.
@@ -339,7 +348,7 @@ pub extern "C" fn hw_error() -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn hw_words(status: u32) -> *const c_char {
     let all = hw_status::ALL;
-    all.get(status as usize).unwrap_or(&all[all.len() - 1]).1.as_ptr()
+    all.get(status as usize).unwrap_or(&all[hw_status::HW_INTERNAL as usize]).1.as_ptr()
 }
 
 /// Reads an address such as "10.0.0.2:18519".
@@ -392,7 +401,7 @@ pub unsafe extern "C" fn hw_local(endpoint: *const hw_endpoint, address: *mut hw
         // SAFETY: the caller's promise.
         let (endpoint, place) =
             unsafe { (behind(endpoint, "the endpoint")?, place(address, "the address")?) };
-        *place = hw_address::of(endpoint.endpoint.local_addr());
+        *place = hw_address::of(endpoint.own()?.local_addr());
         Ok(())
     })
 }
@@ -561,13 +570,11 @@ pub unsafe extern "C" fn hw_fd(endpoint: *const hw_endpoint, fd: *mut c_int) -> 
     guarded(|| {
         // SAFETY: the caller's promise.
         let (endpoint, place) = unsafe { (behind(endpoint, "the endpoint")?, place(fd, "the descriptor")?) };
+        endpoint.own()?;
         let queue = match endpoint.queue.get() {
             Some(queue) => queue,
             None => {
-                let made = Queue::new(&endpoint.endpoint).map_err(|error| Failure {
-                    status: hw_status::HW_SYSTEM,
-                    text: format!("making a descriptor: {error}"),
-                })?;
+                let made = Queue::new(&endpoint.endpoint)?;
                 endpoint.queue.get_or_init(|| made)
             }
         };
@@ -697,7 +704,7 @@ pub unsafe extern "C" fn hw_stat(
             (behind(endpoint, "the endpoint")?, text(name, "the name")?, place(value, "the value")?)
         };
         let count = Count::find(name).map_err(bad)?;
-        *place = endpoint.endpoint.stats().get(count);
+        *place = endpoint.own()?.stats().get(count);
         Ok(())
     })
 }
@@ -719,7 +726,7 @@ pub unsafe extern "C" fn hw_prometheus(
     guarded(|| {
         // SAFETY: the caller's promise.
         let (endpoint, needed) = unsafe { (behind(endpoint, "the endpoint")?, place(needed, "the length")?) };
-        let text = endpoint.endpoint.prometheus();
+        let text = endpoint.own()?.prometheus();
         *needed = text.len() + 1;
         if size == 0 {
             return Ok(());

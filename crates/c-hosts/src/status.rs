@@ -1,6 +1,6 @@
 //! What functions answer, and the words for it.
 
-use headway_host::{BindError, CallError, RecvError, SendError};
+use headway_host::{BindError, CallError, Forked, RecvError, SendError};
 use std::ffi::CStr;
 
 /// What a function answers. `hw_error` has the words for the last answer in this thread that was not `HW_OK`.
@@ -44,11 +44,13 @@ pub enum hw_status {
     HW_CLOSED = 16,
     /// A mistake in Headway itself.
     HW_INTERNAL = 17,
+    /// The endpoint was bound by another process, from which this one was forked: nothing was sent. Bind one in this process.
+    HW_FORKED = 18,
 }
 
 impl hw_status {
     /// Every status with a few words for it, in the order of their numbers.
-    pub const ALL: [(hw_status, &'static CStr); 18] = [
+    pub const ALL: [(hw_status, &'static CStr); 19] = [
         (hw_status::HW_OK, c"all is well"),
         (hw_status::HW_NOTHING, c"nothing is there now"),
         (hw_status::HW_BAD_ARGUMENT, c"an argument cannot be"),
@@ -67,6 +69,7 @@ impl hw_status {
         (hw_status::HW_GAVE_UP, c"the transport gave the message up"),
         (hw_status::HW_CLOSED, c"the endpoint is closed"),
         (hw_status::HW_INTERNAL, c"a mistake in Headway itself"),
+        (hw_status::HW_FORKED, c"the endpoint belongs to the process that bound it"),
     ];
 
     /// What it means, in a few words.
@@ -81,7 +84,14 @@ impl From<&BindError> for hw_status {
             BindError::NotLoopback(_) => hw_status::HW_NOT_LOOPBACK,
             BindError::Config(_) => hw_status::HW_BAD_SETTING,
             BindError::Io { .. } => hw_status::HW_SYSTEM,
+            BindError::Forked(forked) => forked.into(),
         }
+    }
+}
+
+impl From<&Forked> for hw_status {
+    fn from(_: &Forked) -> hw_status {
+        hw_status::HW_FORKED
     }
 }
 
@@ -100,6 +110,7 @@ impl From<&SendError> for hw_status {
             SendError::TooManyPeers => hw_status::HW_TOO_MANY_PEERS,
             SendError::GaveUp(_) => hw_status::HW_GAVE_UP,
             SendError::Closed => hw_status::HW_CLOSED,
+            SendError::Forked(forked) => forked.into(),
         }
     }
 }
@@ -118,6 +129,7 @@ impl From<&RecvError> for hw_status {
         match error {
             RecvError::TimedOut => hw_status::HW_TIMED_OUT,
             RecvError::Closed => hw_status::HW_CLOSED,
+            RecvError::Forked(forked) => forked.into(),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::config::{Admission, Config};
 use crate::core::{Arrived, Charges, Command, Core, Identity, Measured, Memory, Purpose, SendOptions};
 use crate::counters::{Counters, Stats};
 use crate::driver::Driver;
-use crate::error::{BindError, CallError, RecvError, SendError};
+use crate::error::{BindError, CallError, Forked, RecvError, SendError};
 use crate::inbox::Inbox;
 use crate::leaving::Refused;
 use crate::nic::ahead;
@@ -31,6 +31,10 @@ use std::time::{Duration, Instant};
 ///
 /// All methods take `&self`: threads may share an endpoint. Dropping it closes it: what was not acknowledged
 /// fails with [`SendError::Closed`].
+///
+/// An endpoint belongs to the process that bound it. In a process that was forked from that one, what sends, receives or waits fails
+/// with [`Forked`] at once; counters and the address are those of the moment of the fork; to drop or close it there closes the
+/// descriptors of that process, and changes nothing for the one that bound it.
 pub struct Endpoint {
     inner: Arc<Inner>,
     thread: Option<JoinHandle<()>>,
@@ -165,8 +169,9 @@ impl Endpoint {
         self.inner.send(peer, Body::Stream { bytes, source }, options, Purpose::Plain, None)
     }
 
-    /// What the transport's machine has measured of itself; `None` when the endpoint is closed.
+    /// What the transport's machine has measured of itself; `None` when the endpoint is closed, or belongs to another process.
     pub fn measured(&self) -> Option<Measured> {
+        self.check_process().ok()?;
         let completion = Completion::new();
         self.inner.shared.ask(Request::Measure(completion.clone()), false);
         completion.wait(None).flatten()
@@ -196,7 +201,18 @@ impl Endpoint {
 
     /// Closes it without waiting: whoever waits for it gets [`SendError::Closed`] or [`RecvError::Closed`].
     pub fn close(&self) {
-        self.inner.shared.close();
+        match self.check_process() {
+            Ok(()) => self.inner.shared.close(),
+            Err(Forked) => self.inner.shared.let_go(),
+        }
+    }
+
+    /// Whether this process bound the endpoint.
+    ///
+    /// # Errors
+    /// It was forked from the one that did.
+    pub fn check_process(&self) -> Result<(), Forked> {
+        self.inner.shared.owned()
     }
 
     /// Waits for the next message; replies to calls do not come here.
@@ -210,6 +226,7 @@ impl Endpoint {
     }
 
     fn receive(&self, until: Option<Instant>) -> Result<Received, RecvError> {
+        self.check_process()?;
         let message = self.inner.shared.wait(&*self.inner.shared.inbox, until);
         message.unwrap_or(Err(RecvError::TimedOut)).map(|message| Received::new(message, &self.inner))
     }
@@ -258,8 +275,11 @@ impl Endpoint {
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
-        self.inner.shared.close();
-        if let Some(thread) = self.thread.take() {
+        self.close();
+        if self.check_process().is_err() {
+            // The thread is in the other process: to wait for it, or to give it up, is undefined here.
+            std::mem::forget(self.thread.take());
+        } else if let Some(thread) = self.thread.take() {
             // A panic of the thread is a bug, and was reported as it happened.
             let _ = thread.join();
         }
@@ -297,7 +317,7 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        if !*self.over.get_mut() {
+        if !*self.over.get_mut() && self.shared.owned().is_ok() {
             self.shared.ask(Request::Abandon(self.peer, self.number), false);
         }
     }
@@ -351,6 +371,7 @@ impl Inner {
         waiting: Waiting,
         stays: bool,
     ) -> Result<u64, SendError> {
+        self.shared.owned()?;
         let length = body.bytes();
         if length > self.largest {
             return Err(SendError::TooLong { bytes: length, limit: self.largest });
@@ -371,6 +392,7 @@ impl CallHandle {
 
     /// Waits for the reply, for as long as the peer answers.
     pub fn wait(self) -> Result<Bytes, CallError> {
+        self.0.shared.owned().map_err(SendError::from)?;
         self.0.outcome(self.0.shared.wait(&self.0.completion, None))
     }
 
@@ -383,11 +405,17 @@ impl CallHandle {
 
     /// The reply, once, if it is there.
     pub fn try_wait(&self) -> Option<Result<Bytes, CallError>> {
+        if let Err(forked) = self.0.shared.owned() {
+            return Some(Err(SendError::from(forked).into()));
+        }
         self.0.taken(self.0.completion.take())
     }
 
     /// Waits for `longest` at most; `None` when there is no reply by then. The call goes on.
     pub fn wait_timeout(&self, longest: Duration) -> Option<Result<Bytes, CallError>> {
+        if let Err(forked) = self.0.shared.owned() {
+            return Some(Err(SendError::from(forked).into()));
+        }
         self.0.taken(self.0.shared.wait(&self.0.completion, deadline(longest)))
     }
 }
@@ -406,22 +434,30 @@ impl SendHandle {
 
     /// Waits until the message is acknowledged; when that was, on the endpoint's clock.
     pub fn wait(self) -> Result<Time, SendError> {
+        self.shared.owned()?;
         self.shared.wait(&self.completion, None).unwrap_or(Err(SendError::Closed))
     }
 
     /// [`SendHandle::wait`] for tasks.
     #[cfg(feature = "tokio")]
     pub async fn acknowledged(self) -> Result<Time, SendError> {
+        self.shared.owned()?;
         self.completion.await
     }
 
     /// The outcome, once, if it is known.
     pub fn try_wait(&self) -> Option<Result<Time, SendError>> {
+        if let Err(forked) = self.shared.owned() {
+            return Some(Err(forked.into()));
+        }
         self.completion.take()
     }
 
     /// Waits for `longest` at most; `None` when the outcome is not known by then.
     pub fn wait_timeout(&self, longest: Duration) -> Option<Result<Time, SendError>> {
+        if let Err(forked) = self.shared.owned() {
+            return Some(Err(forked.into()));
+        }
         self.shared.wait(&self.completion, deadline(longest))
     }
 }
@@ -442,6 +478,14 @@ impl Received {
     /// Whether a reply is waited for.
     pub fn wants_reply(&self) -> bool {
         matches!(self.purpose, Purpose::Request(_))
+    }
+
+    /// See [`Endpoint::check_process`].
+    ///
+    /// # Errors
+    /// This process was forked from the one that received the message.
+    pub fn check_process(&self) -> Result<(), Forked> {
+        self.inner.shared.owned()
     }
 
     /// Replies to a request. The reply goes to the incarnation of the peer that asked, or fails with

@@ -114,7 +114,15 @@ pub enum SettingError {
     Config(#[from] ConfigError),
 }
 
-/// Why an endpoint cannot be bound.
+/// The endpoint was bound by another process: a fork copied it into this one, where nothing can be done with it but to drop or close
+/// it, which leaves it untouched in the process that bound it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the endpoint was bound before this process was forked, and belongs to the process that bound it: bind one here"
+)]
+pub struct Forked;
+
+/// Why an endpoint cannot be bound, or a queue of one cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// Without admission rules, only loopback addresses may be bound.
@@ -134,6 +142,9 @@ pub enum BindError {
         /// Its error.
         source: io::Error,
     },
+    /// Of a queue: the endpoint belongs to another process.
+    #[error(transparent)]
+    Forked(#[from] Forked),
 }
 
 /// What two hosts do not have in common.
@@ -256,6 +267,9 @@ pub enum SendError {
     /// The endpoint was closed.
     #[error("the endpoint is closed")]
     Closed,
+    /// The endpoint belongs to another process: nothing was sent.
+    #[error(transparent)]
+    Forked(#[from] Forked),
 }
 
 /// Why a call has no reply.
@@ -278,4 +292,7 @@ pub enum RecvError {
     /// The endpoint was closed, or its thread ended because the socket failed.
     #[error("the endpoint is closed")]
     Closed,
+    /// The endpoint belongs to another process.
+    #[error(transparent)]
+    Forked(#[from] Forked),
 }

@@ -55,6 +55,7 @@ mod machine;
 mod message_event;
 mod nic;
 mod pace;
+mod process;
 mod qlog;
 mod queue;
 mod replay;
@@ -78,7 +79,7 @@ pub use core::{Measured, SendOptions};
 pub use counters::{Count, Counters, Stats};
 pub use endpoint::{CallHandle, Endpoint, Received, SendHandle};
 pub use error::{
-    BindError, CallError, ConfigError, Disagreement, RecvError, Refusal, SendError, SettingError,
+    BindError, CallError, ConfigError, Disagreement, Forked, RecvError, Refusal, SendError, SettingError,
 };
 pub use headway_packet::session::{Terms, TransportName};
 pub use key::{KeyFileError, PreSharedKey};

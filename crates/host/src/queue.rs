@@ -7,7 +7,7 @@
 use crate::completion::{Completion, deadline};
 use crate::core::{Purpose, SendOptions};
 use crate::endpoint::{CallHandle, Endpoint, Inner, Received, SendHandle};
-use crate::error::{CallError, RecvError, SendError};
+use crate::error::{BindError, CallError, RecvError, SendError};
 use crate::stream::Body;
 use bytes::Bytes;
 use headway_units::Time;
@@ -161,9 +161,14 @@ impl Queue {
     /// A queue for what is begun by it, and for messages that arrive. While it is there, the endpoint's own thread drives.
     ///
     /// # Errors
-    /// The operating system has no more descriptors.
-    pub fn new(endpoint: &Endpoint) -> io::Result<Queue> {
-        let inner = Arc::clone(endpoint.inner());
+    /// The operating system has no more descriptors; the endpoint belongs to another process.
+    pub fn new(endpoint: &Endpoint) -> Result<Queue, BindError> {
+        endpoint.check_process()?;
+        let failed = |source| BindError::Io { what: "making a descriptor", source };
+        Queue::made(Arc::clone(endpoint.inner())).map_err(failed)
+    }
+
+    fn made(inner: Arc<Inner>) -> io::Result<Queue> {
         let counter = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
@@ -206,6 +211,9 @@ impl Queue {
     /// Forgets something that is under way: it has no outcome any more. A call's reply is given up, and a message is sent all
     /// the same.
     pub fn cancel(&self, number: u64) {
+        if self.inner.shared().owned().is_err() {
+            return;
+        }
         let open = {
             let mut books = locked(&self.books);
             let open = books.open.remove(&number);
@@ -221,8 +229,10 @@ impl Queue {
     /// The next outcome or message, if one is there.
     ///
     /// # Errors
-    /// [`RecvError::Closed`] when the endpoint is closed and there is nothing more.
+    /// [`RecvError::Closed`] when the endpoint is closed and there is nothing more; [`RecvError::Forked`] when it belongs to
+    /// another process, whose events are not touched.
     pub fn next(&self) -> Result<Option<Outcome>, RecvError> {
+        self.inner.shared().owned()?;
         loop {
             if let Some(outcome) = self.take_over() {
                 return Ok(Some(outcome));

@@ -19,7 +19,9 @@
 use crate::completion::{Awaited, time_left};
 use crate::counters::Counters;
 use crate::driver::{Driver, is_observing};
+use crate::error::Forked;
 use crate::inbox::Inbox;
+use crate::process::{self, Owner};
 use crate::request::Request;
 use crate::udp::Handle;
 use headway_units::Time;
@@ -29,9 +31,11 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 use std::io;
+use std::net::UdpSocket;
 use std::num::NonZeroU64;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::Instant;
 
 /// Grace for an application that has just left: longer than it takes to make the next request or a reply.
@@ -96,6 +100,12 @@ impl Seat {
 
 /// What an endpoint's threads share.
 pub(crate) struct Shared {
+    /// The process that bound the endpoint.
+    owner: Owner,
+    /// Whether a process that was forked has closed its copies of the descriptors.
+    let_go: AtomicBool,
+    /// The driver's socket, without its lock.
+    socket: Weak<UdpSocket>,
     seat: Mutex<Seat>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) counters: Arc<Counters>,
@@ -170,6 +180,7 @@ impl Shared {
         counters: Arc<Counters>,
         manner: Manner,
     ) -> io::Result<Shared> {
+        let socket = Arc::downgrade(&driver.handle());
         let seat = Seat {
             driver: Some(driver),
             attendant_sleeps: None,
@@ -181,6 +192,9 @@ impl Shared {
             heavy: None,
         };
         Ok(Shared {
+            owner: Owner::this(),
+            let_go: AtomicBool::new(false),
+            socket,
             seat: Mutex::new(seat),
             inbox,
             counters,
@@ -197,6 +211,28 @@ impl Shared {
             followers: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
         })
+    }
+
+    /// Whether this process bound the endpoint. In another one nothing of it may be touched: a thread that the fork left behind
+    /// may have had any of its locks.
+    pub(crate) fn owned(&self) -> Result<(), Forked> {
+        self.owner.check()
+    }
+
+    /// In a process that does not own the endpoint: closes this process's descriptors of it, once. The owner has its own.
+    pub(crate) fn let_go(self: &Arc<Shared>) {
+        if self.let_go.swap(true, SeqCst) {
+            return;
+        }
+        // What owns the descriptors here is never dropped, as it would close their numbers a second time.
+        std::mem::forget(Arc::clone(self));
+        if let Some(socket) = self.socket.upgrade() {
+            process::close(socket.as_raw_fd());
+            std::mem::forget(socket);
+        }
+        for fd in [&self.attendant, &self.keeper, &self.timer] {
+            process::close(fd.as_raw_fd());
+        }
     }
 
     /// Asks something of the endpoint. Who `stays` waits for it at once, by [`Shared::wait`].

@@ -90,9 +90,12 @@ impl Endpoint {
     /// Waits for the next message.
     pub async fn recv(&self) -> Result<Received, RecvError> {
         let inner = self.blocking.inner();
-        let message = poll_fn(|context| match inner.shared().inbox.poll_take(context.waker()) {
-            Some(message) => Poll::Ready(message),
-            None => Poll::Pending,
+        let message = poll_fn(|context| {
+            inner.shared().owned()?;
+            match inner.shared().inbox.poll_take(context.waker()) {
+                Some(message) => Poll::Ready(message),
+                None => Poll::Pending,
+            }
         });
         message.await.map(|message| Received::new(message, inner))
     }

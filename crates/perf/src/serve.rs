@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), PerfError> {
                 }
             }
             Err(RecvError::TimedOut) => say_refused(&endpoint, &mut refused),
-            Err(RecvError::Closed) => {
+            Err(RecvError::Closed | RecvError::Forked(_)) => {
                 return Err(PerfError::io("receiving")(io::ErrorKind::BrokenPipe.into()));
             }
         }

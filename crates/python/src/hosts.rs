@@ -8,8 +8,8 @@
 
 use bytes::Bytes;
 use headway_host::{
-    BindError, CallError, Config, Endpoint, Outcome, Queue, Received, RecvError, SendError, SendHandle,
-    SettingError,
+    BindError, CallError, Config, Endpoint, Forked, Outcome, Queue, Received, RecvError, SendError,
+    SendHandle, SettingError,
 };
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
@@ -80,7 +80,14 @@ impl Raised for BindError {
         match self {
             BindError::Config(_) => "SettingError",
             BindError::NotLoopback(_) | BindError::Io { .. } => "BindError",
+            BindError::Forked(forked) => forked.class(),
         }
+    }
+}
+
+impl Raised for Forked {
+    fn class(&self) -> &'static str {
+        "Forked"
     }
 }
 
@@ -98,6 +105,7 @@ impl Raised for SendError {
             SendError::TooManyPeers => "TooManyPeers",
             SendError::GaveUp(_) => "GaveUp",
             SendError::Closed => "Closed",
+            SendError::Forked(forked) => forked.class(),
         }
     }
 }
@@ -116,6 +124,7 @@ impl Raised for RecvError {
         match self {
             RecvError::TimedOut => "TimedOut",
             RecvError::Closed => "Closed",
+            RecvError::Forked(forked) => forked.class(),
         }
     }
 }
@@ -294,16 +303,17 @@ struct Open {
 
 impl PyEndpoint {
     fn open(&self, py: Python<'_>) -> PyResult<Arc<Open>> {
+        let open = locked(&self.open).clone().ok_or_else(|| SendError::Closed.raised(py))?;
+        open.endpoint.check_process().map_err(|forked| forked.raised(py))?;
         release(py);
-        locked(&self.open).clone().ok_or_else(|| SendError::Closed.raised(py))
+        Ok(open)
     }
 
     fn queue<'a>(open: &'a Open, py: Python<'_>) -> PyResult<&'a Queue> {
         if let Some(queue) = open.queue.get() {
             return Ok(queue);
         }
-        let made = py.detach(|| Queue::new(&open.endpoint));
-        let made = made.map_err(|error| raised(py, "BindError", format!("making a descriptor: {error}")))?;
+        let made = py.detach(|| Queue::new(&open.endpoint)).map_err(|error| error.raised(py))?;
         Ok(open.queue.get_or_init(|| made))
     }
 }
@@ -327,6 +337,12 @@ impl PyEndpoint {
     #[getter]
     fn address(&self) -> String {
         self.local.to_string()
+    }
+
+    /// Whether it is open in a process that was forked from the one that bound it.
+    #[getter]
+    fn forked(&self) -> bool {
+        locked(&self.open).as_ref().is_some_and(|open| open.endpoint.check_process().is_err())
     }
 
     /// Sends a message, and waits until it is acknowledged.
@@ -480,13 +496,16 @@ impl PyEndpoint {
     /// Ends all waiting, and the endpoint.
     fn close(&self, py: Python<'_>) {
         let open = locked(&self.open).take();
+        let forked = open.as_ref().is_some_and(|open| open.endpoint.check_process().is_err());
         py.detach(|| {
             if let Some(open) = &open {
                 open.endpoint.close();
             }
             drop(open);
         });
-        release(py);
+        if !forked {
+            release(py);
+        }
     }
 }
 
@@ -522,6 +541,7 @@ impl PyReceived {
     /// Replies, and waits until the reply is acknowledged.
     #[pyo3(signature = (data, timeout = None))]
     fn reply(&self, py: Python<'_>, data: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<()> {
+        self.0.check_process().map_err(|forked| forked.raised(py))?;
         release(py);
         let (bytes, received) = (lent(data)?, &self.0);
         let handle = py.detach(|| received.reply(bytes)).map_err(|error| error.raised(py))?;
@@ -530,6 +550,7 @@ impl PyReceived {
 
     /// Replies; nobody learns what becomes of the reply.
     fn reply_nowait(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.check_process().map_err(|forked| forked.raised(py))?;
         release(py);
         let (bytes, received) = (lent(data)?, &self.0);
         py.detach(|| received.reply(bytes)).map(drop).map_err(|error| error.raised(py))

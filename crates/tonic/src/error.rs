@@ -17,7 +17,7 @@ pub(crate) fn status(error: CallError) -> Status {
             | SendError::GaveUp(_)
             | SendError::Closed => Code::Unavailable,
             SendError::NotAdmitted => Code::PermissionDenied,
-            SendError::OtherFamily => Code::FailedPrecondition,
+            SendError::OtherFamily | SendError::Forked(_) => Code::FailedPrecondition,
             SendError::TooLong { .. } | SendError::Full { .. } | SendError::TooManyPeers => {
                 Code::ResourceExhausted
             }

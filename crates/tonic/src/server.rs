@@ -111,7 +111,7 @@ impl Server {
     /// Serves the requests of an endpoint until `signal` is ready. Calls under way are answered first.
     ///
     /// # Errors
-    /// The endpoint's socket failed.
+    /// The endpoint's socket failed; the endpoint belongs to another process.
     pub async fn serve_endpoint(
         self,
         endpoint: &Endpoint,

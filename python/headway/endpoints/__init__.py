@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headway.endpoints.errors import (
         BindError,
         Closed,
+        Forked,
         Full,
         GaveUp,
         HostError,
@@ -43,6 +44,7 @@ __all__ = [
     "BlockingMessage",
     "Closed",
     "Endpoint",
+    "Forked",
     "Full",
     "GaveUp",
     "HostError",

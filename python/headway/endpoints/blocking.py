@@ -32,7 +32,7 @@ class BlockingMessage(ReceivedMessage):
 
 
 class BlockingEndpoint:
-    """A host's end of messages to and from any number of peers. Threads may share it.
+    """A host's end of messages to and from any number of peers. Threads may share it; forked processes may not.
 
     A thread that waits in `call`, `send` or `recv` does the endpoint's work itself, without Python's global lock.
     Ctrl-C ends the wait of the main thread. Data may be anything with a contiguous buffer: bytes, a bytearray, a

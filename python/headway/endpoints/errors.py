@@ -70,6 +70,10 @@ class Closed(HostError):
     """The endpoint is closed, or its socket failed."""
 
 
+class Forked(HostError):
+    """The endpoint was bound before this process was forked, and belongs to the process that bound it: nothing was sent."""
+
+
 _ALL = (
     SettingError,
     BindError,
@@ -85,6 +89,7 @@ _ALL = (
     TooManyPeers,
     GaveUp,
     Closed,
+    Forked,
 )
 
 if not hasattr(_headway, "HostEndpoint"):

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack, cast
 
 from headway import _headway
-from headway.endpoints.errors import Closed
+from headway.endpoints.errors import Closed, Forked
 from headway.endpoints.received import ReceivedMessage
 from headway.endpoints.settings import Peer, Settings, texts
 
@@ -102,6 +102,7 @@ class Endpoint:
 
         Raises:
             Closed: the endpoint is closed.
+            Forked: it belongs to another process.
         """
         self._start()
         while not self._inbox:
@@ -150,7 +151,8 @@ class Endpoint:
 
     def close(self) -> None:
         """Closes it: tasks that wait for it get `Closed`, and what was not acknowledged fails."""
-        if self._loop is not None and not self._closed:
+        # A loop that a fork has copied shares its list of descriptors with the process that bound the endpoint.
+        if self._loop is not None and not self._closed and not self._native.forked:
             self._loop.remove_reader(self._fd)
         self._end()
         self._native.close()
@@ -168,7 +170,11 @@ class Endpoint:
         return f"<Endpoint {self.address}>"
 
     def _start(self) -> None:
-        """Lets the loop know of the endpoint."""
+        """Lets the loop know of the endpoint, which this process has to own."""
+        if self._native.forked:
+            raise Forked(
+                "the endpoint belongs to the process that bound it, from which this one was forked: bind one here"
+            )
         if self._loop is None and not self._closed:
             self._fd = self._native.fileno()
             self._loop = asyncio.get_running_loop()

@@ -283,6 +283,49 @@ fn a_thread_that_waits_is_woken_by_a_shutdown() {
 }
 
 #[test]
+fn a_forked_child_is_answered_at_once() {
+    let (endpoint, here) = bound(&[]);
+    let (mut fd, mut message, mut number, mut length) = (0 as c_int, null_mut(), 0_u64, 0_usize);
+    let some = b"1".as_ptr().cast::<c_void>();
+    let mut event = std::mem::MaybeUninit::<hw_event>::zeroed();
+    // SAFETY: the endpoint is open; the child ends without anything of the other threads.
+    unsafe {
+        assert_ok(hw_send(endpoint, &here, some, 1, LONG));
+        assert_ok(hw_recv(endpoint, LONG, &mut message));
+        let request = message;
+        assert_ok(hw_fd(endpoint, &mut fd));
+        let child = libc::fork();
+        if child == 0 {
+            let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let forked = |status| assert_fails(status, HW_FORKED, "belongs to the process that bound it");
+                forked(hw_send(endpoint, &here, some, 1, HW_FOREVER));
+                forked(hw_call(endpoint, &here, some, 1, HW_FOREVER, &mut message));
+                forked(hw_recv(endpoint, HW_FOREVER, &mut message));
+                forked(hw_reply(request, some, 1, HW_FOREVER));
+                forked(hw_local(endpoint, &mut hw_address::default()));
+                forked(hw_fd(endpoint, &mut fd));
+                forked(hw_send_begin(endpoint, &here, some, 1, 0));
+                forked(hw_call_begin(endpoint, &here, some, 1, HW_FOREVER, 0));
+                forked(hw_reply_begin(endpoint, request, some, 1, 0));
+                forked(hw_next(endpoint, event.as_mut_ptr()));
+                forked(hw_stat(endpoint, c"messages_sent".as_ptr(), &mut number));
+                forked(hw_prometheus(endpoint, null_mut(), 0, &mut length));
+                assert_ok(hw_free(request));
+                assert_ok(hw_shutdown(endpoint));
+                assert_ok(hw_close(endpoint));
+            }));
+            libc::_exit(told.is_err().into());
+        }
+        let mut status = -1;
+        assert_eq!(libc::waitpid(child, &mut status, 0), child);
+        assert_eq!(status, 0, "the child failed: what it printed says where");
+        assert_ok(hw_free(request));
+        assert_ok(hw_send(endpoint, &here, some, 1, LONG));
+        assert_ok(hw_close(endpoint));
+    }
+}
+
+#[test]
 fn every_status_has_words_of_its_own() {
     // SAFETY: the words are always there.
     let of = |status: u32| unsafe { CStr::from_ptr(hw_words(status)) }.to_owned();

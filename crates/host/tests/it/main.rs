@@ -5,6 +5,7 @@ mod cut;
 #[cfg(feature = "tracing")]
 mod events;
 mod flood;
+mod fork;
 mod late;
 mod loopback;
 mod lossy;

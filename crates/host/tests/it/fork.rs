@@ -1,0 +1,152 @@
+//! An endpoint belongs to the process that bound it.
+#![allow(unsafe_code, reason = "fork, and the end of a child without the rest of the tests")]
+#![allow(clippy::disallowed_methods, reason = "real sockets, real processes, real time")]
+
+use headway_host::{
+    BindError, CallError, Config, Endpoint, Forked, Queue, RecvError, SendError, SendOptions,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const LONG: Duration = Duration::from_secs(30);
+const SEND: SendError = SendError::Forked(Forked);
+const CALL: CallError = CallError::Send(SEND);
+
+fn endpoint() -> Endpoint {
+    Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound")
+}
+
+/// Does something in a forked child, which must end well, and within the limit.
+fn in_a_child(work: impl FnOnce()) {
+    // SAFETY: the child does its work, and ends without anything of the other threads.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0, "fork: {}", std::io::Error::last_os_error());
+    if child == 0 {
+        let done = catch_unwind(AssertUnwindSafe(work));
+        // SAFETY: ends this process.
+        unsafe { libc::_exit(i32::from(done.is_err())) };
+    }
+    let begun = Instant::now();
+    let mut status = 0;
+    // SAFETY: the child is this process's own.
+    while unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == 0 {
+        if begun.elapsed() > LONG {
+            // SAFETY: the same.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+            panic!("the forked child does not end");
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    assert_eq!(status, 0, "the forked child failed: what it printed says where");
+}
+
+/// How many sockets this process has open.
+fn sockets() -> usize {
+    let open = std::fs::read_dir("/proc/self/fd").expect("a list of descriptors");
+    let links = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+    links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
+}
+
+#[test]
+fn a_forked_child_is_told_and_leaves_the_endpoint_as_it_is() {
+    let (server, client, asking) = (endpoint(), endpoint(), endpoint());
+    let to = server.local_addr();
+    let queue = Queue::new(&asking).expect("a queue");
+    queue.call(to, "by queue", 1, None).expect("room");
+    let pending = client.call_nowait(to, "pending").expect("room");
+    let first = server.recv_timeout(LONG).expect("a request");
+    let second = server.recv_timeout(LONG).expect("a request");
+    let sent = client.send_nowait(to, "sent").expect("room");
+    let third = server.recv_timeout(LONG).expect("a message");
+    let mut own = Some((client, asking, queue, pending, sent));
+    in_a_child(|| {
+        let (client, asking, queue, pending, sent) = own.take().expect("there");
+        assert_eq!(client.check_process(), Err(Forked));
+        assert_eq!(client.send(to, "x").expect_err("forked"), SEND);
+        assert_eq!(client.send_nowait(to, "x").expect_err("forked"), SEND);
+        assert_eq!(client.send_with(to, "x", SendOptions::default()).expect_err("forked"), SEND);
+        assert_eq!(client.call(to, "x").expect_err("forked"), CALL);
+        assert_eq!(client.call_nowait(to, "x").expect_err("forked"), SEND);
+        assert_eq!(client.recv().expect_err("forked"), RecvError::Forked(Forked));
+        assert_eq!(client.recv_timeout(LONG).expect_err("forked"), RecvError::Forked(Forked));
+        assert!(client.measured().is_none());
+        assert!(matches!(Queue::new(&client), Err(BindError::Forked(Forked))));
+        assert_eq!(queue.next().expect_err("forked"), RecvError::Forked(Forked));
+        assert_eq!(queue.send(to, "x", 2).expect_err("forked"), SEND);
+        assert_eq!(queue.call(to, "x", 2, None).expect_err("forked"), SEND);
+        assert_eq!(queue.reply(&first, "x", 2).expect_err("forked"), SEND);
+        assert_eq!(first.reply("x").expect_err("forked"), SEND);
+        assert_eq!(pending.try_wait(), Some(Err(CALL)));
+        assert_eq!(pending.wait_timeout(LONG), Some(Err(CALL)));
+        assert_eq!(pending.wait().expect_err("forked"), CALL);
+        assert_eq!(sent.try_wait(), Some(Err(SEND)));
+        assert_eq!(sent.wait_timeout(LONG), Some(Err(SEND)));
+        assert_eq!(sent.wait().expect_err("forked"), SEND);
+        queue.cancel(1);
+        let open = sockets();
+        client.close();
+        assert_eq!(sockets(), open - 1);
+        drop(client);
+        assert_eq!(sockets(), open - 1);
+        drop((queue, asking));
+        assert_eq!(sockets(), open - 2);
+        // A process has endpoints of its own, which are not those of its children.
+        let own = endpoint();
+        own.send(own.local_addr(), "to itself").expect("delivered");
+        in_a_child(|| assert_eq!(own.send(to, "x").expect_err("forked"), SEND));
+        assert_eq!(own.recv_timeout(LONG).expect("a message").bytes, "to itself");
+    });
+    let (client, asking, queue, pending, sent) = own.take().expect("there");
+    sent.wait().expect("delivered");
+    let before = client.stats();
+    for request in [first, second] {
+        request.reply(request.bytes.clone()).expect("room").wait().expect("delivered");
+    }
+    assert_eq!(pending.wait().expect("a reply"), "pending");
+    assert_eq!(third.bytes, "sent");
+    let answering = thread::spawn(move || {
+        let request = server.recv_timeout(LONG).expect("a request");
+        request.reply("on").expect("room").wait().expect("delivered");
+    });
+    assert_eq!(client.call(to, "goes").expect("a reply"), "on");
+    answering.join().expect("no panic");
+    let after = client.stats();
+    assert_eq!(after.get(headway_host::Count::peer_restarts), before.get(headway_host::Count::peer_restarts));
+    drop((queue, asking));
+}
+
+#[test]
+fn an_endpoint_that_was_closed_before_the_fork_closes_nothing_in_the_child() {
+    let closed = endpoint();
+    closed.close();
+    assert_eq!(closed.recv().expect_err("closed"), RecvError::Closed);
+    in_a_child(|| {
+        let open = sockets();
+        assert_eq!(closed.recv().expect_err("forked"), RecvError::Forked(Forked));
+        drop(closed);
+        assert_eq!(sockets(), open);
+    });
+}
+
+#[cfg(feature = "tokio")]
+#[test]
+fn tasks_of_a_forked_child_are_told_too() {
+    use headway_host::tokio::Endpoint;
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let endpoint = Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound");
+    let here = endpoint.local_addr();
+    runtime().block_on(endpoint.send(here, "before")).expect("delivered");
+    let message = runtime().block_on(endpoint.recv()).expect("a message");
+    in_a_child(|| {
+        runtime().block_on(async {
+            assert_eq!(endpoint.send(here, "x").await, Err(SEND));
+            assert_eq!(endpoint.call(here, "x").await, Err(CALL));
+            assert_eq!(endpoint.recv().await.expect_err("forked"), RecvError::Forked(Forked));
+            assert_eq!(endpoint.reply(&message, "x").await, Err(SEND));
+        });
+        let open = sockets();
+        drop(endpoint);
+        assert_eq!(sockets(), open - 1);
+    });
+}
