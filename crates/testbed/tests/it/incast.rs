@@ -98,7 +98,7 @@ fn fault(transport: &str) -> Option<String> {
             let from = (0..HOSTS).find(|&host| SocketAddr::from(address(host)) == message.peer);
             from.map(|host| counts[host as usize].fetch_add(1, Ordering::Relaxed));
         }
-        Err(RecvError::TimedOut | RecvError::Closed) => {}
+        Err(RecvError::TimedOut | RecvError::Closed | RecvError::Forked(_)) => {}
     });
     for host in CLIENT + 1..HOSTS {
         let sender = endpoint(&stage, host, transport);

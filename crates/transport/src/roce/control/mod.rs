@@ -141,9 +141,11 @@ impl<C: RateControl> Controller for C {
     }
 }
 
+type Make = dyn Fn(&Flow) -> Box<dyn Controller> + Send;
+
 /// Makes the controllers of one transport, and knows what its machine goes by.
 pub(super) struct Controllers {
-    make: Box<dyn Fn(&Flow) -> Box<dyn Controller> + Send>,
+    make: Box<Make>,
     pub(super) machine: MachineParams,
     /// [`RateControl::TELEMETRY`]
     pub(super) telemetry: u16,

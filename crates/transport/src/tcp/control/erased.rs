@@ -69,9 +69,11 @@ pub(crate) struct Rules {
     pub(crate) least_initial_window: u32,
 }
 
+type Make = dyn Fn(&ConnectionParams, &Flow) -> Box<dyn Controller> + Send;
+
 /// Makes the controllers of one transport.
 pub(crate) struct Controllers {
-    make: Box<dyn Fn(&ConnectionParams, &Flow) -> Box<dyn Controller> + Send>,
+    make: Box<Make>,
     pub(crate) rules: Rules,
     pub(crate) connection: ConnectionParams,
 }
