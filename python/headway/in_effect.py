@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.data.toml import parsed
-from headway.data.units import parse_bytes, plain, size
+from headway.data.units import display, parse_bytes, parse_seconds, plain, size
 from headway.errors import ScenarioError
 from headway.loading import Scenario
 
@@ -25,40 +25,80 @@ WIDEST = 100
 
 
 @dataclass(frozen=True)
+class Ports:
+    """The ports of a fabric, with bytes of a full packet on the wire and of the buffer, and the longest path."""
+
+    fabric: Mapping[str, Any]
+    frame: float
+    buffer: float
+    rate_bps: float
+    rtt_s: float
+
+    def bytes(self, key: str) -> float:
+        """What a key says in bytes; 0 if it leaves that to the discipline."""
+        return parse_bytes(self.fabric[key], self.frame) or 0.0
+
+    def packets(self, *amounts: float) -> str:
+        """Bytes in packets."""
+        return " to ".join(plain(amount / self.frame) for amount in amounts) + " packets"
+
+
+@dataclass(frozen=True)
 class Marking:
-    """Where a discipline marks data: the keys that say so, and how it is told of the fabric that has them."""
+    """Where a discipline marks data: the keys that say so, and how it is told of the ports that have them."""
 
     keys: tuple[str, ...]
-    told: Callable[[Mapping[str, Any]], str]
+    told: Callable[[Ports], str]
 
 
-def _bytes(value: object, otherwise: str) -> str:
-    """Bytes, or what 0 stands for."""
-    return size(parse_bytes(value) or 0.0) if value else otherwise
+def _red(ports: Ports) -> str:
+    """Two thresholds, which follow the rate of each port where they are not given."""
+    low, high = ports.bytes("kmin"), ports.bytes("kmax")
+    if low and high:
+        return _between(ports, low, high)
+    if not ports.rate_bps:
+        return f"from {size(low or RED[0])} to {size(high or RED[1])}{'' if high else ' a 25 Gb/s'}"
+    by_rate = (default * ports.rate_bps / RED_BPS for default in RED)
+    low, high = (given or usual for given, usual in zip((low, high), by_rate, strict=True))
+    return f"{_between(ports, low, max(low, high))}, at {display('rate', ports.rate_bps)}"
 
 
-def _between(fabric: Mapping[str, Any], otherwise: tuple[str, str]) -> str:
-    """Two thresholds, with what 0 stands for."""
-    pairs = zip(("kmin", "kmax"), otherwise, strict=True)
-    low, high = (_bytes(fabric[key], other) for key, other in pairs)
-    return f"from {low} to {high}"
+def _between(ports: Ports, low: float, high: float) -> str:
+    return f"from {size(low)} to {size(high)} ({ports.packets(low, high)})"
 
 
-OF_PORT = ("100 kB", "400 kB a 25 Gb/s")
-OF_QUEUE = ("20 %", "80 % of the buffer")
+def _core(ports: Ports) -> str:
+    """A threshold, which is a part of what a round trip carries where it is not given."""
+    if given := ports.bytes("threshold"):
+        return f"from {size(given)} ({ports.packets(given)})"
+    rtt_s = parse_seconds(ports.fabric["round_trip"]) or ports.rtt_s
+    if not (rtt_s and ports.rate_bps):
+        return "from 1.25 round trips"
+    usual = ROUND_TRIPS * rtt_s * ports.rate_bps / 8
+    return f"from 1.25 round trips ({size(usual)}, {ports.packets(usual)}, at {display('rate', ports.rate_bps)})"
+
+
+def _queue(ports: Ports) -> str:
+    """Two thresholds, which are parts of the buffer where they are not given."""
+    low, high = (ports.bytes(key) or part * ports.buffer for key, part in zip(("kmin", "kmax"), FIFTHS, strict=True))
+    return _between(ports, low, max(low, high))
+
+
+# What disciplines take where nothing is said: bytes for each so many bit/s, round trips, and parts of the buffer.
+RED, RED_BPS, ROUND_TRIPS, FIFTHS = (100e3, 400e3), 25e9, 1.25, (0.2, 0.8)
 # Every discipline that marks.
 MARKINGS = {
-    "anti-ecn": Marking(("rule", "gap_bytes"), lambda fabric: f"by gaps ({fabric['rule']})"),
-    "ecn-threshold": Marking(("threshold",), lambda fabric: f"from {fabric['threshold']} packets"),
+    "anti-ecn": Marking(("rule", "gap_bytes"), lambda ports: f"by gaps ({ports.fabric['rule']})"),
+    "ecn-threshold": Marking(("threshold",), lambda ports: f"from {ports.fabric['threshold']} packets"),
     "cross-queue-ecn": Marking(("mark_when",), lambda _: "by the opportunistic queue"),
     "fair-queue": Marking(
         ("threshold",),
-        lambda fabric: f"from {fabric['threshold']} packets of a flow" if fabric["threshold"] else NOTHING,
+        lambda ports: f"from {ports.fabric['threshold']} packets of a flow" if ports.fabric["threshold"] else NOTHING,
     ),
-    "core-ecn": Marking(("threshold",), lambda fabric: f"from {_bytes(fabric['threshold'], '1.25 round trips')}"),
-    "red-ecn": Marking(("kmin", "kmax"), lambda fabric: _between(fabric, OF_PORT)),
-    "trimming-ecn": Marking(("kmin", "kmax"), lambda fabric: _between(fabric, OF_QUEUE)),
-    "trimming-core-ecn": Marking(("kmin", "kmax"), lambda fabric: _between(fabric, OF_QUEUE)),
+    "core-ecn": Marking(("threshold",), _core),
+    "red-ecn": Marking(("kmin", "kmax"), _red),
+    "trimming-ecn": Marking(("kmin", "kmax"), _queue),
+    "trimming-core-ecn": Marking(("kmin", "kmax"), _queue),
 }
 # Those that cut packets down to headers, which wait in a queue of their own.
 TRIMMING = ("trimming", "trimming-ecn", "trimming-core-ecn")
@@ -249,13 +289,18 @@ def _of(variant: str, scenario: Scenario, set_keys: set[str], paths: _Longest) -
         room / frame,
         room,
         (parse_bytes(fabric["control_buffer"], frame) or 0.0) if trims else 0.0,
-        marking.told(fabric) if marking is not None else NOTHING,
+        marking.told(_ports(fabric, frame, room, path)) if marking is not None else NOTHING,
         str(fabric["routing"]),
         bdp / path["packet_bytes"] if path and path["packet_bytes"] else 0.0,
         bdp,
         defaults,
         tuple(key for key in told if key in swept),
     )
+
+
+def _ports(fabric: Mapping[str, Any], frame: float, room: float, path: Mapping[str, Any] | None) -> Ports:
+    rate_bps, rtt_s = (float(path["rate_bps"]), float(path["rtt_s"])) if path else (0.0, 0.0)
+    return Ports(fabric, frame, room, rate_bps, rtt_s)
 
 
 def keys(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

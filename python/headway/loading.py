@@ -257,13 +257,23 @@ class Scenario:
         """Its flows as text: `cm`, an htsim connection matrix, or `csv`, which `kind = "file"` reads back."""
         return self._native.export_flows(format)
 
-    def points(self) -> list[Point]:
-        """The runs of its sweep; one if it sweeps nothing."""
+    def points(self, *, checked: bool = True) -> list[Point]:
+        """The runs of its sweep; one if it sweeps nothing.
+
+        Raises `ScenarioError` if one of them cannot be, unless `checked` is False: then `at` raises for that one alone.
+        """
+        if checked:
+            _ = self._checked
         return list(self._points)
 
     @cached_property
+    def _checked(self) -> bool:
+        self._native.points()
+        return True
+
+    @cached_property
     def _points(self) -> tuple[Point, ...]:
-        every = self._native.points()
+        every = self._native.points(checked=False)
         return tuple(Point(p["label"], p["variant"], dict(p["axes"]), p["seed"], tuple(p["sets"])) for p in every)
 
     def at(self, point: Point | str) -> Scenario:
@@ -275,7 +285,7 @@ class Scenario:
         Raises `NameNotFound`, a `HeadwayError`, for a label that no point has.
         """
         if isinstance(point, str):
-            labels = {one.label: one for one in self.points()}
+            labels = {one.label: one for one in self.points(checked=False)}
             if point not in labels:
                 raise NameNotFound("point", point, labels, "all labels: [point.label for point in scenario.points()]")
             point = labels[point]

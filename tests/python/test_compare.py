@@ -148,6 +148,33 @@ def test_a_ratio_is_noise_if_seeds_make_as_much_of_it() -> None:
     assert of(1.28, 1.3, 1.29) == BEYOND
 
 
+def test_a_point_is_read_alone(headway: Headway, scenario: Path, tmp_path: Path) -> None:
+    """What only some variants can read may be overridden for them: others are none of a run's business."""
+    (tmp_path / "flows.cm").write_text("Nodes 4\nConnections 1\n0->3 start 5 size 1000\n", "utf-8")
+    path = tmp_path / "two.toml"
+    of_matrix = SCENARIO.replace("flows.csv", "flows.cm")
+    path.write_text(of_matrix + '[variants.m]\n[variants.t]\n"traffic.0.path" = "flows.csv"\n', "utf-8")
+    (tmp_path / "theirs.csv").write_text("id,fct_us\n0,1\n", "utf-8")
+    unit = ("--set", "traffic.0.start_unit=us")
+    assert headway("run", path, *unit).status == 0
+    # Their times differ, and that is what it says.
+    for at in ("m", "m,seed=1"):
+        found = headway("compare", path, tmp_path / "theirs.csv", "--match", "order", "--at", at, *unit)
+        assert found.status == 1, found.err
+    refused = headway("compare", path, tmp_path / "theirs.csv", "--at", "t", *unit)
+    assert refused.status == 2
+    assert "key `start_unit` has no effect" in refused.err
+    checked = headway("check", path, *unit)
+    assert checked.status == 0, checked.err
+    assert "warning, t: key `start_unit` has no effect" in checked.err
+    assert "1 point," in checked.out
+    # What no variant takes, or what is wrong in the file itself, is an error as before.
+    for wrong in ("traffic.0.start_unit=hours", "traffic.0.strat_unit=us"):
+        assert headway("check", path, "--set", wrong).status == 2
+    path.write_text(of_matrix + '[variants.m]\n[variants.t]\n"traffic.0.pth" = "flows.csv"\n', "utf-8")
+    assert headway("check", path, *unit).status == 2
+
+
 def test_an_arrow_table_is_a_reference_too(scenario: Path, tmp_path: Path) -> None:
     run = Scenario.load(scenario).run()
     table = run.flows.to_polars().select("name", "fct_s")
@@ -165,6 +192,41 @@ def test_until_the_sender_knows_is_a_way_back_later(scenario: Path, tmp_path: Pa
     # Two links of 10 Gb/s and 1 us, and a control packet on each.
     control = run.fabric["control"] * 8 / 10e9
     assert way_back == pytest.approx([2 * (1e-6 + control)] * 3, abs=2e-12)
+    assert "until the sender knows: with the way of a control packet back" in str(found)
+    noted = compare(Scenario.load(scenario, sets=['until="known"']).run(), tmp_path / "flows.csv", until="sender")
+    assert "until the sender knows: as it noted" in str(noted)
+    assert "control packet" not in str(noted)
+
+
+@pytest.mark.parametrize(
+    ("start", "factor", "fct"),
+    [
+        ("start_s", 1.0, "fct_us"),
+        ("start_us", 1e6, "fct_us"),
+        ("start_ns", 1e9, "fct_us"),
+        ("start_ms", 1e3, "FCT (us)"),
+        ("Start Time [us]", 1e6, "fct [µs]"),
+        ("start(ps)", 1e12, "Flow completion time (us)"),
+    ],
+)
+def test_units_in_names_of_columns_are_read(
+    start: str, factor: float, fct: str, scenario: Path, tmp_path: Path
+) -> None:
+    """Rows stand in another order than flows: only their starts, hosts and sizes say which is which."""
+    whole = polars.read_csv(tmp_path / "flows.csv")
+    starts = polars.Series(start, [f"{value * factor:.9g}" for value in whole["start_s"].to_list()])
+    table = whole.drop("id", "start_s").with_columns(starts).rename({"fct_us": fct}).reverse()
+    path = tmp_path / "other.csv"
+    table.write_csv(path)
+    found = compare(scenario, path)
+    assert found.same == 1.0
+    assert "matched by" in str(found) and "place" not in str(found)
+    assert compare(scenario, path, column=fct).same == 1.0
+    # Two columns of starts may not agree.
+    table.with_columns(polars.lit(0).alias("start_us" if start != "start_us" else "start_ns")).write_csv(path)
+    if start != "start_s":
+        with pytest.raises(HeadwayError, match="has several columns of start times"):
+            compare(scenario, path)
 
 
 @pytest.mark.parametrize(

@@ -304,7 +304,7 @@ def test_lines_of_progress_keep_coming_while_nothing_moves(
             bars.tick()
     assert capsys.readouterr().err.splitlines() == [
         "sweep: 34 %, 1/3 points",
-        "sweep: 34 %, 1/3 points, nothing new for 15.0 s",
-        "sweep: 34 %, 1/3 points, nothing new for 25.0 s",
-        "sweep: 34 %, 1/3 points, nothing new for 35.0 s",
+        "sweep: 34 %, 1/3 points, nothing new for 15 s",
+        "sweep: 34 %, 1/3 points, nothing new for 25 s",
+        "sweep: 34 %, 1/3 points, nothing new for 35 s",
     ]

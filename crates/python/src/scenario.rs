@@ -168,9 +168,11 @@ impl PyScenario {
     }
 
     /// The runs of its sweep; `sets` is what to hand to `load` besides the sets this was loaded with.
-    fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    #[pyo3(signature = (checked=true))]
+    fn points<'py>(&self, py: Python<'py>, checked: bool) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
-        for point in self.inner.points().map_err(|e| diagnostic(&e))? {
+        let points = if checked { self.inner.points() } else { Ok(self.inner.listed_points()) };
+        for point in points.map_err(|e| diagnostic(&e))? {
             let dict = PyDict::new(py);
             let axes = PyDict::new(py);
             for (key, value) in &point.axes {

@@ -275,6 +275,8 @@ class Choices:
 
     def check(self, name: str, scenario: Scenario) -> None:
         """Load the scenario at the values of every choice; raises `HeadwayError` for one that it cannot take."""
+        if not self.about(name):
+            return
         first: dict[str, Point] = {}
         for point in scenario.points():
             first.setdefault(point.variant, point)

@@ -14,6 +14,7 @@ from headway.claims.ledger import claims_about
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.cli.progress import is_quiet
 from headway.cli.terminal import print_effect, print_warnings
+from headway.data.point import Point
 from headway.data.steadiness import is_unmeasured, start_up
 from headway.data.units import size
 from headway.errors import ScenarioError
@@ -25,6 +26,8 @@ from headway.reporting.wishes import doubts
 
 # Variants whose presets and ports are told, at most.
 MOST_VARIANTS = 20
+# How the place of an error in an override begins.
+OF_SETS = "[--set:"
 
 
 @click.command()
@@ -45,7 +48,8 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
     estimates, warnings, count = [], {}, 0
     said: dict[str, list[str]] = {}
     worst: tuple[float, str, dict[str, Any] | None] = (0.0, "", None)
-    for point in scenario.points():
+    points, refused = _points(scenario)
+    for point in points:
         count += 1
         if point.place not in said:
             one = scenario.at(point)
@@ -60,6 +64,8 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         warnings[point.label] = said[point.place]
     claims = claims_about(file.name, file.claims) + claims_about(file.name, file.expectations)
     load_choices(file.claims).check(file.name, scenario)
+    for label, why in refused.items():
+        click.echo(f"warning, {label}: {why}; a sweep refuses it: set the key of the variants that use it", err=True)
     if as_json:
         click.echo(json.dumps(scenario.resolved, indent=2, ensure_ascii=False))
         return
@@ -67,22 +73,43 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         click.echo(f"{file.name}: ok; a model that runs nothing, {len(claims)} claims")
         return
     largest = max(estimates, key=lambda e: int(e["memory_bytes"]))
-    points = f"{count} point" + "s" * (count != 1)
+    how_many = f"{count} point" + "s" * (count != 1)
     click.echo(
         f"{file.name}: ok; {largest['hosts']} hosts, {largest['links']} links, {largest['flows']} flows, "
-        f"about {size(largest['memory_bytes'])} of memory a run, {points}, {len(claims)} claims"
+        f"about {size(largest['memory_bytes'])} of memory a run, {how_many}, {len(claims)} claims"
     )
     _print_in_effect(in_effect(scenario))
     _, label, length = worst
     if (note := start_up(length)) is not None and not is_quiet():
         click.echo(f"note{f', {label}' if count > 1 else ''}: {note}", err=True)
-    warnings = {"report": list(doubts(scenario.report, facts_of(scenario))), **warnings}
+    warnings = {"report": list(doubts(scenario.report, facts_of(scenario, points))), **warnings}
     print_warnings(warnings, "`Scenario.at(point).warnings` in Python")
 
 
-def facts_of(scenario: Scenario) -> Facts:
-    """What the scenario says of its runs before there are any."""
-    points = scenario.points()
+def _points(scenario: Scenario) -> tuple[list[Point], dict[str, str]]:
+    """Its points, without those that alone do not use an override; and why not, by their labels without a seed."""
+    try:
+        return scenario.points(), {}
+    except ScenarioError:
+        every = scenario.points(checked=False)
+        places, refused = {point.place: point for point in reversed(every)}, {}
+        for place, point in places.items():
+            try:
+                scenario.at(point)
+            except ScenarioError as error:
+                head, *rest = str(error).splitlines()
+                if not any(OF_SETS in line for line in rest):
+                    raise
+                refused[place] = head.strip(" ×")
+        kept = [point for point in every if point.place not in refused]
+        if not kept or not refused:
+            raise
+        return kept, {places[place].label.partition(",seed=")[0]: why for place, why in refused.items()}
+
+
+def facts_of(scenario: Scenario, points: Sequence[Point] | None = None) -> Facts:
+    """What the scenario says of its runs, or of these points, before there are any."""
+    points = scenario.points() if points is None else points
     first = {point.variant: point for point in reversed(points)}
     tables = tuple(scenario.at(point).resolved for point in reversed(first.values()))
     keys = dict.fromkeys(key for point in points for key in point.axes)

@@ -18,7 +18,7 @@ from .numbers import NUMBERS, Band, Ratio, bound, check_number, checked
 from .pairs import WAYS, pair
 from .result import Comparison, judged_names, lines
 from .sides import Sample, Side, of_own_list, of_reference, of_run
-from .until import until_sender
+from .until import noted_by_senders, until_sender
 from .variants import Row, Variants, compare_variants, is_of_variants
 
 __all__ = [
@@ -83,13 +83,22 @@ def compare(
     ours = of_run(run, at=at, sets=assignments(sets))
     theirs = of_own_list(ours, column) if reference is None else of_reference(reference, column, at=reference_at)
     both = _beside(ours, theirs)
+    noted = noted_by_senders([mine for mine, _ in both])
     if until == "sender":
         both = [(until_sender(mine), others) for mine, others in both]
     pairs = tuple(pair(mine, others, match) for mine, others in both)
     limit = bound(within) if isinstance(within, str) else checked(within)
     extra = tuple(name for name in of if name not in NUMBERS)
     found = Comparison(
-        ours.name, theirs.name, tuple(both), pairs, limit, judged_names(of), until == "sender", of_summaries=extra
+        ours.name,
+        theirs.name,
+        tuple(both),
+        pairs,
+        limit,
+        judged_names(of),
+        until == "sender",
+        of_summaries=extra,
+        sender_noted=noted,
     )
     # A number that a side does not have is said before anything is told.
     _ = found.summaries

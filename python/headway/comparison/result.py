@@ -40,6 +40,8 @@ class Comparison(Jsonable):
     within: float
     judged: tuple[str, ...] = NUMBERS
     at_sender: bool = False
+    # Whether that is what the runs noted.
+    sender_noted: bool = False
     of_summaries: tuple[str, ...] = ()
 
     @cached_property
@@ -275,7 +277,8 @@ def facts(found: Comparison) -> list[str]:
     here, there, nowhere = found.unfinished
     told.append(f"unfinished: {here} in the run, {there} in the reference, {nowhere} in both")
     if found.at_sender:
-        told.append("times of the run are until the sender knows: with the way of a control packet back")
+        how = "as it noted" if found.sender_noted else "with the way of a control packet back"
+        told.append(f"times of the run are until the sender knows: {how}")
     if any(one.ratio.half_width is not None for one in (*found.ratios, *found.summaries)):
         told.append(f"±: half of the 95 % confidence interval of the mean ratio over {found.seeds} seeds (Student's t)")
     if found.seeds == 1:

@@ -174,7 +174,7 @@ def _of_scenario(scenario: Scenario, at: str | None) -> Side:
         return _sample(scenario.at(point).run(), point)
 
     called = scenario.name if at is None else f"{scenario.name} at {at}"
-    return _side(called, [run(point) for point in _chosen(scenario.name, scenario.points(), at)])
+    return _side(called, [run(point) for point in _chosen(scenario.name, scenario.points(checked=False), at)])
 
 
 def _of_points(name: str, points: Iterable[Point], at: str | None) -> Side:

@@ -29,6 +29,10 @@ OTHER_WORDS = {
     "flow": "name", "flow_id": "id", "flowid": "id", "sender": "src", "source": "src", "receiver": "dst",
     "destination": "dst", "size": "bytes", "start": "start_s", "start_time": "start_s",
 }  # fmt: skip
+# How people and programs name a unit at the end of a column's name: `start_us`, `start (us)`, `FCT [ms]`.
+_WITH_UNIT = re.compile(r"(?P<what>.*?)(?:_(?P<plain>[a-z]+)|\s*[(\[]\s*(?P<inside>[a-zµμ]+)\s*[)\]])", re.IGNORECASE)
+_MICRO = str.maketrans("µμ", "uu")
+_TIMES = {"fct": ("fct", "flow_completion_time"), "start": ("start", "start_time")}
 # How people and programs write that a flow did not end.
 NEVER = ("", "-", "nan", "inf", "none", "null", "na", "n/a")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -43,16 +47,24 @@ class Wanted:
 
     @classmethod
     def of(cls, text: str) -> Wanted:
-        """`fct_us` says its unit at its end; `fct=us` says one for a column that does not."""
+        """`fct_us` and `FCT (us)` say their unit at the end; `fct=us` says one for a column that does not."""
         column, sign, unit = text.rpartition("=")
         if not sign:
-            column, unit = text, text.rpartition("_")[2]
+            column, unit = text, with_unit(text)[1]
         if unit not in UNITS:
             raise HeadwayError(
                 f"the column `{text}` says no unit\n  write NAME=UNIT with one of {', '.join(UNITS)}, "
                 f"as {column or 'fct'}=us; a name that ends in _us has said it"
             )
         return cls(column, UNITS[unit])
+
+
+def with_unit(head: str) -> tuple[str, str]:
+    """What a column holds, in small letters and with `_` between words, and its unit; an empty one if it says none."""
+    found = _WITH_UNIT.fullmatch(head.strip())
+    unit = (found["plain"] or found["inside"]).translate(_MICRO).lower() if found else ""
+    what = found["what"] if found is not None and unit in UNITS else head
+    return re.sub(r"[\s_]+", "_", what.strip().lower()), unit if unit in UNITS else ""
 
 
 def read_flows(path: Path, reference: str | None = None) -> tuple[polars.DataFrame, TableError | None]:
@@ -75,13 +87,16 @@ def read_flows(path: Path, reference: str | None = None) -> tuple[polars.DataFra
     if names:
         columns["name"] = [next((text for n in names if (text := rows.cell(i, n))), None) for i in every]
     columns |= {key: [rows.whole(i, key) for i in every] for key in WHOLE if key in rows.heads}
-    if START in rows.heads:
-        columns[START] = [rows.number(i, START) for i in every]
+    if (start := rows.start()) is not None:
+        found = (rows.number(i, start.column) for i in every)
+        columns[START] = [None if value is None else value * start.scale for value in found]
     columns["row"] = [rows.place(i) for i in every]
     kinds = {"fct_s": polars.Float64, "name": polars.String, START: polars.Float64, "row": polars.Int64}
     kinds |= dict.fromkeys(WHOLE, polars.Int64)
     frame = polars.DataFrame(columns, schema_overrides={name: kinds[name] for name in columns})
-    odd = misspelt([name for name in rows.heads if name != wanted.column], lambda name: rows.column(name))
+    read = {wanted.column, *([start.column] if start is not None else [])}
+    heads = [name for name in rows.heads if name not in read] + ([START] if start is not None else [])
+    odd = misspelt(heads, lambda name: rows.column(name))
     return frame, rows.fail_head(odd[1], odd[0]) if odd else None
 
 
@@ -125,6 +140,17 @@ class _Rows:
     def place(self, row: int) -> int:
         """The line of a row, or its number from 1."""
         return self.lines[row] if self.lines else row + 1
+
+    def of_time(self, what: str) -> list[str]:
+        """The columns that hold this time, each with its unit."""
+        return [head for head in self.heads if (said := with_unit(head))[0] in _TIMES[what] and said[1]]
+
+    def start(self) -> Wanted | None:
+        """The column of start times: `start_s`, or the only one with another unit."""
+        found = [START] if START in self.heads else self.of_time("start")
+        if len(found) > 1:
+            raise self.fail_head(f"has several columns of start times: {', '.join(found)}")
+        return Wanted.of(found[0]) if found else None
 
     def cell(self, row: int, column: str) -> str:
         """A field."""
@@ -180,7 +206,8 @@ def _wanted(rows: _Rows, reference: str | None) -> Wanted:
     if reference is not None:
         wanted = Wanted.of(reference)
     else:
-        ending = [n for n in rows.heads if n.startswith("fct_") and n.rpartition("_")[2] in UNITS]
+        named = [n for n in rows.heads if n.startswith("fct_") and n.rpartition("_")[2] in UNITS]
+        ending = named or rows.of_time("fct")
         column = USUAL if USUAL in rows.heads or not ending else ending[0]
         if USUAL not in rows.heads and len(ending) > 1:
             raise rows.fail_head(

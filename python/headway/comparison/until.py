@@ -6,6 +6,7 @@ through the empty network is added then.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from headway.errors import HeadwayError
@@ -15,14 +16,26 @@ from .sides import Sample
 PICOSECONDS = 1e12
 
 
+def noted_by_senders(samples: Sequence[Sample]) -> bool:
+    """Whether each run noted when its senders knew."""
+    return all(map(_noted, samples))
+
+
+def _noted(sample: Sample) -> bool:
+    import polars
+
+    if "sender_fct_s" not in sample.flows.columns:
+        return False
+    done = sample.flows.filter(polars.col("fct_s").is_not_null())
+    return bool(done.height) and not done["sender_fct_s"].null_count()
+
+
 def until_sender(sample: Sample) -> Sample:
     """The same until the sender knows: as the run noted, or else with the way of a control packet back."""
     import polars
 
-    if "sender_fct_s" in sample.flows.columns:
-        done = sample.flows.filter(polars.col("fct_s").is_not_null())
-        if done.height and not done["sender_fct_s"].null_count():
-            return replace(sample, flows=sample.flows.with_columns(polars.col("sender_fct_s").alias("fct_s")))
+    if _noted(sample):
+        return replace(sample, flows=sample.flows.with_columns(polars.col("sender_fct_s").alias("fct_s")))
     if sample.native is None:
         raise HeadwayError(f"{sample.name}: the way back is not known; a file of the scenario has changed since")
     ways = sample.native.flow_ways()

@@ -249,14 +249,18 @@ impl Scenario {
                 _ => {}
             }
         }
-        let Some(setup) = &self.setup else { return Ok(Vec::new()) };
-        let names: Vec<&str> = setup.transport_names();
-        let points = self.plan.points(&names.join("+"));
+        let points = self.listed_points();
         // The seeds of one combination stand together, and differ in what is drawn alone.
         for point in points.iter().step_by(self.plan.seeds.len().max(1)) {
             self.request.load_with(&point.overrides)?;
         }
         Ok(points)
+    }
+
+    /// The runs of its sweep as they are written: each may hold what is wrong for it alone.
+    pub fn listed_points(&self) -> Vec<Point> {
+        let Some(setup) = &self.setup else { return Vec::new() };
+        self.plan.points(&setup.transport_names().join("+"))
     }
 }
 
