@@ -26,8 +26,8 @@ from headway.reporting.wishes import doubts
 
 # Variants whose presets and ports are told, at most.
 MOST_VARIANTS = 20
-# How the place of an error in an override begins.
-OF_SETS = "[--set:"
+# What an error says of a key that a part of a scenario does not use.
+UNUSED = ("has no effect", "unknown key")
 
 
 @click.command()
@@ -91,16 +91,20 @@ def _points(scenario: Scenario) -> tuple[list[Point], dict[str, str]]:
     try:
         return scenario.points(), {}
     except ScenarioError:
+        if scenario.path is None or not scenario.sets:
+            raise
+        # What is wrong without the overrides, too, is wrong in the file.
+        Scenario.load(scenario.path, scale=scenario.scale).points()
         every = scenario.points(checked=False)
         places, refused = {point.place: point for point in reversed(every)}, {}
         for place, point in places.items():
             try:
                 scenario.at(point)
             except ScenarioError as error:
-                head, *rest = str(error).splitlines()
-                if not any(OF_SETS in line for line in rest):
+                head = str(error).splitlines()[0].strip(" ×")
+                if not any(words in head for words in UNUSED):
                     raise
-                refused[place] = head.strip(" ×")
+                refused[place] = head
         kept = [point for point in every if point.place not in refused]
         if not kept or not refused:
             raise
