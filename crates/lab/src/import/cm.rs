@@ -30,6 +30,23 @@ pub fn start_unit(index: usize) -> Time {
     [Time::ps(1), Time::us(1)][index]
 }
 
+/// Start times in picoseconds that would all lie in less than this are those of a matrix in microseconds, as many are: what takes
+/// milliseconds there.
+const SUSPICIOUS: Time = Time::us(1);
+
+/// A warning where `starts`, which count picoseconds because nobody has said what they count, are likely to count microseconds.
+pub fn doubt(name: &str, starts: impl Iterator<Item = Time> + Clone) -> Option<String> {
+    let (first, last) = (starts.clone().min()?, starts.max()?);
+    if first == last || last >= SUSPICIOUS {
+        return None;
+    }
+    Some(format!(
+        "{name}: all connections start within {} of each other, because start times count picoseconds; older matrices count \
+         microseconds: start_unit = \"us\" reads them so, and start_unit = \"ps\" says that this one does not",
+        last - first
+    ))
+}
+
 /// A matrix as its file gives it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
@@ -799,6 +816,15 @@ mod tests {
     fn start_times_count_the_unit_that_is_asked_for() {
         let source = Source::new("x.cm", "Nodes 2\n0->1 id 1 start 5 size 10\n");
         assert_eq!(parse(&source, start_unit(1)).expect("a matrix").flows[0].start, Time::us(5));
+    }
+
+    #[test]
+    fn starts_within_nanoseconds_are_doubted_and_others_are_not() {
+        let doubted = |starts: &[u64]| doubt("x.cm", starts.iter().map(|&start| Time::ps(start))).is_some();
+        assert!(doubted(&[0, 10]) && doubted(&[0, 0, 999_999]) && doubted(&[400, 2000, 7]));
+        assert!(!doubted(&[]) && !doubted(&[0, 0]) && !doubted(&[7]) && !doubted(&[0, 1_000_000]));
+        let text = doubt("x.cm", [0, 5000].into_iter().map(Time::ps)).expect("a doubt");
+        assert!(text.starts_with("x.cm: all connections start within 5 ns of each other"), "{text}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Flow tables: `src,dst,bytes,start_s`, `id` or `name`, and if wanted `class`, `deadline_s` (from the start), `path`,
-//! `share` and `transport`. Other columns are kept for those who read the table too, such as `headway compare`.
+//! Flow tables: `src,dst,bytes,start_s` (or `start_us` and the like), `id` or `name`, and if wanted `class`, `deadline_s`
+//! (from the start), `path`, `share` and `transport`. Other columns are kept for those who read the table too, such as `headway compare`.
 
 use super::{Given, ImportedFlow, Places};
 use crate::text::error::counted;
@@ -26,6 +26,9 @@ const SHARE: usize = 9;
 const TRANSPORT: usize = 10;
 /// The columns that a table must have, beside `id` or `name`.
 const REQUIRED: [usize; 4] = [SRC, DST, BYTES, START];
+/// The column of start times in other units than seconds, and the unit.
+const STARTS: [(&str, &str); 4] =
+    [("start_ms", "ms"), ("start_us", "us"), ("start_ns", "ns"), ("start_ps", "ps")];
 /// How a table begins that has what is needed, for messages.
 const SHORTEST: &str = "id,src,dst,bytes,start_s";
 /// What is written: all that every flow has.
@@ -72,10 +75,18 @@ fn columns(source: &Arc<Source>, line: usize, header: &str) -> Result<(Order, Ve
     let fail_at =
         |part: &str, text: String| ScenarioError::new(Problem::Syntax(text), &Origin::part(source, part));
     let found = fields(source, header)?;
-    let mut order = Order { position: [None; COLUMNS.len()], width: found.len() };
+    let mut order =
+        Order { position: [None; COLUMNS.len()], width: found.len(), start: (COLUMNS[START], "s") };
     let mut others: Vec<&str> = Vec::new();
     for (position, name) in found.iter().enumerate() {
-        let column = COLUMNS.iter().position(|c| c == name);
+        let other_unit = STARTS.iter().find(|(other, _)| other == name && !found.contains(&COLUMNS[START]));
+        let column = other_unit.map(|_| START).or_else(|| COLUMNS.iter().position(|c| c == name));
+        if let (Some(START), Some(before)) = (column, order.position[START])
+            && found[before] != *name
+        {
+            return Err(fail_at(name, format!("start times are in `{}` already", found[before])));
+        }
+        order.start = other_unit.copied().unwrap_or(order.start);
         let twice = match column {
             Some(column) => order.position[column].replace(position).is_some(),
             None => others.contains(name),
@@ -110,6 +121,8 @@ fn columns(source: &Arc<Source>, line: usize, header: &str) -> Result<(Order, Ve
 struct Order {
     position: [Option<usize>; COLUMNS.len()],
     width: usize,
+    /// Name and unit of the column of start times.
+    start: (&'static str, &'static str),
 }
 
 /// The fields of a line, as slices of it: what stands between commas, or in quotes, in which a quote is doubled.
@@ -159,12 +172,14 @@ struct Row<'a> {
     text: &'a str,
     /// Slices of the text; those without a column are empty.
     fields: [Option<&'a str>; COLUMNS.len()],
+    /// Name and unit of the column of start times.
+    start: (&'static str, &'static str),
 }
 
 impl<'a> Row<'a> {
     fn new(source: &'a Arc<Source>, text: &'a str, order: &Order) -> Result<Row<'a>, ScenarioError> {
         let values = fields(source, text)?;
-        let mut row = Row { source, text, fields: [None; COLUMNS.len()] };
+        let mut row = Row { source, text, fields: [None; COLUMNS.len()], start: order.start };
         if values.len() != order.width {
             let (fields, columns) =
                 (counted(values.len() as u64, "field"), counted(order.width as u64, "column"));
@@ -232,19 +247,20 @@ impl<'a> Row<'a> {
         Ok(Some(Given { value: found.ok_or_else(wrong)?, at: Origin::part(self.source, text).span }))
     }
 
-    fn seconds(&self, column: usize) -> Result<Time, ScenarioError> {
+    fn time(&self, column: usize, (name, unit): (&str, &str)) -> Result<Time, ScenarioError> {
         let text = self.text(column)?;
-        match quantity::parse(&format!("{text} s")) {
+        let words = match unit {
+            "s" => "seconds",
+            unit => unit,
+        };
+        match quantity::parse(&format!("{text} {unit}")) {
             Ok(found) if found.dimension == quantity::Dimension::Time => Ok(Time(found.amount)),
-            Ok(_) => Err(self
-                .fail_at(text, &format!("`{}` is `{text}`, which is no number of seconds", COLUMNS[column]))),
-            Err(_) => Err(self.fail_at(
-                text,
-                &format!(
-                    "`{}` is `{text}`, which is not a number of seconds in whole picoseconds, at least 0",
-                    COLUMNS[column]
-                ),
-            )),
+            Ok(_) => Err(self.fail_at(text, &format!("`{name}` is `{text}`, which is no number of {words}"))),
+            Err(_) => {
+                let why = "in whole picoseconds, at least 0";
+                Err(self
+                    .fail_at(text, &format!("`{name}` is `{text}`, which is not a number of {words} {why}")))
+            }
         }
     }
 
@@ -272,9 +288,12 @@ impl<'a> Row<'a> {
             src: self.whole(SRC)?,
             dst: self.whole(DST)?,
             bytes,
-            start: self.seconds(START)?,
+            start: self.time(START, self.start)?,
             class: self.optional(CLASS, 0, u16::MAX)?.map(|class| class.value),
-            deadline: self.given(DEADLINE).map(|_| self.seconds(DEADLINE)).transpose()?,
+            deadline: self
+                .given(DEADLINE)
+                .map(|_| self.time(DEADLINE, (COLUMNS[DEADLINE], "s")))
+                .transpose()?,
             path: self.optional(PATH, 0, u32::MAX)?,
             share: self.share()?,
             transport,
@@ -357,6 +376,24 @@ mod tests {
         assert_eq!((transport.value.as_str(), &text[transport.at.clone()]), ("dctcp", "dctcp"));
         assert_eq!((&second.path, &second.share, &second.transport), (&None, &None, &None));
         assert_eq!(second.class, None);
+    }
+
+    #[test]
+    fn start_times_may_count_other_units_than_seconds() {
+        for (name, text) in
+            [("start_ms", "0.0125"), ("start_us", "12.5"), ("start_ns", "12500"), ("start_ps", "12500000")]
+        {
+            let flows = read(&format!("id,{name},src,dst,bytes\n0,{text},1,2,3\n")).expect("flows");
+            assert_eq!(flows[0].start, Time::ns(12_500), "{name}");
+        }
+        let wrong = read("id,src,dst,bytes,start_ns\n0,1,2,3,0.0001\n").expect_err("less than a picosecond");
+        let said = "`start_ns` is `0.0001`, which is not a number of ns in whole picoseconds, at least 0";
+        assert_eq!(wrong.to_string(), said);
+        let twice = read("id,src,dst,bytes,start_us,start_ns\n").expect_err("two columns");
+        assert_eq!(twice.to_string(), "start times are in `start_us` already");
+        let both =
+            read("id,src,dst,bytes,start_us,start_s\n0,1,2,3,5,1\n").expect("seconds are what is read");
+        assert_eq!(both[0].start, Time::s(1));
     }
 
     #[test]

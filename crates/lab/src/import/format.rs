@@ -1,7 +1,7 @@
 //! Which format a trace has, and its reader.
 
 use super::hpcc::Nodes;
-use super::trace::{Binary, Cost, Trace};
+use super::trace::{Binary, Cost, Trace, What};
 use super::{chakra, cm, goal, goal_binary, hpcc, simai};
 use crate::text::{Problem, ScenarioError, Source};
 use headway_units::Time;
@@ -125,7 +125,18 @@ impl Format {
         })?;
         let source = Source::new(name, text);
         match self {
-            Format::Matrix => cm::trace(&source, told.start_unit.unwrap_or(Time::ps(1))),
+            Format::Matrix => {
+                let mut trace = cm::trace(&source, told.start_unit.unwrap_or(Time::ps(1)))?;
+                if told.start_unit.is_none() {
+                    let starts = trace.operations.iter().filter_map(|operation| match operation.what {
+                        What::Message { start, .. } => Some(start),
+                        _ => None,
+                    });
+                    let doubt = cm::doubt(&source.name, starts);
+                    trace.notes.extend(doubt);
+                }
+                Ok(trace)
+            }
             Format::Goal => goal::parse(&source),
             Format::Hpcc => hpcc::parse(&source, told.nodes, told.hosts),
             Format::SimAi | Format::Chakra => simai::parse(&source, told.ranks, told.cost, told.is_shared),

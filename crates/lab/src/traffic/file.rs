@@ -48,10 +48,15 @@ impl Declared for File {
         let is_list = |kind: &Kind| kind.is(Format::Matrix) || kind.reader == kinds::Reader::Table;
         let imported = match kinds::find(bytes).map(|kind| kind.reader) {
             Ok(kinds::Reader::Trace(Format::Matrix)) => {
-                let unit = table.get("start_unit").map_or(Ok(0), |i| i.choice(import::cm::START_UNITS))?;
+                let said = table.get("start_unit").map(|i| i.choice(import::cm::START_UNITS)).transpose()?;
+                let unit = said.unwrap_or(0);
                 resolved["start_unit"] = import::cm::START_UNITS[unit].into();
                 let matrix = import::cm::parse(&source, import::cm::start_unit(unit))?;
                 check_nodes(&matrix, context)?;
+                if said.is_none() {
+                    let starts = matrix.flows.iter().map(|flow| flow.start);
+                    context.notes.borrow_mut().extend(import::cm::doubt(&source.name, starts));
+                }
                 matrix.flows
             }
             Ok(kinds::Reader::Table) => {

@@ -212,10 +212,10 @@ fn used<'a>(
 /// What the reader of the format is told.
 fn told<'a>(table: &Reader<'_>, format: Format) -> Result<(Told<'a>, Resolved), ScenarioError> {
     let mut resolved = Resolved::new();
-    let unit = used(table, format, "start_unit", &[Format::Matrix])?
-        .map_or(Ok(0), |item| item.choice(cm::START_UNITS))?;
+    let unit = used(table, format, "start_unit", &[Format::Matrix])?;
+    let unit = unit.map(|item| item.choice(cm::START_UNITS)).transpose()?;
     if format == Format::Matrix {
-        resolved.insert("start_unit".into(), cm::START_UNITS[unit].into());
+        resolved.insert("start_unit".into(), cm::START_UNITS[unit.unwrap_or(0)].into());
     }
     let operations_per_second = match used(table, format, "operations_per_second", &[Format::Chakra])? {
         None => None,
@@ -240,7 +240,7 @@ fn told<'a>(table: &Reader<'_>, format: Format) -> Result<(Told<'a>, Resolved), 
         },
         _ => None,
     };
-    let start_unit = Some(cm::start_unit(unit));
+    let start_unit = unit.map(cm::start_unit);
     Ok((Told { start_unit, ranks, operations_per_second, collective_bytes, ..Told::default() }, resolved))
 }
 
