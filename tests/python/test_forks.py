@@ -27,9 +27,9 @@ LONG = float(LIMIT)
 def sockets() -> list[str]:
     """The sockets that this process has open."""
     found = []
-    for fd in os.listdir("/proc/self/fd"):
+    for fd in Path("/proc/self/fd").iterdir():
         try:
-            found.append(os.readlink(f"/proc/self/fd/{fd}"))
+            found.append(str(fd.readlink()))
         except FileNotFoundError:  # the one of the list itself
             continue
     return sorted(link for link in found if link.startswith("socket:"))
@@ -43,7 +43,7 @@ def forked(work: Callable[[], None]) -> None:
         try:
             work()
             status = 0
-        except BaseException:  # noqa: BLE001
+        except BaseException:
             traceback.print_exc()
         finally:
             os._exit(status)
@@ -190,7 +190,7 @@ def test_a_pre_forking_server_serves_with_an_endpoint_of_each_worker() -> None:
                         if bytes(message.data) == b"last":
                             break
                 status = 0
-            except BaseException:  # noqa: BLE001
+            except BaseException:
                 traceback.print_exc()
             finally:
                 os._exit(status)
