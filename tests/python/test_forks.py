@@ -217,7 +217,7 @@ def test_a_program_that_is_started_inherits_nothing_and_the_endpoint_goes_on() -
     with Serving() as server, BlockingEndpoint.bind() as client:
         client.call(server.address, b"before", timeout=LONG)
         for options in ({"close_fds": False}, {"close_fds": True}, {"preexec_fn": lambda: None, "close_fds": False}):
-            found = subprocess.run(command, capture_output=True, text=True, check=True, **options).stdout  # type: ignore[call-overload]
+            found = subprocess.run(command, capture_output=True, text=True, check=True, **options).stdout
             assert found == without
             assert bytes(client.call(server.address, b"after", timeout=LONG)) == b"retfa"
 
