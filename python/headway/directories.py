@@ -7,7 +7,7 @@ writes are ever removed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,14 @@ from headway.data.reader import glance
 from headway.errors import HeadwayError, ResultsError
 from headway.files import writable_directory
 from headway.layout import (
+    CHECKSUMS_FILE,
     CLAIMS_FILE,
     DRAWN,
     DRAWN_FORMATS,
     EXPECTATIONS_FILE,
     LOCKS,
     MANIFEST_FILE,
+    OF_RESULTS,
     PARTIAL,
     POINT_FILE,
     POINTS,
@@ -39,6 +41,10 @@ from headway.reporting.figures import NAMES as FIGURES
 KEYS_TOLD = 3
 UNSET = (None, "none")
 NO_RESULT = ("name", "title", "description", "paper", "report")
+# A run writes its tables first. Without them, these names are of files that somebody else made.
+_FIRST_WRITTEN = (MANIFEST_FILE, SWEEP_FILE, "flows.parquet")
+_AFTER_TABLES = ("flows.csv", "summary.json", CHECKSUMS_FILE)
+_STEMS = frozenset(Path(name).stem for name in OF_RESULTS)
 REMEDY = "choose another directory, or overwrite it with --force (in Python: overwrite=True)"
 
 
@@ -49,23 +55,69 @@ def directory_of(out: str | Path) -> Path:
     return Path(out)
 
 
+def inputs_of(path: Path | None, scenario: Mapping[str, Any]) -> tuple[Path, ...]:
+    """The files that a scenario is read from: its own, and those that its values name."""
+    folder = Path() if path is None else path.parent
+    named = (folder / text for text in _texts(scenario) if "\n" not in text and "\0" not in text)
+    return (*(() if path is None else (path,)), *named)
+
+
+def keep_inputs(written: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Raise `ResultsError` if a file that is about to be written is one that the command reads, by whatever name."""
+    there = [path for path in written if path.is_file()]
+    read = list(inputs) if there else []
+    for path in there:
+        if any(_is_same(path, one) for one in read):
+            raise ResultsError(path, "is an input, which is never overwritten", "choose another place for the results")
+
+
+def keep_foreign(out: Path, inputs: Iterable[Path] = (), *, overwrite: bool = False) -> None:
+    """Raise `ResultsError` if `out` holds a file that Headway did not write, with the name of the first one.
+
+    A name that results have does not make a file one of Headway's: one beside which no table lies, as a run writes it
+    first, is somebody else's. `overwrite` admits such files, and the `inputs` of the command not even then.
+    """
+    if not out.is_dir():
+        return
+    held = sorted(out.iterdir())
+    keep_inputs([path for path in held if path.name in OF_RESULTS], inputs)
+    if overwrite:
+        return
+    names = {path.name for path in held}
+    of_run = not names.isdisjoint(_FIRST_WRITTEN)
+    for path in held:
+        own = path.name.removeprefix(".")
+        scratch = path.name.startswith(".") and (own == "headway-probe" or own.split(".")[0] in _STEMS)
+        if not scratch and (path.name not in OF_RESULTS or (path.name in _AFTER_TABLES and not of_run)):
+            raise ResultsError(path, f"was not written by Headway; {REMEDY}")
+
+
 def prepare_run(
-    out: str | Path, digest: str, *, overwrite: bool = False, real: Mapping[str, Any] | None = None
+    out: str | Path,
+    digest: str,
+    *,
+    inputs: Iterable[Path] = (),
+    overwrite: bool = False,
+    real: Mapping[str, Any] | None = None,
 ) -> None:
     """Make `out` ready for the run that `digest` identifies; in the simulator, or on `real` packets.
 
     Raises `ResultsError` if it cannot be written, or holds a sweep or the finished results of another run and
     `overwrite` is false. A run on real packets is another one than that of the same scenario in the simulator, and than
     one on real packets under other conditions: `real` names those as `testbed` of a manifest has them.
-    The report and the figures of an earlier run go; the run itself replaces the other files.
+    The report and the figures of an earlier run go; the run itself replaces the other files. What else the directory
+    holds is refused by `keep_foreign`.
     """
     path = directory_of(out)
+    inputs = tuple(inputs)
+    keep_inputs((path / name for name in OF_RESULTS), inputs)
     if (path / SWEEP_FILE).exists():
         if not overwrite:
             raise ResultsError(path, f"holds a sweep of {_held_by_sweep(path)}; {REMEDY}")
         _clear_sweep(path)
     elif (path / MANIFEST_FILE).exists() and not overwrite:
         _refuse_other_run(path, digest, real=real)
+    keep_foreign(path, inputs, overwrite=overwrite)
     writable_directory(path)
     drop_derived(path)
 
@@ -80,6 +132,7 @@ def prepare_sweep(
     wanted: Mapping[str, str],
     scenario: Mapping[str, Any],
     *,
+    inputs: Iterable[Path] = (),
     overwrite: bool,
     resolved: Callable[[str], Mapping[str, Any]] | None = None,
 ) -> None:
@@ -91,6 +144,8 @@ def prepare_sweep(
     wanted at all, the directory is of another sweep.
     """
     directory_of(out)
+    inputs = tuple(inputs)
+    keep_inputs((out / name for name in OF_RESULTS), inputs)
     finished = finished_points(out)
     kept = [name for name, digest in finished.items() if wanted.get(name) == digest]
     replaced = [name for name, digest in finished.items() if wanted.get(name, digest) != digest]
@@ -107,6 +162,7 @@ def prepare_sweep(
         drop_derived(out)
         for name in finished.keys() - wanted.keys():
             _clear_point(out / POINTS / name)
+    keep_foreign(out, inputs, overwrite=overwrite)
     writable_directory(out / POINTS)
 
 
@@ -164,6 +220,25 @@ def _other_conditions(measured: object, real: Mapping[str, Any]) -> str:
     held = measured if isinstance(measured, dict) else {}
     differing = [key for key, value in real.items() if key not in held or held[key] != value]
     return ", ".join(f"{key} {_shown(held.get(key))} instead of {_shown(real[key])}" for key in differing)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in a nested value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _texts(one)
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except (OSError, ValueError):
+        return False
 
 
 def _shown(value: object) -> str:

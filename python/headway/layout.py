@@ -33,6 +33,31 @@ DRAWN = "figures"
 DRAWN_FORMATS = (".svg", ".pdf")
 EXPLAIN_FILE = "explain.json"
 READINGS_FILE = "readings.json"
+# A run in the simulator beside the same one on real packets, and the sweeps by which `explain` searches.
+SIMULATOR = "simulator"
+SEARCH = "search"
+
+# All that a directory of results may hold: of a run, of a sweep, and what is made from them.
+OF_RESULTS = frozenset(
+    {
+        *RUN_FILES,
+        SWEEP_FILE,
+        SCENARIO_FILE,
+        POINT_FILE,
+        POINTS,
+        LOCKS,
+        TASKS,
+        SCENARIOS,
+        CLAIMS_FILE,
+        EXPECTATIONS_FILE,
+        REPORT_FILE,
+        DRAWN,
+        EXPLAIN_FILE,
+        READINGS_FILE,
+        SIMULATOR,
+        SEARCH,
+    }
+)
 
 # The reading that changes nothing, in the results of `explain`.
 AS_STATED = "as stated"

@@ -15,7 +15,7 @@ from headway.data.machine import cores
 from headway.data.point import Point
 from headway.data.run import Run
 from headway.data.toml import Document, apply, assignment, parsed, write, write_value
-from headway.directories import clear_run, prepare_run
+from headway.directories import clear_run, inputs_of, keep_inputs, prepare_run
 from headway.errors import HeadwayError, NameNotFound
 from headway.progress import of_run
 from headway.reporting.table import check_report
@@ -344,9 +344,12 @@ class Scenario:
             stored = False
         told = progress if callable(progress) else of_run(self.name, progress)
         file = str(capture) if capture is not None else None
+        if capture is not None:
+            keep_inputs([Path(capture)], inputs_of(self.path, self.resolved))
         if out is None:
             return Run(None, self._native.run(None, told, csv, file, list(capture_links), count))
-        prepare_run(out, self.digest, overwrite=overwrite)
+        inputs = inputs_of(self.path, self.resolved)
+        prepare_run(out, self.digest, inputs=inputs, overwrite=overwrite)
         if stored and not csv and capture is None and store.has(self.digest):
             clear_run(Path(out))
             if store.take(self._native, Path(out)):

@@ -2,17 +2,21 @@
 
 A run is kept under its digest: version, epoch of behaviour, resolved scenario and seed. Titles, reports, and the name
 of the scenario are no part of that, so that figures that run the same share it; the manifest is written anew for
-whoever takes a run. Files are hard links where file systems allow it. Processes and machines on one file system may use
-one store: a run appears in it in one step, and is checked when it is taken.
+whoever takes a run. Nothing in the store is shared with results: files are copied, or cloned where the file system does
+that. Processes and machines on one file system may use one store: a run appears in it in one step, and is checked when
+it is taken.
 
 `HEADWAY_STORE` names its directory, or says `off`.
 """
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import os
 import shutil
+import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -23,9 +27,10 @@ from typing import TYPE_CHECKING, Any
 
 from headway.checksums import CHECKSUMS_FILE, names_in, replace, verify
 from headway.data.reader import glance, read_object
+from headway.directories import clear_run
 from headway.errors import HeadwayError, ResultsError
 from headway.files import write_json
-from headway.layout import MANIFEST_FILE
+from headway.layout import MANIFEST_FILE, RUN_FILES
 
 if TYPE_CHECKING:
     from headway._headway import Scenario as Native
@@ -37,8 +42,10 @@ SCRATCH = ".new"
 GONE = ".gone-"
 # What is written or removed for so long is left by a process that died.
 LEFT_S = 3600.0
-# Tables are linked. Documents are copied: whoever takes a run writes them anew.
-LINKED = ".parquet"
+# Every run has these files.
+ALWAYS = (MANIFEST_FILE, "summary.json", "flows.parquet", "links.parquet", "series.parquet")
+# Of ioctl: the target shares its blocks with the source until one of them is written (linux/fs.h).
+FICLONE = 0x40049409
 
 
 def directory() -> Path | None:
@@ -69,6 +76,8 @@ class Entry:
     @property
     def bytes(self) -> int:
         """Bytes of its files."""
+        if self.path.is_symlink() or not self.path.is_dir():
+            return 0
         return sum(file.stat().st_size for file in self.path.iterdir() if file.is_file())
 
     @property
@@ -79,11 +88,46 @@ class Entry:
         return 0.0
 
     def damage(self) -> str:
-        """What is wrong with its files; empty if nothing is."""
+        """What is wrong with it; empty if it is the run that its name says, as it was kept."""
         try:
-            return "" if verify(self.path) else f"{self.path / CHECKSUMS_FILE}: is missing"
-        except ResultsError as error:
+            return (
+                self._odd()
+                or ("" if verify(self.path) else f"{self.path / CHECKSUMS_FILE}: is missing")
+                or self._other()
+            )
+        except (ResultsError, HeadwayError, OSError) as error:
             return str(error)
+
+    def _odd(self) -> str:
+        """Whether it is something else than a directory of a run's files."""
+        if self.path.is_symlink() or not self.path.is_dir():
+            return f"{self.path}: is no directory of a run"
+        if self.path.parent.name != self.path.name[:2]:
+            return f"{self.path}: lies in another folder than {self.path.name[:2]}"
+        for file in sorted(self.path.iterdir()):
+            if file.name not in (*RUN_FILES, ENTRY_FILE):
+                return f"{file}: is no file of a run"
+            if file.is_symlink() or not file.is_file():
+                return f"{file}: is no regular file"
+        return ""
+
+    def _other(self) -> str:
+        """Whether it is another run than its name says, or its files were not kept together."""
+        listed = names_in(self.path)
+        for name in ALWAYS:
+            if name not in listed:
+                return f"{self.path / CHECKSUMS_FILE}: is damaged: it has no checksum of {name}"
+        for file in self.path.iterdir():
+            if file.name not in (*listed, CHECKSUMS_FILE, ENTRY_FILE):
+                return f"{file}: has no checksum"
+        digest = read_object(self.path / MANIFEST_FILE).get("digest")
+        if digest != self.path.name:
+            return f"{self.path / MANIFEST_FILE}: is of another run, {digest}"
+        if self.facts.get("sums") != _seal(self.path):
+            return (
+                f"{self.path / CHECKSUMS_FILE}: is not the one that was kept: {ENTRY_FILE} has another checksum of it"
+            )
+        return ""
 
     def remove(self) -> None:
         """Take it out of the store, in one step for others."""
@@ -94,13 +138,15 @@ class Entry:
             return
         except OSError as error:
             raise ResultsError(self.path, f"cannot be removed ({error.strerror or error})") from None
+        if gone.is_symlink() or not gone.is_dir():
+            gone.unlink(missing_ok=True)
         shutil.rmtree(gone, ignore_errors=True)
 
 
 def entries(root: Path) -> Iterator[Entry]:
-    """Every run in the store."""
+    """Every run in the store, and what lies in the place of one."""
     for path in sorted(root.glob("??/*")):
-        if path.is_dir() and not path.name.startswith("."):
+        if not path.name.startswith(".") and not path.parent.name.startswith("."):
             yield Entry(path)
 
 
@@ -127,7 +173,7 @@ def take(native: Native, out: Path) -> bool:
     if root is None:
         return False
     entry = Entry(_place(root, native.digest()))
-    if not entry.path.is_dir():
+    if not os.path.lexists(entry.path):
         return False
     if entry.damage():
         entry.remove()
@@ -143,6 +189,10 @@ def take(native: Native, out: Path) -> bool:
         # Another process has removed it meanwhile, or there is no room: the run is made as if it were not there.
         return False
     manifest = read_object(out / MANIFEST_FILE)
+    if manifest.get("digest") != entry.path.name:
+        # Another process has put something else there meanwhile.
+        clear_run(out)
+        return False
     write_json(out / MANIFEST_FILE, {**manifest, **json.loads(native.about_json())})
     replace(out, MANIFEST_FILE)
     return True
@@ -162,7 +212,7 @@ def keep(native: Native, out: Path, version: str) -> str:
         for name in (*names_in(out), CHECKSUMS_FILE):
             _put(out / name, scratch / name)
         epoch = read_object(out / MANIFEST_FILE).get("epoch")
-        facts = {"name": native.name, "version": version, "epoch": epoch, "kept": time.time()}
+        facts = {"name": native.name, "version": version, "epoch": epoch, "kept": time.time(), "sums": _seal(scratch)}
         write_json(scratch / ENTRY_FILE, facts)
         place.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
@@ -180,10 +230,16 @@ def _place(root: Path, digest: str) -> Path:
 
 
 def _put(source: Path, target: Path) -> None:
-    """A file under another name: a link where it is never changed and the file system has links."""
+    """A file of its own with the same bytes: who writes into the one does not change the other."""
     target.unlink(missing_ok=True)
-    if source.suffix == LINKED:
-        with suppress(OSError):
-            target.hardlink_to(source)
-            return
-    shutil.copyfile(source, target)
+    with source.open("rb") as old, target.open("wb") as new:
+        if sys.platform == "linux":
+            with suppress(OSError):
+                fcntl.ioctl(new.fileno(), FICLONE, old.fileno())
+                return
+        shutil.copyfileobj(old, new, 1 << 20)
+
+
+def _seal(entry: Path) -> str:
+    """The checksum of the checksums, which says which files were kept together."""
+    return hashlib.sha256((entry / CHECKSUMS_FILE).read_bytes()).hexdigest()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import headway as package
-from headway.directories import prepare_run
+from headway.directories import inputs_of, prepare_run
 from headway.errors import ResultsError
 from support import TWO_FLOWS, Answer
 
@@ -106,7 +107,8 @@ def test_a_run_leaves_nothing_of_the_run_before(headway: Headway, scenario_file:
     assert headway("report", out, "--format", "svg").status == 0
     (out / "figures" / "mine.svg").write_text("<svg/>", encoding="utf-8")
     (out / "notes.txt").write_text("mine", encoding="utf-8")
-    assert headway("run", scenario_file, "--out", out).status == 0
+    refused(headway("run", scenario_file, "--out", out), f"{out / 'notes.txt'}: was not written by Headway")
+    assert headway("run", scenario_file, "--out", out, "--force").status == 0
     run = {"manifest.json", "SHA256SUMS", "summary.json", "flows.parquet", "links.parquet", "series.parquet"}
     assert files(out).keys() == run | {"figures/mine.svg", "notes.txt"}
 
@@ -214,3 +216,60 @@ def test_results_on_real_packets_are_not_replaced_by_those_of_other_conditions(t
         with pytest.raises(ResultsError, match=f"of mine, seed .* with {said}; choose another directory"):
             prepare_run(out, digest, real=other)
         prepare_run(out, digest, real=other, overwrite=True)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "flows.csv", "summary.json", ".git"])
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_what_headway_did_not_write_is_refused_by_name(
+    headway: Headway, scenario_file: Path, tmp_path: Path, command: str, name: str
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / name).write_text("mine")
+    refused(headway(command, scenario_file, "--out", out), f"{out / name}: was not written by Headway")
+    assert [path.name for path in out.iterdir()] == [name] and (out / name).read_text() == "mine"
+    assert headway(command, scenario_file, "--out", out, "--force").status == 0
+    # Among results, files of others stay what they are.
+    if name == "notes.txt":
+        assert (out / name).read_text() == "mine"
+        refused(headway(command, scenario_file, "--out", out), str(out / name))
+        (out / name).unlink()
+        assert headway(command, scenario_file, "--out", out).status == 0
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_an_input_is_never_overwritten(
+    headway: Headway, scenario_file: Path, tmp_path: Path, force: tuple[str, ...]
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    own = out / "summary.json"
+    text = scenario_file.read_text("utf-8")
+    own.write_text(text)
+    link = tmp_path / "linked.toml"
+    link.symlink_to(own)
+
+    def kept(*command: object) -> None:
+        answer = headway(*command, *force)
+        assert answer.status == 2 and f"{own}: is an input" in answer.err
+
+    kept("run", link, "--out", out)
+    assert own.read_text() == text
+    # By a hard link the file has a second name.
+    other = tmp_path / "hard.toml"
+    other.hardlink_to(own)
+    kept("sweep", other, "--out", out)
+    assert own.read_text() == text
+    kept("export", other, "--format", "csv", "--out", own)
+    assert own.read_text() == text
+
+
+def test_a_trace_in_the_directory_of_results_stays(tmp_path: Path) -> None:
+    text = 'flows = "flows.csv"\nother = ["a.csv", { file = "deep/b.csv" }]'
+    found = inputs_of(tmp_path / "one.toml", tomllib.loads(text))
+    assert set(found) == {tmp_path / name for name in ("one.toml", "flows.csv", "a.csv", "deep/b.csv")}
+    (tmp_path / "flows.csv").write_text("mine")
+    for overwrite in (False, True):
+        with pytest.raises(ResultsError, match="is an input"):
+            prepare_run(tmp_path, "1" * 16, inputs=found, overwrite=overwrite)
+    assert (tmp_path / "flows.csv").read_text() == "mine"

@@ -27,9 +27,9 @@ LONG = float(LIMIT)
 def sockets() -> list[str]:
     """The sockets that this process has open."""
     found = []
-    for fd in os.listdir("/proc/self/fd"):
+    for fd in Path("/proc/self/fd").iterdir():
         try:
-            found.append(os.readlink(f"/proc/self/fd/{fd}"))
+            found.append(str(fd.readlink()))
         except FileNotFoundError:  # the one of the list itself
             continue
     return sorted(link for link in found if link.startswith("socket:"))
@@ -43,7 +43,7 @@ def forked(work: Callable[[], None]) -> None:
         try:
             work()
             status = 0
-        except BaseException:  # noqa: BLE001
+        except BaseException:
             traceback.print_exc()
         finally:
             os._exit(status)
@@ -190,7 +190,7 @@ def test_a_pre_forking_server_serves_with_an_endpoint_of_each_worker() -> None:
                         if bytes(message.data) == b"last":
                             break
                 status = 0
-            except BaseException:  # noqa: BLE001
+            except BaseException:
                 traceback.print_exc()
             finally:
                 os._exit(status)
@@ -217,7 +217,7 @@ def test_a_program_that_is_started_inherits_nothing_and_the_endpoint_goes_on() -
     with Serving() as server, BlockingEndpoint.bind() as client:
         client.call(server.address, b"before", timeout=LONG)
         for options in ({"close_fds": False}, {"close_fds": True}, {"preexec_fn": lambda: None, "close_fds": False}):
-            found = subprocess.run(command, capture_output=True, text=True, check=True, **options).stdout  # type: ignore[call-overload]
+            found = subprocess.run(command, capture_output=True, text=True, check=True, **options).stdout
             assert found == without
             assert bytes(client.call(server.address, b"after", timeout=LONG)) == b"retfa"
 

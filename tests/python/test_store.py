@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -218,3 +220,153 @@ def test_processes_that_run_the_same_at_once_keep_it_once(tmp_path: Path, root: 
     assert all(checksums.verify(out) for out in outs)
     assert len({(out / "flows.parquet").read_bytes() for out in outs}) == 1
     assert len(list(root.glob("??/*"))) == 1, "and nothing beside it"
+
+
+def _reseal(entry: Path) -> None:
+    """Checksums anew, as somebody would who can write into the store."""
+    names = [path.name for path in sorted(entry.iterdir()) if path.name not in (store.ENTRY_FILE, "SHA256SUMS")]
+    sums = "".join(f"{hashlib.sha256((entry / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
+    (entry / "SHA256SUMS").write_text(sums, "utf-8")
+
+
+def _edit(path: Path, **values: object) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **values}), "utf-8")
+
+
+FILES = (
+    "manifest.json",
+    "summary.json",
+    "flows.parquet",
+    "links.parquet",
+    "series.parquet",
+    "SHA256SUMS",
+    "stored.json",
+)
+
+
+def _missing(file: Path, _: Path) -> None:
+    file.unlink()
+
+
+def _cut(file: Path, _: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def _emptied(file: Path, _: Path) -> None:
+    file.write_bytes(b"")
+
+
+def _flipped(file: Path, _: Path) -> None:
+    data = bytearray(file.read_bytes())
+    # In a document, a digit of a checksum or a letter of a key; in a table, anything.
+    data[len(data) // 3] ^= 1
+    file.write_bytes(data)
+
+
+def _another(file: Path, other: Path) -> None:
+    file.write_bytes((other / file.name).read_bytes())
+
+
+def _linked(file: Path, _: Path) -> None:
+    file.rename(away := file.parent.parent.parent / file.name)
+    file.symlink_to(away)
+
+
+def _folder(file: Path, _: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def _whole_tables(entry: Path, other: Path) -> None:
+    for table in other.glob("*.parquet"):
+        (entry / table.name).write_bytes(table.read_bytes())
+    _reseal(entry)
+
+
+def _whole_other(entry: Path, other: Path) -> None:
+    for file in other.iterdir():
+        (entry / file.name).write_bytes(file.read_bytes())
+
+
+def _older(entry: Path, _: Path) -> None:
+    _edit(entry / "manifest.json", digest="0" * 16, version="0.0.9")
+    _reseal(entry)
+
+
+def _relabelled(entry: Path, other: Path) -> None:
+    _whole_other(entry, other)
+    _edit(entry / "manifest.json", digest=entry.name)
+    _reseal(entry)
+
+
+def _unlisted(entry: Path, _: Path) -> None:
+    sums = entry / "SHA256SUMS"
+    sums.write_text("".join(line for line in sums.read_text().splitlines(True) if "flows" not in line))
+
+
+def _link_to_other(entry: Path, other: Path) -> None:
+    shutil.rmtree(entry)
+    entry.symlink_to(other)
+
+
+def _file(entry: Path, _: Path) -> None:
+    shutil.rmtree(entry)
+    entry.write_text("nothing")
+
+
+def _extra(entry: Path, _: Path) -> None:
+    (entry / "edges.parquet").write_bytes(b"PAR1")
+
+
+def _outside(entry: Path, _: Path) -> None:
+    with (entry / "SHA256SUMS").open("a") as file:
+        file.write(f"{'0' * 64}  ../outside\n")
+
+
+ENTRY = (_whole_tables, _whole_other, _older, _relabelled, _unlisted, _link_to_other, _file, _extra, _outside)
+OF_FILES = (_missing, _cut, _emptied, _flipped, _another, _linked, _folder)
+
+
+def test_every_kind_of_damage_is_found_and_never_handed_out(tmp_path: Path, root: Path, headway: Headway) -> None:
+    path = scenario(tmp_path)
+    loaded, changed = Scenario.load(path), Scenario.load(path, sets={"transport.window": 3})
+    good, strange = loaded.run(tmp_path / "good"), changed.run(tmp_path / "strange")
+    assert good.summary != strange.summary
+    entry, other = (root / one.digest[:2] / one.digest for one in (loaded, changed))
+    kept = tmp_path / "kept"
+    shutil.copytree(entry, kept)
+    count = 0
+    for damage, place in [*((d, entry / n) for d in OF_FILES for n in FILES), *((d, entry) for d in ENTRY)]:
+        damage(place, other)
+        said = store.Entry(entry).damage()
+        assert said, (damage, place)
+        if place == entry:
+            answer = headway("store", "verify")
+            assert answer.status == 1 and said in answer.out, damage
+            run = loaded.run(tmp_path / f"again-{count}")
+            assert not run.reused and run.summary == good.summary, damage
+        if entry.is_symlink() or entry.is_file():
+            entry.unlink()
+        elif entry.exists():
+            shutil.rmtree(entry)
+        shutil.copytree(kept, entry)
+        assert store.Entry(entry).damage() == "", damage
+        count += 1
+    assert count == 58
+    assert loaded.run(tmp_path / "last").reused
+
+
+def test_writing_into_a_result_changes_nothing_in_the_store(tmp_path: Path, root: Path) -> None:
+    loaded = Scenario.load(scenario(tmp_path))
+    made = loaded.run(tmp_path / "made")
+    taken = loaded.run(tmp_path / "taken")
+    assert taken.reused
+    (entry,) = store.entries(root)
+    for folder in (tmp_path / "made", tmp_path / "taken"):
+        for file in folder.iterdir():
+            with file.open("r+b") as open_file:
+                open_file.write(b"overwritten in place")
+    assert entry.damage() == ""
+    again = loaded.run(tmp_path / "again")
+    assert again.reused and again.summary == made.summary
+    assert not (tmp_path / "again" / "flows.parquet").samefile(entry.path / "flows.parquet")

@@ -9,6 +9,7 @@ import click
 from headway import names
 from headway.cli.options import DIRECTORY, ScenarioParameter, scale_option, set_option
 from headway.data.run import EXPORTS, read
+from headway.directories import inputs_of, keep_inputs
 from headway.errors import HeadwayError, ResultsError
 from headway.files import write_text
 from headway.loading import Scenario
@@ -41,6 +42,7 @@ def export(file: str, form: str, out: Path | None, force: bool, sets: tuple[str,
     if out is None:
         click.echo(text, nl=False)
         return
+    keep_inputs([out], inputs_of(found.path, Scenario.load(found.path, sets=sets, scale=scale).resolved))
     if out.exists() and not force and not _holds(out, text):
         raise ResultsError(out, "is there already and holds something else; choose another name, or --force")
     write_text(out, text)
@@ -53,6 +55,8 @@ def _run(directory: Path, form: str, out: Path | None, *, force: bool) -> None:
         raise HeadwayError(f"{directory} is a scenario; {form} is made from the directory of a run: {help}")
     if out is None:
         raise click.UsageError(f"--format {form} is no text; name a file with --out")
+    if directory.is_dir():
+        keep_inputs([out], directory.iterdir())
     if out.exists() and not force:
         raise ResultsError(out, "is there already; choose another name, or --force")
     read(directory).export(out, form, force=force)

@@ -9,6 +9,7 @@ import click
 
 from headway import _headway
 from headway.cli.options import DIRECTORY
+from headway.directories import keep_inputs
 from headway.errors import ResultsError
 from headway.files import write_text
 
@@ -73,6 +74,7 @@ def import_trace(
     if out is None:
         click.echo(text, nl=False)
         return
+    keep_inputs([out], [*files, *([] if groups is None else [groups])])
     if out.exists() and not force:
         raise ResultsError(out, "is there already; choose another name, or --force")
     write_text(out, text)

@@ -31,7 +31,7 @@ def shared_runs() -> None:
 def du(as_json: bool) -> int:
     """How many runs the store holds, of which scenarios, and what they take.
 
-    Tables count in full, although those of results on the same disk are the same files.
+    On a file system that clones files, tables share their blocks with results on it, and count in full all the same.
     """
     root = _root()
     rows: dict[str, list[float]] = {}
@@ -77,7 +77,10 @@ def prune(older_than: str | None, everything: bool, dry_run: bool) -> int:
 
 @shared_runs.command()
 def verify() -> int:
-    """Compare every file with its checksum; the status is 1 if one is damaged. A damaged run is never used."""
+    """Check that every run is the one that its name says, as it was kept; the status is 1 if one is not.
+
+    A damaged run is never used.
+    """
     damaged = list(_damaged(_root()))
     for line in damaged:
         click.echo(line)

@@ -21,7 +21,7 @@ from headway.cli.terminal import print_table
 from headway.cli.testbed_reproduce import reproduce
 from headway.cli.testbed_switch import switch
 from headway.data.units import duration
-from headway.directories import prepare_run
+from headway.directories import inputs_of, prepare_run
 from headway.loading import Scenario
 from headway.names import ScenarioFile
 from headway.reports import write_report
@@ -99,7 +99,8 @@ def run(
     ideal = ideal_round_trips
     command = arguments(file.path, sets, out, scale, slowdown, capture, io, sealed=sealed, csv=csv, ideal=ideal)
     if out is not None:
-        prepare_run(out, scenario.digest, overwrite=force, real=conditions(command))
+        inputs = inputs_of(file.path, scenario.resolved)
+        prepare_run(out, scenario.digest, inputs=inputs, overwrite=force, real=conditions(command))
     with controls_of(scenario):
         status, last = measure(file.name, command)
     if last is None:

@@ -71,7 +71,7 @@ class Closed(HostError):
 
 
 class Forked(HostError):
-    """The endpoint was bound before this process was forked, and belongs to the process that bound it: nothing was sent."""
+    """The endpoint belongs to the process that bound it, from which this one was forked: nothing was sent."""
 
 
 _ALL = (

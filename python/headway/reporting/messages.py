@@ -11,6 +11,7 @@ from markupsafe import Markup
 from headway.data.qlog import Message, Trace, messages, read_trace
 from headway.data.statistics import nearest_rank
 from headway.data.units import duration, size
+from headway.directories import keep_inputs
 from headway.files import write_text
 
 from .distributions import P99_NEEDS
@@ -48,6 +49,7 @@ def write_messages(paths: Sequence[Path]) -> tuple[Path, list[str]]:
     """Write the page of these traces beside the first one; its path, and what is missing in them."""
     traces = [read_trace(path) for path in paths]
     page = paths[0].with_suffix(".html")
+    keep_inputs([page], paths)
     text, missing = render(traces)
     write_text(page, text)
     return page, missing

@@ -19,7 +19,7 @@ from headway.checksums import CHECKSUMS_FILE, add
 from headway.data.point import Point
 from headway.data.reader import glance, read_object
 from headway.data.run import read
-from headway.directories import drop_derived, prepare_sweep
+from headway.directories import drop_derived, inputs_of, prepare_sweep
 from headway.errors import HeadwayError, ResultsError
 from headway.files import write_json
 from headway.layout import LOCKS, MANIFEST_FILE, PARTIAL, POINT_FILE, POINTS, SCENARIO_FILE, SWEEP_FILE
@@ -160,7 +160,8 @@ class SweepPlan:
             return Scenario.load(job.scenario, sets=job.point.sets, scale=job.scale).resolved
 
         wanted = {name: point.digest for name, point in jobs.items()}
-        prepare_sweep(self.out, wanted, self.scenario, overwrite=overwrite, resolved=resolved)
+        inputs = inputs_of(self.file.path, self.scenario)
+        prepare_sweep(self.out, wanted, self.scenario, inputs=inputs, overwrite=overwrite, resolved=resolved)
 
     @property
     def is_recorded(self) -> bool:

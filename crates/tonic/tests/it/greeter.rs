@@ -1,10 +1,11 @@
 //! tonic's helloworld over Headway, and what can go wrong with a unary call.
+#![allow(unsafe_code, reason = "fork, and the end of a child")]
 
 use crate::code::helloworld::greeter_client::GreeterClient;
 use crate::code::helloworld::greeter_server::{Greeter, GreeterServer};
 use crate::messages::helloworld::{HelloReply, HelloRequest};
 use headway_host::tokio::Endpoint;
-use headway_host::{CallError, Config, Limits};
+use headway_host::{CallError, Config, Forked, Limits, RecvError, SendError};
 use headway_tonic::{Channel, ConnectError, Peer, ServeError, Server};
 use std::error::Error;
 use std::net::SocketAddr;
@@ -229,4 +230,29 @@ async fn messages_that_are_no_calls_do_no_harm() {
     let mut client = GreeterClient::new(Channel::new(endpoint, server.address));
     assert_eq!(client.say_hello(hello("you")).await.expect("a reply").into_inner().message, "Hello you!");
     server.stop().await;
+}
+
+#[test]
+fn a_forked_child_has_the_status_of_it() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let mut client = GreeterClient::new(Channel::connect("127.0.0.1:9").expect("a channel"));
+    let endpoint = Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound");
+    // SAFETY: the child makes one call and ends, without anything of the other threads.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let status = runtime().block_on(client.say_hello(hello("you"))).expect_err("forked");
+            assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
+            let source = status.source().and_then(|source| source.downcast_ref::<CallError>());
+            assert_eq!(source, Some(&CallError::Send(SendError::Forked(Forked))));
+            let served = runtime().block_on(Server::builder().serve_endpoint(&endpoint, std::future::pending()));
+            assert_eq!(served, Err(RecvError::Forked(Forked)));
+        }));
+        // SAFETY: ends this process.
+        unsafe { libc::_exit(told.is_err().into()) };
+    }
+    let mut status = -1;
+    // SAFETY: the child is this process's own.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    assert_eq!(status, 0, "the child failed: what it printed says where");
 }

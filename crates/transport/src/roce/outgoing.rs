@@ -150,9 +150,10 @@ impl Outgoing {
     }
 
     /// Whether the window has room for a packet. HPCC's simulator asks so before each packet: one may be begun. HPCC §3.1
+    /// With nothing under way there is room, however small the window is: nothing would ever open it again.
     fn has_room(&self) -> bool {
         let under_way = u64::from(self.next - self.una) * self.payload;
-        self.window().is_none_or(|window| (under_way as f64) < window)
+        under_way == 0 || self.window().is_none_or(|window| (under_way as f64) < window)
     }
 
     /// The packet to be sent next, as far as windows permit it.
@@ -169,10 +170,10 @@ impl Outgoing {
         (self.next < end && self.has_room()).then_some(self.next)
     }
 
-    /// The rate to send at.
+    /// The rate to send at; 1 b/s where it would round to nothing.
     fn rate(&self, nic: Rate) -> Rate {
         let rate = self.control.rate();
-        if rate >= nic.bps() as f64 { nic } else { Rate::new(rate as u64).unwrap_or(nic) }
+        if rate >= nic.bps() as f64 { nic } else { Rate::new((rate as u64).max(1)).unwrap_or(nic) }
     }
 
     /// When the next packet may leave: a change of the rate counts from the last one.

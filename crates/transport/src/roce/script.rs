@@ -9,7 +9,7 @@ use crate::script;
 use headway_packet::{Ecn, Hop, Packet, PacketFlags, PacketKind, Sizes, Stamps};
 use headway_params::{ParamValue, Params};
 use headway_transport::endpoint::Checked;
-use headway_transport::roce::control::{RateControl, dcqcn, hpcc};
+use headway_transport::roce::control::{RateControl, dcqcn, hpcc, powertcp};
 use headway_transport::roce::params::RoceParams;
 use headway_transport::roce::{Roce, RoceEndpoint};
 use headway_transport::{Endpoint, EndpointEvent, InitialWindow, Message, Transport};
@@ -351,4 +351,22 @@ fn the_rate_follows_the_stamps_of_answers() {
     assert_eq!(sent.len(), 7);
     let rate = Rate::new((1e10 / (1.5 / 0.95) + 4e6) as u64).expect("it is not zero");
     assert_eq!(sent[1].0 - sent[0].0, rate.time_of(1580));
+}
+
+/// A bandwidth-delay product below one byte, and a cap of one: one packet at a time may be under way all the same.
+#[test]
+fn a_window_that_rounds_to_nothing_lets_one_packet_leave() {
+    fn one_at_a_time<C: RateControl>() {
+        for recovery in ["go-back-n", "selective-repeat"] {
+            let recovery = ("recovery", ParamValue::Choice(recovery.into()));
+            let set = [("base_rtt", ParamValue::Time(Time(1))), recovery];
+            let mut script = Script::<C>::with(&set);
+            script.begin(Time::ZERO, &message(3));
+            let first = script.packet(Time::ZERO).expect("the first packet leaves");
+            assert_eq!((first.kind, first.index), (PacketKind::Data, 0));
+        }
+    }
+    one_at_a_time::<dcqcn::Dcqcn>();
+    one_at_a_time::<hpcc::Hpcc>();
+    one_at_a_time::<powertcp::PowerTcp>();
 }
