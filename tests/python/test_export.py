@@ -73,7 +73,11 @@ def test_overrides_count(headway: Headway, scenario_file: Path) -> None:
 def test_a_file_that_holds_something_else_stays(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
     answer = headway("export", scenario_file, "--format", "csv", "--out", scenario_file)
     assert answer.status == 2
-    assert "--force" in answer.err
+    assert "is an input" in answer.err
+    other = tmp_path / "other.csv"
+    other.write_text("mine", encoding="utf-8")
+    answer = headway("export", scenario_file, "--format", "csv", "--out", other)
+    assert answer.status == 2 and "--force" in answer.err and other.read_text("utf-8") == "mine"
     assert "[topology]" in scenario_file.read_text(encoding="utf-8")
     out = tmp_path / "flows.csv"
     for _ in range(2):
