@@ -17,7 +17,7 @@ from headway.checksums import is_damaged
 from headway.data.nested import flat
 from headway.data.reader import glance
 from headway.errors import HeadwayError, ResultsError
-from headway.files import writable_directory
+from headway.files import keep_inputs, writable_directory
 from headway.layout import (
     CHECKSUMS_FILE,
     CLAIMS_FILE,
@@ -60,15 +60,6 @@ def inputs_of(path: Path | None, scenario: Mapping[str, Any]) -> tuple[Path, ...
     folder = Path() if path is None else path.parent
     named = (folder / text for text in _texts(scenario) if "\n" not in text and "\0" not in text)
     return (*(() if path is None else (path,)), *named)
-
-
-def keep_inputs(written: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Raise `ResultsError` if a file that is about to be written is one that the command reads, by whatever name."""
-    there = [path for path in written if path.is_file()]
-    read = list(inputs) if there else []
-    for path in there:
-        if any(_is_same(path, one) for one in read):
-            raise ResultsError(path, "is an input, which is never overwritten", "choose another place for the results")
 
 
 def keep_foreign(out: Path, inputs: Iterable[Path] = (), *, overwrite: bool = False) -> None:
@@ -232,13 +223,6 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for one in value:
             yield from _texts(one)
-
-
-def _is_same(path: Path, other: Path) -> bool:
-    try:
-        return path.samefile(other)
-    except (OSError, ValueError):
-        return False
 
 
 def _shown(value: object) -> str:

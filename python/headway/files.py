@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 import uuid
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -60,3 +61,19 @@ def copy_file(source: Path, target: Path) -> None:
         with suppress(OSError):
             scratch.unlink(missing_ok=True)
         raise unwritable(target, error) from None
+
+
+def keep_inputs(written: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Raise `ResultsError` if a file that is about to be written is one that the command reads, by whatever name."""
+    there = [path for path in written if path.is_file()]
+    read = list(inputs) if there else []
+    for path in there:
+        if any(_is_same(path, one) for one in read):
+            raise ResultsError(path, "is an input, which is never overwritten", "choose another place for the results")
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except (OSError, ValueError):
+        return False

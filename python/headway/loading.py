@@ -15,8 +15,9 @@ from headway.data.machine import cores
 from headway.data.point import Point
 from headway.data.run import Run
 from headway.data.toml import Document, apply, assignment, parsed, write, write_value
-from headway.directories import clear_run, inputs_of, keep_inputs, prepare_run
+from headway.directories import clear_run, inputs_of, prepare_run
 from headway.errors import HeadwayError, NameNotFound
+from headway.files import keep_inputs
 from headway.progress import of_run
 from headway.reporting.table import check_report
 from headway.transport import Factory, all_declared

@@ -137,7 +137,7 @@ def test_what_cannot_be_is_said_by_type() -> None:
         BlockingEndpoint.bind("0.0.0.0:0")
     assert issubclass(SettingError, ValueError) and issubclass(BindError, OSError)
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
-    assert len(kinds) == 17 and all(issubclass(kind, HeadwayError) for kind in kinds)
+    assert len(kinds) == 18 and all(issubclass(kind, HeadwayError) for kind in kinds)
     with BlockingEndpoint.bind(message_bytes="1 kB") as endpoint:
         with pytest.raises(TooLong, match="1001 bytes"):
             endpoint.send(endpoint.address, bytes(1001))

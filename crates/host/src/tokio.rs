@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::core::{Measured, SendOptions};
 use crate::counters::Stats;
 use crate::endpoint::{CallHandle, Received, SendHandle};
-use crate::error::{BindError, CallError, RecvError, SendError};
+use crate::error::{BindError, CallError, Forked, RecvError, SendError};
 use crate::leaving::Refused;
 use crate::pace::Pace;
 use crate::request::Request;
@@ -85,6 +85,14 @@ impl Endpoint {
     /// Begins a call. An error now means that nothing was sent.
     pub fn call_nowait(&self, peer: SocketAddr, request: impl Into<Bytes>) -> Result<CallHandle, SendError> {
         self.blocking.call_nowait(peer, request)
+    }
+
+    /// Whether this process bound the endpoint.
+    ///
+    /// # Errors
+    /// It was forked from the one that did.
+    pub fn check_process(&self) -> Result<(), Forked> {
+        self.blocking.check_process()
     }
 
     /// Waits for the next message.

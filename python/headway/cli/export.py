@@ -9,9 +9,9 @@ import click
 from headway import names
 from headway.cli.options import DIRECTORY, ScenarioParameter, scale_option, set_option
 from headway.data.run import EXPORTS, read
-from headway.directories import inputs_of, keep_inputs
+from headway.directories import inputs_of
 from headway.errors import HeadwayError, ResultsError
-from headway.files import write_text
+from headway.files import keep_inputs, write_text
 from headway.loading import Scenario
 
 FORMATS = ("cm", "csv", *EXPORTS)

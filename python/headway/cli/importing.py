@@ -9,9 +9,8 @@ import click
 
 from headway import _headway
 from headway.cli.options import DIRECTORY
-from headway.directories import keep_inputs
 from headway.errors import ResultsError
-from headway.files import write_text
+from headway.files import keep_inputs, write_text
 
 FORMATS = ("cm", "goal", "chakra", "simai", "hpcc")
 

@@ -50,7 +50,7 @@ class Wanted:
         """`fct_us` and `FCT (us)` say their unit at the end; `fct=us` says one for a column that does not."""
         column, sign, unit = text.rpartition("=")
         if not sign:
-            column, unit = text, with_unit(text)[1]
+            column, unit = text, with_unit(text)[1] or text.strip().lower()
         if unit not in UNITS:
             raise HeadwayError(
                 f"the column `{text}` says no unit\n  write NAME=UNIT with one of {', '.join(UNITS)}, "

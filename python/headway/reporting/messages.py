@@ -11,8 +11,7 @@ from markupsafe import Markup
 from headway.data.qlog import Message, Trace, messages, read_trace
 from headway.data.statistics import nearest_rank
 from headway.data.units import duration, size
-from headway.directories import keep_inputs
-from headway.files import write_text
+from headway.files import keep_inputs, write_text
 
 from .distributions import P99_NEEDS
 from .page import asset, colour_rules, environment, script
