@@ -245,7 +245,8 @@ fn a_forked_child_has_the_status_of_it() {
             assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
             let source = status.source().and_then(|source| source.downcast_ref::<CallError>());
             assert_eq!(source, Some(&CallError::Send(SendError::Forked(Forked))));
-            let served = runtime().block_on(Server::builder().serve_endpoint(&endpoint, std::future::pending()));
+            let served =
+                runtime().block_on(Server::builder().serve_endpoint(&endpoint, std::future::pending()));
             assert_eq!(served, Err(RecvError::Forked(Forked)));
         }));
         // SAFETY: ends this process.
