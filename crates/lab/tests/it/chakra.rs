@@ -2,8 +2,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests write temporary directories")]
 
+use crate::traces::{end, outcome as run};
 use headway_lab::{Request, Scenario, ScenarioError};
-use headway_network::Outcome;
 use headway_units::Time;
 use std::fmt::Write;
 use std::path::Path;
@@ -112,17 +112,6 @@ fn scenario(ranks: &Ranks, beside: &[(&str, &str)], more: &str) -> Result<Scenar
          name = \"ndp\"\n\n[[traffic]]\nkind = \"trace\"\npath = \"x.0.et\"\n{more}\n"
     );
     Request::text(&text, "scenario.toml", folder.path(), &[], None).load()
-}
-
-fn run(scenario: &Scenario) -> Outcome {
-    let resolved = scenario.setup().expect("a network").resolve(1).expect("a run");
-    headway_sim::run(&resolved.spec, &mut |_| true).expect("it runs")
-}
-
-fn end(outcome: &Outcome) -> Time {
-    let flows = outcome.flows.iter().map(|flow| flow.finish.expect("it is complete"));
-    let steps = outcome.steps.iter().map(|step| step.finish.expect("it is over"));
-    flows.chain(steps).max().expect("something happened")
 }
 
 fn outcome(ranks: &Ranks, beside: &[(&str, &str)], more: &str) -> (usize, Time) {

@@ -51,13 +51,13 @@ fn loaded(
     (folder, loaded)
 }
 
-fn outcome(scenario: &Scenario) -> Outcome {
+pub(crate) fn outcome(scenario: &Scenario) -> Outcome {
     let resolved = scenario.setup().expect("a network").resolve(1).expect("a run");
     headway_sim::run(&resolved.spec, &mut |_| true).expect("it runs")
 }
 
 /// When everything is over.
-fn end(outcome: &Outcome) -> Time {
+pub(crate) fn end(outcome: &Outcome) -> Time {
     let flows = outcome.flows.iter().map(|flow| flow.finish.expect("it is complete"));
     let steps = outcome.steps.iter().map(|step| step.finish.expect("it is over"));
     flows.chain(steps).max().expect("something happened")
