@@ -125,9 +125,9 @@ $(VENV)/.demo: pyproject.toml $(RUST_SOURCES) | tools
 		$(PIP) --quiet --requirement $@.txt; } & packages=$$!; \
 		trap 'kill $$packages 2>/dev/null || true' EXIT; \
 		echo 'building the simulator: a minute or two the first time'; \
-		cargo build --release --lib --package headway-python --no-default-features; \
+		cargo build --profile demo --lib --package headway-python --no-default-features; \
 		wait $$packages; \
-		$(BIN)/python tools/editable.py "$${CARGO_TARGET_DIR:-target}/release"; \
+		$(BIN)/python tools/editable.py "$${CARGO_TARGET_DIR:-target}/demo"; \
 		rm -f $(VENV)/.tested; fi
 	@touch $@
 
