@@ -110,6 +110,7 @@ $(VENV)/.dependencies $(VENV)/.dependencies-long: $(VENV)/.tools
 $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@echo 'building and installing Headway: minutes the first time'
 	@$(MATURIN) develop --release
+	@$(BIN)/python tools/stubs.py
 	@touch $@
 
 # For the demo: what a simulation and its report need. `make install` adds real hosts, the checks of transports and
@@ -131,14 +132,16 @@ $(VENV)/.demo: pyproject.toml $(RUST_SOURCES) | tools
 		rm -f $(VENV)/.tested; fi
 	@touch $@
 
+STUBS := python/headway/building/tables.pyi
 # The tag says for which systems the wheel is: Python 3.11 and newer (abi3), and this machine's C library and newer ones.
 # Those of a release are built for older ones (.github/workflows/release.yml).
 # With PGO=1 it is optimised by a profile of the runs in tools/pgo.txt, as those of a release are.
-wheel: tools $(VENV)/.tools $(if $(filter 1,$(PGO)),$(VENV)/.demo)
+# Signatures for editors are made from the declarations of a module, so one has to be there.
+wheel: tools $(VENV)/.tools $(if $(filter 1,$(PGO))$(if $(wildcard $(STUBS)),,1),$(VENV)/.demo)
 	@rm -f dist/*.whl
 	$(if $(filter 1,$(PGO)),$(BIN)/python tools/pgo.py --out dist,$(BIN)/maturin build --profile wheel --out dist)
 
-sdist: tools $(VENV)/.tools
+sdist: tools $(VENV)/.tools $(if $(wildcard $(STUBS)),,$(VENV)/.demo)
 	@rm -f dist/*.tar.gz
 	$(BIN)/maturin sdist --out dist
 
@@ -166,6 +169,7 @@ $(VENV)/.tested: $(VENV)/.tools tools/editable.py $(RUST_SOURCES) | tools $(VENV
 # The module of an unoptimised build, which takes the place of the installed one until the next `make install`.
 develop: $(VENV)/.tools | tools
 	@$(MATURIN) develop --profile develop --extras dev,docs --quiet
+	@$(BIN)/python tools/stubs.py
 	@rm -f $(VENV)/.native $(VENV)/.demo
 	@touch $(VENV)/.tested
 

@@ -42,7 +42,8 @@ def main() -> int:
             command = [str(uv), *arguments, "--python", sys.executable, "--no-cache"]
         else:
             command = [sys.executable, "-m", *arguments, "--disable-pip-version-check"]
-        return subprocess.run(command, check=False, env={**os.environ, "UV_OFFLINE": "1"}).returncode
+        installed = subprocess.run(command, check=False, env={**os.environ, "UV_OFFLINE": "1"}).returncode
+    return installed or subprocess.run([sys.executable, REPOSITORY / "tools/stubs.py"], check=False).returncode
 
 
 def pack(folder: Path) -> Path:

@@ -30,7 +30,6 @@ TOPOLOGIES = Path("crates/network/src/topology")
 TRAFFIC = Path("crates/lab/src/traffic")
 FIGURES = Path("python/headway/reporting/figures")
 MODELS = Path("crates/lab/src/model")
-FORMAT = Path("docs/scenario-format.md")
 PAGES = Path("docs/transports")
 
 # Words that cannot name a module.
@@ -71,11 +70,13 @@ What the sender does, what the receiver does, and what happens when a packet is 
 ## What to expect
 
 What a user sees first, with numbers of a run.
+
+<!-- declared: transport {name} -->
 """
 
 
-# The tests that write what follows from a declaration: pages, packets that Wireshark reads, order of events, behaviour.
-WRITTEN = ("pages::", "dissector::", "order::", "behaviour::")
+# The tests that write what follows from a declaration: packets that Wireshark reads, order of events, behaviour.
+WRITTEN = ("dissector::", "order::", "behaviour::")
 # The crates that hold what can be made. With the crate of the Python module, dependencies have the features that they
 # have in the whole workspace, as `make test` builds it: with other features, every dependency would be built anew.
 CRATES = ("fabric", "network", "transport", "lab", "python")
@@ -203,7 +204,7 @@ def new_discipline(name: Name) -> Made:
 
 
 def new_topology(name: Name) -> Made:
-    """A file from the parking lot, its line, and its row in the table of docs/scenario-format.md."""
+    """A file from the parking lot, and its line."""
     registry = TOPOLOGIES / "mod.rs"
     if f'name: "{name.text}"' in "".join(path.read_text(encoding="utf-8") for path in (ROOT / TOPOLOGIES).glob("*.rs")):
         raise Mistake(f"there is a topology `{name.text}` already")
@@ -215,11 +216,11 @@ def new_topology(name: Name) -> Made:
     write(TOPOLOGIES / f"{name.module}.rs", source)
     append_line(registry, "topologies! {", f"    {name.module}::{name.type},")
     hint = "cargo test -p headway-network holds it against what every topology promises"
-    return Made(name, TOPOLOGIES / f"{name.module}.rs", ("pages::",), (hint,))
+    return Made(name, TOPOLOGIES / f"{name.module}.rs", (), (hint,))
 
 
 def new_traffic(name: Name) -> Made:
-    """A file from the permutation, its line, and its table in docs/scenario-format.md."""
+    """A file from the permutation, and its line."""
     registry = TRAFFIC / "mod.rs"
     if f'name: "{name.text}"' in "".join(path.read_text(encoding="utf-8") for path in (ROOT / TRAFFIC).glob("*.rs")):
         raise Mistake(f"there is a traffic pattern `{name.text}` already")
@@ -233,11 +234,11 @@ def new_traffic(name: Name) -> Made:
     write(TRAFFIC / f"{name.module}.rs", source)
     append_line(registry, "patterns! {", f"    {name.module}::{name.type},")
     hint = "cargo test -p headway-lab --test it traffic:: holds it against what every pattern promises"
-    return Made(name, TRAFFIC / f"{name.module}.rs", ("traffic::the_page",), (hint,))
+    return Made(name, TRAFFIC / f"{name.module}.rs", (), (hint,))
 
 
 def new_figure(name: Name) -> Made:
-    """A file from the template, its line, and its row in the table of docs/scenario-format.md."""
+    """A file from the template, and its line."""
     registry = FIGURES / "__init__.py"
     if f'"{name.module}",' in (ROOT / registry).read_text(encoding="utf-8"):
         raise Mistake(f"there is a figure `{name.text}` already")
@@ -249,13 +250,11 @@ def new_figure(name: Name) -> Made:
     write(path, exchange(source, {'"template"': f'"{name.text}"'}))
     last = '    "model",\n)'
     before(registry, last, f'    "{name.module}",\n')
-    (summary,) = re.findall(r'^KIND = FigureKind\("(.*)", draw\)$', source, flags=re.MULTILINE)
-    before(FORMAT, "| `model` |  |", f"| `{name.text}` |  | {summary} |\n")
     return Made(name, path, (), ("pytest tests/python/test_figures.py holds it against what every figure promises",))
 
 
 def new_model(name: Name) -> Made:
-    """A file from the template, its line, and its table in docs/scenario-format.md."""
+    """A file from the template, and its line."""
     registry = MODELS / "mod.rs"
     if f'name: "{name.text}"' in "".join(path.read_text(encoding="utf-8") for path in (ROOT / MODELS).glob("*.rs")):
         raise Mistake(f"there is a model `{name.text}` already")
@@ -267,12 +266,12 @@ def new_model(name: Name) -> Made:
     write(MODELS / f"{name.module}.rs", source)
     append_line(registry, "models! {", f"    {name.module}::{name.type},")
     hint = "cargo test -p headway-lab --test it models:: holds it against what every model promises"
-    return Made(name, MODELS / f"{name.module}.rs", ("models::the_page",), (hint,))
+    return Made(name, MODELS / f"{name.module}.rs", (), (hint,))
 
 
 def a_transport(name: Name, place: Path) -> Made:
     """Its page, and what is written from the declaration: digest of its order of events, behaviour."""
-    write(PAGES / f"{name.text}.md", PAGE.format(title=name.text))
+    write(PAGES / f"{name.text}.md", PAGE.format(title=name.text, name=name.text))
     hints = (
         f"{PAGES / name.text}.md: its page, which waits for your words",
         "make develop && .venv/bin/headway run examples/quickstart --set transport.name=" + name.text,
@@ -290,8 +289,8 @@ def finish(made: list[Made]) -> None:
         if tests:
             cargo(*INTEGRATION, *tests, extra={"HEADWAY_BLESS": "1"})
         else:
-            cargo("check", "--package", "headway-fabric")
-        written = "make develop && .venv/bin/python tools/building.py, for its function in Python"
+            cargo("check", "--package", "headway-lab")
+        written = "make develop, for its function in Python"
         made[-1] = replace(made[-1], hints=(*made[-1].hints, written))
     for one in made:
         print(f"made {one.name.text}; git status shows every file")

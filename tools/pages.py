@@ -28,6 +28,8 @@ from typing import Any
 import click
 from executed import LONGEST_S, PageError, environment, run_page
 
+from headway.pages import read as read_page
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCS = REPOSITORY / "docs"
 # Pages outside docs/ and their names in the site. Everything else that pages link to is shown as a file.
@@ -96,7 +98,7 @@ class Stage:
     def converted(self, page: Path, name: str) -> str:
         """A page as zensical reads it: links between pages of the site, and one word behind backticks."""
         lines, fence = [], None
-        for line in page.read_text("utf-8").splitlines():
+        for line in with_citations(page).splitlines():
             found = FENCE.match(line)
             if fence is None and found:
                 fence = found[2]
@@ -131,6 +133,28 @@ class Stage:
         if place.is_relative_to(REPOSITORY / "docs/images"):
             return str(place.relative_to(DOCS))
         return self.shown.setdefault(place, f"files/{place.relative_to(REPOSITORY)}.md")
+
+
+def with_citations(page: Path) -> str:
+    """A page with what is declared; on a transport's page also the places of papers that its sources cite."""
+    text = read_page(page)
+    if page.parent != DOCS / "transports" or not (found := citations(page.stem)):
+        return text
+    places = "".join(f"- {place}: {', '.join(sorted(files))}\n" for place, files in sorted(found.items()))
+    return f"{text}\n### Where the paper is implemented\n\n{places}"
+
+
+def citations(name: str) -> dict[str, set[str]]:
+    """Places of papers (`// AMRT §IV-B`) in the sources of a transport, with the files that cite them."""
+    root = REPOSITORY / "crates/transport/src"
+    short = name.replace("-", "_")
+    parts = {short, name.partition("-")[0], name.rpartition("-")[2]}
+    files = [path for path in root.rglob("*.rs") if path.stem in parts or path.parent.name in parts]
+    found: dict[str, set[str]] = {}
+    for file in files:
+        for place in re.findall(r"//.*?([A-Za-z]\w* §[\w.-]*\w)", file.read_text("utf-8")):
+            found.setdefault(place, set()).add(f"`{file.relative_to(root)}`")
+    return found
 
 
 def opening(info: str) -> str:

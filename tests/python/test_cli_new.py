@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from headway import _headway
-from headway.cli.docs import FOLDER, sections
+from headway.cli.docs import sections
 from headway.cli.sketch import links, sketch
 from headway.data.toml import parsed
 from headway.in_effect import MARKINGS, TRIMMING
 from headway.loading import Scenario
 from headway.names import known_scenarios
+from headway.pages import FOLDER, read
 from support import LIMIT, Answer
 
 Headway = Callable[..., Answer]
@@ -98,7 +99,7 @@ def test_pages_are_listed_and_printed(headway: Headway) -> None:
     assert page.startswith("# ")
     assert headway("docs", "docs/scenario-format.md").out == page
     where = Path(headway("docs", "scenario-format", "--path").out.strip())
-    assert where.read_text(encoding="utf-8").strip() == page.strip()
+    assert read(where).strip() == page.strip()
     missed = headway("docs", "scenario-fromat")
     assert missed.status == 2
     assert "did you mean scenario-format" in missed.err
@@ -169,7 +170,8 @@ def test_every_section_of_every_page_is_printed_by_its_name(subtests: pytest.Sub
     for file in sorted(FOLDER.rglob("*.md")):
         page = file.relative_to(FOLDER).with_suffix("").as_posix()
         with subtests.test(page):
-            text = file.read_text(encoding="utf-8")
+            text = read(file)
+            assert "<!-- declared" not in text
             found = list(sections(page, text))
             assert found[0].level == 1
             assert len({one.anchor for one in found}) == len(found)

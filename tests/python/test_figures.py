@@ -1,11 +1,7 @@
-"""Every kind of figure declares itself, and docs/scenario-format.md lists what they declare.
-
-`HEADWAY_BLESS=1` writes the table anew.
-"""
+"""Every kind of figure declares itself."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -14,10 +10,6 @@ import headway
 from headway.reporting import figures
 from headway.reporting.assemble import Report, assemble
 from headway.reporting.load import load
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-BEGIN = "<!-- figures: written from what they declare, do not edit -->\n"
-END = "<!-- end of figures -->"
 
 
 def test_every_file_is_registered_and_every_line_has_a_file() -> None:
@@ -47,20 +39,3 @@ def test_a_kind_draws_figures_of_its_name(name: str, report: Report) -> None:
     drawn = [figure.id for figure in kind.figures(report.study)] if kind.needs_runs else [name]
     assert drawn[:1] == [name]
     assert all(other == name or other.startswith("series-") for other in drawn)
-
-
-def test_the_page_lists_every_kind() -> None:
-    rows = []
-    for name in figures.NAMES:
-        kind = figures.kind_of(name)
-        short = ", ".join(f"`{alias}`" for alias in kind.aliases)
-        rows.append(f"| `{name}` | {short} | {kind.summary} |\n")
-    table = "| figure | also | shows |\n|---|---|---|\n" + "".join(rows)
-    path = DOCS / "scenario-format.md"
-    page = path.read_text("utf-8")
-    before, rest = page.split(BEGIN)
-    fresh = before + BEGIN + table + END + rest.split(END, 1)[1]
-    if "HEADWAY_BLESS" in os.environ:
-        path.write_text(fresh, "utf-8")
-    else:
-        assert page == fresh, f"{path} is out of date: run with HEADWAY_BLESS=1"

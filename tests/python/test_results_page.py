@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from headway.data.schema import schema
+from headway.pages import read
 from support import Answer
 
-PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
+PAGE = read(Path(__file__).parents[2] / "docs" / "results.md")
 SWEEPS = PAGE[PAGE.index("## A sweep or a reproduction") :]
 
 

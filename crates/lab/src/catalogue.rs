@@ -14,7 +14,8 @@ use headway_transport::states::StateTable;
 use serde_json::{Value as Json, json};
 
 /// What can be listed.
-pub const THINGS: &[&str] = &["transports", "topologies", "traffic", "workloads", "disciplines", "models"];
+pub const THINGS: &[&str] =
+    &["transports", "topologies", "traffic", "workloads", "disciplines", "models", "tables"];
 
 /// A kind of thing that a scenario names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +132,7 @@ pub fn catalogue(thing: &str) -> Result<Option<Json>, ScenarioError> {
         "topologies" => topology::KINDS.iter().map(|(info, _)| topology_kind(info)).collect(),
         "traffic" => traffic::KINDS.iter().map(traffic_kind).collect(),
         "models" => model::KINDS.iter().map(|kind| closed_form(&kind.info)).collect(),
+        "tables" => crate::scenario::declared::tables().into(),
         "workloads" => library::WORKLOADS.iter().map(workload).collect::<Result<_, _>>()?,
         _ => return Ok(None),
     }))
@@ -164,8 +166,8 @@ fn needs(of: &Capabilities) -> Vec<&'static str> {
     said.chain(of.room.needs()).collect()
 }
 
-fn parameter(spec: &ParamSpec) -> Json {
-    let mut map = json!({ "name": spec.name, "kind": spec.kind.name(), "default": param_json(&spec.default), "doc": spec.doc,
+pub(crate) fn parameter(spec: &ParamSpec) -> Json {
+    let mut map = json!({ "name": spec.name, "kind": spec.kind.name(), "type": spec.kind.name(), "default": param_json(&spec.default), "doc": spec.doc,
         "expected": spec.kind.expected() });
     if let ParamKind::Choice(words) = spec.kind {
         map["choices"] = json!(words);
@@ -176,30 +178,34 @@ fn parameter(spec: &ParamSpec) -> Json {
 fn topology_kind(info: &topology::Info) -> Json {
     let key = |k: &topology::Key| {
         let usual = Some(k.usual.text()).filter(|text| !text.is_empty());
-        json!({ "name": k.name, "kind": k.kind.name(), "default": usual, "doc": k.doc })
+        let name = k.kind.name();
+        let ty = if name.ends_with("count") { "int" } else { name };
+        json!({ "name": k.name, "kind": name, "type": ty, "default": usual, "doc": k.doc })
     };
     let params: Vec<Json> = info.all_keys().map(key).collect();
-    json!({ "name": info.name, "summary": info.summary, "paper": "", "params": params })
+    let own = info.keys.len();
+    json!({ "name": info.name, "summary": info.summary, "paper": "", "params": params, "own": own })
 }
 
 fn traffic_kind(kind: &traffic::Kind) -> Json {
     let info = &kind.info;
-    let params: Vec<Json> = info.keys.iter().chain(traffic::COMMON).map(key).collect();
+    let params: Vec<Json> = info.keys.iter().chain(traffic::COMMON).map(key_json).collect();
+    let own = info.keys.len();
     let words = if kind.form.is_empty() { "" } else { traffic::FORM_WORDS };
     json!({ "name": info.name, "summary": info.summary, "paper": "", "form": kind.form, "form_words": words,
-        "params": params })
+        "params": params, "own": own })
 }
 
 fn closed_form(info: &model::Info) -> Json {
-    let params: Vec<Json> = info.keys.iter().map(key).collect();
+    let params: Vec<Json> = info.keys.iter().map(key_json).collect();
     let function = |f: &model::Function| json!({ "name": f.name, "doc": f.doc, "arguments": f.arguments });
     json!({ "name": info.name, "summary": info.summary, "paper": info.paper, "params": params,
         "functions": info.functions.iter().map(function).collect::<Vec<_>>() })
 }
 
-fn key(key: &Key) -> Json {
+pub(crate) fn key_json(key: &Key) -> Json {
     let usual = Some(key.usual).filter(|text| !text.is_empty());
-    json!({ "name": key.name, "kind": key.takes, "default": usual, "doc": key.doc })
+    json!({ "name": key.name, "kind": key.takes.to_string(), "type": key.takes.name(), "choices": key.takes.words(), "default": usual, "doc": key.doc })
 }
 
 fn workload(workload: &library::Workload) -> Result<Json, ScenarioError> {

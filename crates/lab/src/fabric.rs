@@ -1,7 +1,7 @@
 //! The `[fabric]` and `[transport]` tables.
 
 use crate::foreign::{self, Foreign};
-use crate::text::key::{Key, key};
+use crate::text::key::{Key, Takes, key};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
 use crate::topology::{Topology, link_choice};
 use headway_fabric::{Buffer, Limit, Space};
@@ -19,72 +19,67 @@ use serde_json::{Map, Value as Json, json};
 pub const KEYS: &[Key] = &[
     key(
         "discipline",
-        "name (`headway list disciplines`)",
+        Takes::Discipline,
         "the discipline that the transport is designed for",
         "the discipline of every port, on switches and on host links",
     ),
-    key(
-        "buffer",
-        "packets or bytes",
-        "depends on the discipline",
-        "buffer space for data at each switch port",
-    ),
+    key("buffer", Takes::Room, "depends on the discipline", "buffer space for data at each switch port"),
     key(
         "control_buffer",
-        "packets or bytes",
+        Takes::Room,
         "depends on the discipline",
         "buffer space for control packets at each switch port, where the discipline has a separate buffer for them. \
          Credits that a discipline shapes have a limit of their own",
     ),
     key(
         "routing",
-        "`ecmp`, `spray`, `pinned`, `symmetric`, `weighted-ecmp`, `least-queue`, `flowlet`",
+        Takes::Word(&["ecmp", "spray", "pinned", "symmetric", "weighted-ecmp", "least-queue", "flowlet"]),
         "depends on the transport",
         "how a packet's path is chosen; see the next table",
     ),
     key(
         "flowlet_gap",
-        "duration",
+        Takes::Duration,
         "`\"500 us\"` with `routing = \"flowlet\"`",
         "packets of a flow that reach a switch with a shorter pause between them belong to one flowlet",
     ),
-    key("payload", "bytes", "1460", "application bytes of a full packet"),
-    key("header", "bytes", "40", "network and transport header of a data packet"),
-    key("framing", "bytes", "38", "Ethernet header, checksum, preamble and gap"),
+    key("payload", Takes::Bytes, "1460", "application bytes of a full packet"),
+    key("header", Takes::Bytes, "40", "network and transport header of a data packet"),
+    key("framing", Takes::Bytes, "38", "Ethernet header, checksum, preamble and gap"),
     key(
         "control",
-        "bytes",
+        Takes::Bytes,
         "84",
         "size of a whole control packet on the wire, and the minimum size of a data packet",
     ),
     key(
         "forwarding",
-        "`store-and-forward`, `cut-through`",
+        Takes::Word(&["store-and-forward", "cut-through"]),
         "`store-and-forward`",
         "when a switch passes a packet on: when all of it has arrived, or its header; see below",
     ),
-    key("at", "list of tables", "none", "`[[fabric.at]]`: ports that do something else; see below"),
-    key("pfc", "table", "none", "`[fabric.pfc]`: switches that stop links and drop no data; see below"),
+    key("at", Takes::Tables, "none", "`[[fabric.at]]`: ports that do something else; see below"),
+    key("pfc", Takes::Table, "none", "`[fabric.pfc]`: switches that stop links and drop no data; see below"),
 ];
 
 /// Keys of `[[fabric.at]]` that do not belong to a discipline.
 pub const AT_KEYS: &[Key] = &[
     key(
         "links",
-        "`hosts`, `edge`, `core`, `switches`, or list of names",
+        Takes::WordOrNames(&["hosts", "edge", "core", "switches"]),
         "or `switches`",
         "the ports: of hosts, of switches towards hosts, of switches towards switches, of switches, or those of the named \
          links, where `a<->b` means both directions",
     ),
-    key("switches", "list of names", "or `links`", "the ports: all of these switches"),
+    key("switches", Takes::Names, "or `links`", "the ports: all of these switches"),
     key(
         "discipline",
-        "name",
+        Takes::Discipline,
         "as in `[fabric]`",
         "their discipline; its parameters are keys of this table too",
     ),
-    key("buffer", "packets or bytes", "as in `[fabric]`", "their buffer space for data"),
-    key("control_buffer", "packets or bytes", "as in `[fabric]`", "their buffer space for control packets"),
+    key("buffer", Takes::Room, "as in `[fabric]`", "their buffer space for data"),
+    key("control_buffer", Takes::Room, "as in `[fabric]`", "their buffer space for control packets"),
 ];
 
 /// Ways to forward: the value in a scenario.

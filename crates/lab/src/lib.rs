@@ -13,6 +13,7 @@ pub mod foreign;
 pub mod import;
 pub mod imported;
 pub mod model;
+pub mod pages;
 pub mod perfetto;
 pub mod results;
 pub mod run;

@@ -6,6 +6,7 @@
 
 pub mod names;
 pub mod quantity;
+pub mod takes;
 
 use headway_units::{Rate, Time};
 use quantity::Dimension;

@@ -53,6 +53,12 @@ fn list(thing: &str) -> PyResult<String> {
     }
 }
 
+/// A page of the documentation with what is declared in its places.
+#[pyfunction]
+fn filled_page(text: &str) -> String {
+    headway_lab::pages::filled(text)
+}
+
 /// What results hold, as JSON: columns, numbers of the summary and gauges, each with unit, label, meaning and quantity.
 #[pyfunction]
 fn schema() -> String {
@@ -195,6 +201,7 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(machine::check::check_transport, module)?)?;
     module.add_function(wrap_pyfunction!(list, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(filled_page, module)?)?;
     module.add_function(wrap_pyfunction!(read_toml, module)?)?;
     module.add_function(wrap_pyfunction!(show_problem, module)?)?;
     module.add_function(wrap_pyfunction!(compiled_parquet, module)?)?;

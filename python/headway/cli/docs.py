@@ -9,11 +9,10 @@ from pathlib import Path
 
 import click
 
-from headway import __file__ as package
 from headway.cli.terminal import print_table
 from headway.errors import HeadwayError, NameNotFound, nearest, with_help
+from headway.pages import FOLDER, read
 
-FOLDER = Path(package).parent / "docs"
 # Sections that a search shows, and characters of the line that it shows of each.
 MOST_FOUND = 15
 MOST_SHOWN = 110
@@ -54,7 +53,7 @@ def docs(page: str | None, path: bool, words: str | None) -> None:
     name, _, section = page.partition("#")
     file = _file(pages, name)
     if path or not section:
-        click.echo(str(file) if path else file.read_text(encoding="utf-8").rstrip("\n"))
+        click.echo(str(file) if path else read(file).rstrip("\n"))
         return
     click.echo(_section(name, file, section))
 
@@ -123,7 +122,7 @@ def _anchor(heading: str) -> str:
 
 def _section(page: str, file: Path, wanted: str) -> str:
     """A section with all that is below it."""
-    text = file.read_text(encoding="utf-8")
+    text = read(file)
     found = list(sections(page, text))
     for index, one in enumerate(found):
         if one.anchor == wanted:
@@ -137,7 +136,7 @@ def _search(pages: Mapping[str, Path], text: str) -> None:
     words = list(dict.fromkeys(text.lower().split()))
     if not words:
         raise click.UsageError("--search takes a word or more")
-    every = [one for name, file in pages.items() for one in sections(name, file.read_text(encoding="utf-8"))]
+    every = [one for name, file in pages.items() for one in sections(name, read(file))]
     held = {one: _scores(one, words) for one in every}
     most = max((len(scores) for scores in held.values()), default=0)
     if not most or (most == 1 and len(words) > 1):

@@ -3,7 +3,7 @@
 
 use super::path::{self, Path, list, number};
 use super::{Axis, Curve, ModelError, Panel, Picture, Range};
-use crate::text::key::{Key, key, needed};
+use crate::text::key::{Key, Takes, key, needed};
 use crate::text::quantity::show_bytes;
 use crate::text::{Item, Reader, ScenarioError};
 use serde_json::{Map, Value as Json, json};
@@ -16,14 +16,14 @@ pub(super) const KEYS: &[Key] = &[
     path::RATE,
     path::RTT,
     path::PACKET,
-    needed("sizes", "list of bytes", "of flows, a curve each"),
-    needed("rate_shares", "list of numbers", "R/C, the share of the link that is left to the flow"),
+    needed("sizes", Takes::ListOfBytes, "of flows, a curve each"),
+    needed("rate_shares", Takes::Numbers, "R/C, the share of the link that is left to the flow"),
     needed(
         "loss_shares",
-        "list of numbers",
+        Takes::Numbers,
         "when the share falls, as a part of the time that the flow would take at full rate: T_R/T_i or T_c/T_i",
     ),
-    key("fixed_rate_share", "number", "`0.5`", "R/C where the moment of the loss varies"),
+    key("fixed_rate_share", Takes::Number, "`0.5`", "R/C where the moment of the loss varies"),
 ];
 
 /// A table that is right.

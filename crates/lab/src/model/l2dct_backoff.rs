@@ -8,7 +8,7 @@ use super::{
     Arguments, Axis, Curve, Declared, Function, Info, Model, ModelError, Panel, Picture, Range, Value, check,
     positive,
 };
-use crate::text::key::needed;
+use crate::text::key::{Takes, needed};
 use crate::text::{Reader, ScenarioError};
 use headway_transport::tcp::control::l2dct::L2dctParams;
 use headway_transport::tcp::control::l2dct::analysis;
@@ -28,7 +28,7 @@ impl Declared for L2dctBackoff {
         name: "l2dct-backoff",
         summary: "L2DCT's back-off penalty against the share of marked packets",
         paper: "L2DCT, INFOCOM 2013, §II-B",
-        keys: &[needed("weights", "list of numbers", "weights of flows, a curve each")],
+        keys: &[needed("weights", Takes::Numbers, "weights of flows, a curve each")],
         example: "weights = [0.5, 1.0]",
         functions: &[
             Function {

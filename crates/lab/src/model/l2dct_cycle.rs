@@ -9,7 +9,7 @@ use super::{
     Arguments, Axis, Curve, Declared, Function, Info, Model, ModelError, Panel, Picture, Range, Value, check,
     positive,
 };
-use crate::text::key::needed;
+use crate::text::key::{Takes, needed};
 use crate::text::{Item, Reader, ScenarioError};
 use headway_transport::tcp::control::l2dct::analysis;
 use serde_json::{Map, Value as Json, json};
@@ -36,8 +36,8 @@ impl Declared for L2dctCycle {
             path::RATE,
             path::RTT,
             path::PACKET,
-            needed("threshold", "number", "marking threshold, in packets"),
-            needed("cases", "list of tables", "the flows, each `{ flows, weight, increase }`, a curve each"),
+            needed("threshold", Takes::Number, "marking threshold, in packets"),
+            needed("cases", Takes::Tables, "the flows, each `{ flows, weight, increase }`, a curve each"),
         ],
         example: "rate = \"1 Gbps\"\nrtt = \"300 us\"\npacket = 1500\nthreshold = 20\ncases = [{ flows = 2, weight = 0.5, increase = 0.2 }]",
         functions: &[Function {

@@ -1,13 +1,13 @@
 //! A path in the units of the models, and what tables of models have in common.
 
-use crate::text::key::{Key, needed};
+use crate::text::key::{Key, Takes, needed};
 use crate::text::{Item, Reader, ScenarioError};
 use headway_units::{Rate, Time};
 use serde_json::{Map, Value as Json};
 
-pub(super) const RATE: Key = needed("rate", "rate", "of the link");
-pub(super) const RTT: Key = needed("rtt", "duration", "the round trip without queues");
-pub(super) const PACKET: Key = needed("packet", "bytes", "of a packet");
+pub(super) const RATE: Key = needed("rate", Takes::Rate, "of the link");
+pub(super) const RTT: Key = needed("rtt", Takes::Duration, "the round trip without queues");
+pub(super) const PACKET: Key = needed("packet", Takes::Bytes, "of a packet");
 
 /// A link, and a round trip over it.
 #[derive(Clone, Debug, PartialEq)]

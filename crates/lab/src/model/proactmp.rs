@@ -10,7 +10,7 @@ use super::path::{list, number};
 use super::{
     Arguments, Axis, Curve, Declared, Function, Info, Model, ModelError, Panel, Picture, Range, Value, check,
 };
-use crate::text::key::needed;
+use crate::text::key::{Takes, needed};
 use crate::text::{Reader, ScenarioError};
 use serde_json::{Map, Value as Json, json};
 
@@ -84,8 +84,8 @@ impl Declared for ProactmpCredit {
         summary: "credit that ProactMP's receiver gives first packets before any has come back",
         paper: "ProactMP, TNSM 2024, §III-C",
         keys: &[
-            needed("packets", "list of counts", "first packets that arrive, a curve each; at least 2"),
-            needed("spans", "list of numbers", "time over which they arrive, in one-way delays; from 0 to 2"),
+            needed("packets", Takes::Counts, "first packets that arrive, a curve each; at least 2"),
+            needed("spans", Takes::Numbers, "time over which they arrive, in one-way delays; from 0 to 2"),
         ],
         example: "packets = [2, 5]\nspans = [0.0, 0.5, 1.0]",
         functions: &[

@@ -10,7 +10,7 @@ use super::path::{list, number};
 use super::{
     Arguments, Axis, Curve, Declared, Function, Info, Model, ModelError, Panel, Picture, Range, Value, check,
 };
-use crate::text::key::needed;
+use crate::text::key::{Takes, needed};
 use crate::text::{Item, Reader, ScenarioError};
 use serde_json::{Map, Value as Json, json};
 
@@ -163,7 +163,7 @@ impl Declared for Scheduling {
         name: "scheduling",
         summary: "jobs on one server of rate 1 under three disciplines",
         paper: "L2DCT, INFOCOM 2013, §I",
-        keys: &[needed("jobs", "list of tables", "the jobs, each `{ name, arrival, size }`")],
+        keys: &[needed("jobs", Takes::Tables, "the jobs, each `{ name, arrival, size }`")],
         example: "jobs = [{ name = \"A\", arrival = 1, size = 1 }, { name = \"B\", arrival = 0, size = 2 }]",
         functions: &[Function {
             name: "fluid",

@@ -6,7 +6,7 @@ use super::job::{
     ALL_BYTES, Algorithm, COMPUTE, Collective, Extent, FIRST, PLACEMENT, Parts, RANKS, REPEAT, Schedule,
     too_few,
 };
-use super::keys::{START, key};
+use super::keys::{START, Takes, key};
 use super::reading::{Resolved, object};
 use crate::text::{Reader, ScenarioError};
 use crate::workload::random::Stream;
@@ -40,13 +40,13 @@ impl Algorithm for Exchange {
             FIRST,
             key(
                 "at_once",
-                "count",
+                Takes::Count,
                 "all",
                 "messages that a rank sends before it has received one: 1 is one after the other, in step with the others",
             ),
             key(
                 "skew",
-                "number",
+                Takes::Number,
                 "0",
                 "inequality, as of experts in a mixture of experts: the rank that is k-th in a random order gets a share of 1/k^`skew` of what each other rank sends; 0 is equal shares",
             ),

@@ -6,7 +6,7 @@ use super::job::{
     ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Collective, Extent, FIRST, PLACEMENT, Parts, RANKS,
     REPEAT, Ring, Schedule, count_of, too_few, trees,
 };
-use super::keys::{START, key};
+use super::keys::{START, Takes, key};
 use super::reading::{Resolved, object};
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::random::Stream;
@@ -44,7 +44,7 @@ impl Algorithm for How {
             FIRST,
             key(
                 "algorithm",
-                "`ring`, `double-binary-tree`, `halving-doubling`",
+                Takes::Word(&["ring", "double-binary-tree", "halving-doubling"]),
                 "`ring`",
                 "which messages that takes; `halving-doubling` takes a power of two of ranks",
             ),

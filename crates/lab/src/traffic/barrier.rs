@@ -3,7 +3,7 @@
 use super::PatternInfo;
 use super::draw::Ground;
 use super::job::{Algorithm, COMPUTE, Collective, Extent, FIRST, PLACEMENT, RANKS, REPEAT, Schedule};
-use super::keys::{START, needed};
+use super::keys::{START, Takes, needed};
 use super::reading::Resolved;
 use crate::text::{Reader, ScenarioError};
 use crate::workload::random::Stream;
@@ -26,7 +26,7 @@ impl Algorithm for Dissemination {
     const INFO: PatternInfo = PatternInfo {
         name: "barrier",
         summary: "no rank goes on before all have arrived: in round k each tells the one 2^k further",
-        keys: &[needed("bytes", "bytes", "of each message"), RANKS, PLACEMENT, FIRST, START, REPEAT, COMPUTE],
+        keys: &[needed("bytes", Takes::Bytes, "of each message"), RANKS, PLACEMENT, FIRST, START, REPEAT, COMPUTE],
         counts: &["repeat", "ranks"],
     };
 

@@ -6,7 +6,7 @@ use super::job::{
     ALL_BYTES, Algorithm, CHUNKS, COMPUTE, Collective, Extent, FIRST, PLACEMENT, Parts, RANKS, REPEAT,
     Schedule, count_of,
 };
-use super::keys::{START, key};
+use super::keys::{START, Takes, key};
 use super::reading::{Resolved, object};
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::random::Stream;
@@ -40,7 +40,7 @@ impl Algorithm for Along {
             FIRST,
             key(
                 "algorithm",
-                "`binomial-tree`, `chain`",
+                Takes::Word(&["binomial-tree", "chain"]),
                 "`binomial-tree`",
                 "in each round every rank that has it sends it to one more, or each rank sends it to the next",
             ),

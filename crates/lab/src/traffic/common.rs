@@ -1,7 +1,7 @@
 //! What entries of every kind may carry: a class, deadlines, a first window, a transport.
 
 use super::Context;
-use super::keys::{Key, key};
+use super::keys::{Key, Takes, key};
 use super::stack::{Kernel, Transports};
 use crate::text::{Origin, Problem, Reader, ScenarioError, Share};
 use crate::workload::random::Stream;
@@ -13,68 +13,68 @@ use headway_units::Time;
 pub const COMMON: &[Key] = &[
     key(
         "class",
-        "whole number",
+        Takes::Whole,
         "0",
         "application class; a lower one comes first with transports that order messages by it (`ndp`)",
     ),
-    key("deadline", "duration", "none", "from a flow's start"),
+    key("deadline", Takes::Duration, "none", "from a flow's start"),
     key(
         "mean_deadline",
-        "duration",
+        Takes::Duration,
         "none",
         "instead of `deadline`: drawn for each flow from an exponential distribution",
     ),
     key(
         "least_deadline",
-        "duration",
+        Takes::Duration,
         "`\"0 s\"`",
         "smallest that is drawn; `mean_deadline` is the mean with it",
     ),
     key(
         "jitter",
-        "duration",
+        Takes::Duration,
         "`\"0 s\"`",
         "each flow starts later by a random time below this, and its deadline with it",
     ),
     key(
         "share",
-        "number from 1, to three decimals",
+        Takes::Fraction,
         "1",
         "Each flow starts as if it were one of this many flows that share the path; see above",
     ),
-    key("clump", "count", "`[start] clump`", "packets back to back before a pause, see above"),
+    key("clump", Takes::Count, "`[start] clump`", "packets back to back before a pause, see above"),
     key(
         "stop",
-        "time",
+        Takes::Time,
         "none",
         "the time at which flows are over at both ends, whatever has arrived; no flow starts from then on",
     ),
-    key("transport", "name or table", "`[transport]`", "for mixtures"),
+    key("transport", Takes::Transport, "`[transport]`", "for mixtures"),
     key(
         "stack",
-        "`headway`, `kernel`",
+        Takes::Word(&["headway", "kernel"]),
         "`headway`",
         "`kernel`: on real packets the operating system's TCP sends these flows, see below",
     ),
     key(
         "congestion",
-        "`reno`, `cubic`, `bbr`, `dctcp`, `d2tcp`, `l2dct`, `vegas`, or a table with `name` and settings",
+        Takes::WordOrTable(&["reno", "cubic", "bbr", "dctcp", "d2tcp", "l2dct", "vegas"]),
         "with `stack`",
         "the kernel's congestion control, with `stack = \"kernel\"`; settings are those of `headway kernel load`",
     ),
-    key(
-        "mptcp",
-        "true or false",
-        "false",
-        "whether connections are multipath TCP, with `stack = \"kernel\"`",
-    ),
+    key("mptcp", Takes::Bool, "false", "whether connections are multipath TCP, with `stack = \"kernel\"`"),
     key(
         "ecn",
-        "true or false",
+        Takes::Bool,
         "false",
         "whether connections ask for marks though their control does not, with `stack = \"kernel\"`",
     ),
-    key("initial_window", "count", "the kernel's", "packets of the first window, with `stack = \"kernel\"`"),
+    key(
+        "initial_window",
+        Takes::Count,
+        "the kernel's",
+        "packets of the first window, with `stack = \"kernel\"`",
+    ),
 ];
 
 /// What every kind of traffic may carry.

@@ -1,7 +1,7 @@
 //! Flows from a file: a connection matrix of htsim, or a table.
 
 use super::draw::{Ground, Listed};
-use super::keys::{key, needed};
+use super::keys::{Takes, key, needed};
 use super::list::{self, Written};
 use super::reading::{Resolved, check_reachable, object, too_long};
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
@@ -29,8 +29,8 @@ impl Declared for File {
         name: "file",
         summary: "flows from a connection matrix (.cm) or a table (.csv), perhaps compressed (.gz)",
         keys: &[
-            needed("path", "path", "of the file, relative to the scenario"),
-            key("start_unit", "`ps`, `us`", "`ps`", "what start times of a matrix count"),
+            needed("path", Takes::Path, "of the file, relative to the scenario"),
+            key("start_unit", Takes::Word(&["ps", "us"]), "`ps`", "what start times of a matrix count"),
         ],
         counts: &["path"],
     };

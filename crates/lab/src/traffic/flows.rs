@@ -1,7 +1,7 @@
 //! Flows written out one by one in the scenario.
 
 use super::draw::Ground;
-use super::keys::needed;
+use super::keys::{Takes, needed};
 use super::list::{self, Written};
 use super::reading::{Resolved, check_reachable, host, message, object, start};
 use super::stack::check_flow;
@@ -26,7 +26,7 @@ impl Declared for Flows {
     const INFO: PatternInfo = PatternInfo {
         name: "flows",
         summary: "flows written out one by one",
-        keys: &[needed("flows", "list of tables", "the flows; see below"), waiting::STEPS],
+        keys: &[needed("flows", Takes::Tables, "the flows; see below"), waiting::STEPS],
         counts: &["flows"],
     };
 

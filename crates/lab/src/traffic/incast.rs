@@ -1,7 +1,7 @@
 //! Several hosts send to one at the same time, perhaps again and again.
 
 use super::draw::{Ground, duration};
-use super::keys::{START, key, needed};
+use super::keys::{START, Takes, key, needed};
 use super::reading::{
     Resolved, check_reachable, element, host, host_set, hosts_json, message, object, start,
 };
@@ -36,17 +36,17 @@ impl Declared for Incast {
         keys: &[
             needed(
                 "senders",
-                "list of hosts, or count",
+                Takes::Hosts,
                 "the senders; a count means the first hosts that are not the receiver",
             ),
-            needed("receiver", "host", "the receiver"),
-            key("bytes", "bytes", "or `cdf`", "of each message"),
-            key("cdf", "as of `poisson`", "or `bytes`", "sizes, drawn for each flow"),
+            needed("receiver", Takes::Host, "the receiver"),
+            key("bytes", Takes::Bytes, "or `cdf`", "of each message"),
+            key("cdf", Takes::SizesAsBefore, "or `bytes`", "sizes, drawn for each flow"),
             sizes::INTERPOLATION,
             sizes::SIZE_UNIT,
             START,
-            key("repeat", "count", "1", "rounds"),
-            key("period", "duration", "with `repeat`", "from one round to the next"),
+            key("repeat", Takes::Count, "1", "rounds"),
+            key("period", Takes::Duration, "with `repeat`", "from one round to the next"),
         ],
         counts: &["repeat", "senders"],
     };

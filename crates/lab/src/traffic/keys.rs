@@ -1,6 +1,6 @@
 //! What a kind of traffic declares of its keys.
 
-pub(super) use crate::text::key::{key, needed};
+pub(super) use crate::text::key::{Takes, key, needed};
 
 pub use crate::text::key::Key;
 
@@ -17,5 +17,5 @@ pub struct PatternInfo {
     pub counts: &'static [&'static str],
 }
 
-pub(super) const START: Key = key("start", "duration", "`\"0 s\"`", "when it begins");
-pub(super) const BYTES: Key = needed("bytes", "bytes", "of each message");
+pub(super) const START: Key = key("start", Takes::Duration, "`\"0 s\"`", "when it begins");
+pub(super) const BYTES: Key = needed("bytes", Takes::Bytes, "of each message");

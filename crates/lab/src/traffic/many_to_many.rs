@@ -1,7 +1,7 @@
 //! Some hosts send to some others.
 
 use super::draw::Ground;
-use super::keys::{BYTES, START, key, needed};
+use super::keys::{BYTES, START, Takes, key, needed};
 use super::reading::{Resolved, check_reachable, element, host_set, hosts_json, message, object, start};
 use super::stack::check_responsive;
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
@@ -32,18 +32,18 @@ impl Declared for ManyToMany {
         name: "many-to-many",
         summary: "some hosts send to some others, of which not all may answer",
         keys: &[
-            needed("senders", "list of hosts, or count", "the senders; a count means the first hosts"),
+            needed("senders", Takes::Hosts, "the senders; a count means the first hosts"),
             needed(
                 "receivers",
-                "list of hosts, or count",
+                Takes::Hosts,
                 "the receivers; a count means the hosts after the last sender",
             ),
-            key("fan_out", "count", "all", "to how many receivers each sender sends, in rotation"),
+            key("fan_out", Takes::Count, "all", "to how many receivers each sender sends, in rotation"),
             BYTES,
             START,
             key(
                 "responsive_ratio",
-                "from 0 to 1",
+                Takes::Share,
                 "1.0",
                 "share of senders that go on after their first window, chosen at random",
             ),

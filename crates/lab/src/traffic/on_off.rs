@@ -1,7 +1,7 @@
 //! One source that alternates between a message and silence.
 
 use super::draw::{Ground, duration};
-use super::keys::{START, needed};
+use super::keys::{START, Takes, needed};
 use super::reading::{Resolved, check_reachable, check_size, host, object, start};
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Problem, Reader, ScenarioError};
@@ -25,13 +25,13 @@ impl Declared for OnOff {
         name: "on-off",
         summary: "one source that sends a message in each ON period",
         keys: &[
-            needed("src", "host", "the sender"),
-            needed("dst", "host", "the receiver"),
-            needed("rate", "rate", "of an ON period, which is one message of rate x `on`"),
-            needed("on", "duration", "length of an ON period"),
-            needed("off", "duration", "pause between two ON periods"),
+            needed("src", Takes::Host, "the sender"),
+            needed("dst", Takes::Host, "the receiver"),
+            needed("rate", Takes::Rate, "of an ON period, which is one message of rate x `on`"),
+            needed("on", Takes::Duration, "length of an ON period"),
+            needed("off", Takes::Duration, "pause between two ON periods"),
             START,
-            needed("until", "time", "no ON period begins from then on"),
+            needed("until", Takes::Time, "no ON period begins from then on"),
         ],
         counts: &["until"],
     };

@@ -2,7 +2,7 @@
 
 use super::draw::{Ground, duration};
 use super::job::{COMPUTE, FIRST, JobInfo, PLACEMENT, RANKS, REPEAT, Ranks, between, repeated};
-use super::keys::{START, key, needed};
+use super::keys::{START, Takes, key, needed};
 use super::reading::{Resolved, message, object, start};
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Problem, Reader, ScenarioError};
@@ -50,13 +50,13 @@ impl Declared for Pipeline {
             RANKS,
             PLACEMENT,
             FIRST,
-            needed("micro_batches", "count", "of an iteration"),
-            needed("bytes", "bytes", "that a stage passes to the next for a micro-batch, and gets back"),
-            needed("forward", "duration", "what a stage computes for a micro-batch"),
-            key("backward", "duration", "none", "the same on the way back; without it nothing goes back"),
+            needed("micro_batches", Takes::Count, "of an iteration"),
+            needed("bytes", Takes::Bytes, "that a stage passes to the next for a micro-batch, and gets back"),
+            needed("forward", Takes::Duration, "what a stage computes for a micro-batch"),
+            key("backward", Takes::Duration, "none", "the same on the way back; without it nothing goes back"),
             key(
                 "order",
-                "`gpipe`, `1f1b`",
+                Takes::Word(&["gpipe", "1f1b"]),
                 "`1f1b`",
                 "all micro-batches forward and then all backward, or one by one as soon as the pipeline is full",
             ),

@@ -1,7 +1,7 @@
 //! Poisson arrivals over a flow-size distribution.
 
 use super::draw::Ground;
-use super::keys::{START, key, needed};
+use super::keys::{START, Takes, key, needed};
 use super::load::{self, Capacity, NominalLoad, Racks, Reference};
 use super::reading::{Resolved, check_reachable, element, host_set, hosts_json, object, start};
 use super::sizes::{self, MessageSizes};
@@ -50,50 +50,50 @@ impl Declared for Poisson {
         keys: &[
             needed(
                 "cdf",
-                "name (`headway list workloads`), a path to a file, or a table",
+                Takes::Sizes,
                 "flow sizes; see below",
             ),
             sizes::INTERPOLATION,
             sizes::SIZE_UNIT,
-            needed("load", "above 0, at most 1", "see below"),
+            needed("load", Takes::PositiveShare, "see below"),
             key(
                 "load_reference",
-                "`host-links`, `core-links`, `receiver-links`",
+                Takes::Word(&["host-links", "core-links", "receiver-links"]),
                 "`host-links`; with `senders` `receiver-links`",
                 "which links the load is a share of",
             ),
             key(
                 "load_bytes",
-                "`payload`, `wire`",
+                Takes::Word(&["payload", "wire"]),
                 "`wire`",
                 "application bytes, or also headers, framing and padding",
             ),
             key(
                 "mean",
-                "`exact`, `published`",
+                Takes::Word(&["exact", "published"]),
                 "`exact`",
                 "mean of the table, or the constant that the source's scripts divide by",
             ),
             key(
                 "pairs",
-                "`any`, `inter-rack`",
+                Takes::Word(&["any", "inter-rack"]),
                 "`any`",
                 "whether source and destination may hang on one switch",
             ),
             key(
                 "senders",
-                "list of hosts, or count",
+                Takes::Hosts,
                 "all hosts",
                 "the senders, instead of `pairs`; a count means the first hosts",
             ),
             key(
                 "receivers",
-                "list of hosts, or count",
+                Takes::Hosts,
                 "all hosts",
                 "the receivers, with `senders`; a count means the hosts after the last sender",
             ),
-            key("flows", "count", "or `duration`", "when arrivals end"),
-            key("duration", "duration", "or `flows`", "when arrivals end"),
+            key("flows", Takes::Count, "or `duration`", "when arrivals end"),
+            key("duration", Takes::Duration, "or `flows`", "when arrivals end"),
             START,
         ],
         counts: &["flows", "duration"],

@@ -2,7 +2,7 @@
 
 use super::draw::{Ground, duration};
 use super::job::JobInfo;
-use super::keys::{START, key, needed};
+use super::keys::{START, Takes, key, needed};
 use super::reading::{Resolved, check_reachable, element, host_set, hosts_json, object, start};
 use super::sizes::{self, Amount};
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
@@ -35,35 +35,35 @@ impl Declared for Rpc {
         name: "rpc",
         summary: "clients that call servers in a closed loop: the next call waits for the reply",
         keys: &[
-            needed("clients", "list of hosts, or count", "who calls; a count means the first hosts"),
+            needed("clients", Takes::Hosts, "who calls; a count means the first hosts"),
             needed(
                 "servers",
-                "list of hosts, or count",
+                Takes::Hosts,
                 "who answers, chosen at random for each call; a count means the hosts after the last client",
             ),
             needed(
                 "request",
-                "bytes, or as of `poisson`",
+                Takes::BytesOrSizes,
                 "size of a request, or the distribution that it is drawn from",
             ),
             needed(
                 "reply",
-                "bytes, or as of `poisson`",
+                Takes::BytesOrSizes,
                 "size of a reply, or the distribution that it is drawn from",
             ),
             sizes::INTERPOLATION,
             sizes::SIZE_UNIT,
-            needed("calls", "count", "that a client makes in each of its loops"),
-            key("outstanding", "count", "1", "loops of a client: calls that it has open at a time"),
-            key("fan_out", "count", "1", "servers that each call goes to; it is over when all have replied"),
-            key("think", "duration", "`\"0 s\"`", "from a reply to the next call of a loop"),
+            needed("calls", Takes::Count, "that a client makes in each of its loops"),
+            key("outstanding", Takes::Count, "1", "loops of a client: calls that it has open at a time"),
+            key("fan_out", Takes::Count, "1", "servers that each call goes to; it is over when all have replied"),
+            key("think", Takes::Duration, "`\"0 s\"`", "from a reply to the next call of a loop"),
             key(
                 "think_time",
-                "`fixed`, `exponential`",
+                Takes::Word(&["fixed", "exponential"]),
                 "`fixed`",
                 "whether `think` is always the same, or a mean",
             ),
-            key("service", "duration", "`\"0 s\"`", "from a request to its reply, at the server"),
+            key("service", Takes::Duration, "`\"0 s\"`", "from a request to its reply, at the server"),
             START,
         ],
         counts: &["calls", "outstanding", "fan_out", "clients"],

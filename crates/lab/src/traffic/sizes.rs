@@ -1,7 +1,7 @@
 //! Sizes of messages: a named table, a table in a file, or a distribution in closed form.
 
 use super::Context;
-use super::keys::{Key, key};
+use super::keys::{Key, Takes, key};
 use super::reading::{check_size, message};
 use crate::files;
 use crate::import::kinds;
@@ -27,7 +27,7 @@ pub(super) struct MessageSizes {
 /// The key beside `cdf`.
 pub(super) const INTERPOLATION: Key = key(
     "interpolation",
-    "`linear`, `step`",
+    Takes::Word(&["linear", "step"]),
     "by the file",
     "of a file: straight lines between rows, or only the rows' own sizes; by default lines, but steps where the first probability is not 0 or the file's mean says so",
 );
@@ -35,7 +35,7 @@ pub(super) const INTERPOLATION: Key = key(
 /// Another.
 pub(super) const SIZE_UNIT: Key = key(
     "size_unit",
-    "`bytes`, `packets`",
+    Takes::Word(&["bytes", "packets"]),
     "by the file",
     "of a file that does not say it: what its sizes count; a packet has 1460 bytes",
 );

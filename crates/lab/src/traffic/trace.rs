@@ -3,7 +3,7 @@
 use super::allreduce::ALGORITHMS;
 use super::draw::Ground;
 use super::job::{FIRST, JobInfo, PLACEMENT, RANKS, Ranks};
-use super::keys::{START, key, needed};
+use super::keys::{START, Takes, key, needed};
 use super::program::{Program, Settings, cost};
 use super::reading::{Resolved, object, start, too_long};
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
@@ -41,72 +41,72 @@ impl Declared for Trace {
         keys: &[
             needed(
                 "path",
-                "path",
+                Takes::Path,
                 "of the file, or of that of any rank, relative to the scenario, perhaps compressed (.gz)",
             ),
-            key("format", "`cm`, `goal`, `chakra`, `simai`, `hpcc`", "by its content", "what kind of file it is"),
+            key("format", Takes::Word(&["cm", "goal", "chakra", "simai", "hpcc"]), "by its content", "what kind of file it is"),
             RANKS,
             PLACEMENT,
             FIRST,
             START,
-            key("start_unit", "`ps`, `us`", "`ps`", "what start times of a matrix count"),
+            key("start_unit", Takes::Word(&["ps", "us"]), "`ps`", "what start times of a matrix count"),
             key(
                 "failures",
-                "`refused`, `elsewhere`",
+                Takes::Word(&["refused", "elsewhere"]),
                 "`refused`",
                 "a matrix with failed links is refused, or a `[[fault]]` says the same of them",
             ),
             key(
                 "overhead",
-                "duration",
+                Takes::Duration,
                 "`\"0 s\"`",
                 "what a send and a receive each take on their processor: o of LogGOPS",
             ),
             key(
                 "byte_overhead",
-                "duration",
+                Takes::Duration,
                 "`\"0 s\"`",
                 "the same of each byte but the first: O of LogGOPS",
             ),
             key(
                 "gap",
-                "duration",
+                Takes::Duration,
                 "`\"0 s\"`",
                 "least time between the beginnings of two messages that a host sends, and of two that it receives: g of LogGOPS",
             ),
             key(
                 "eager",
-                "bytes",
+                Takes::Bytes,
                 "by the format",
                 "larger messages are over for their sender when it knows that they have arrived, others when they leave its processor: S of LogGOPS",
             ),
             key(
                 "allreduce",
-                "`ring`, `double-binary-tree`, `halving-doubling`",
+                Takes::Word(&["ring", "double-binary-tree", "halving-doubling"]),
                 "`ring`",
                 "how an allreduce of the trace is done",
             ),
             key(
                 "operations_per_second",
-                "number",
+                Takes::Number,
                 "none",
                 "how long computations take that the trace gives in operations, without a duration",
             ),
             key(
                 "collective_bytes",
-                "bytes",
+                Takes::Bytes,
                 "none",
                 "the buffer of a collective whose messages the trace gives in chunks of it",
             ),
             key(
                 "equal_groups",
-                "`each`, `one`",
+                Takes::Word(&["each", "one"]),
                 "`each`",
                 "whether every group of a workload of SimAI does its collectives, or one of each kind for all that are equal",
             ),
             key(
                 "groups",
-                "path",
+                Takes::Path,
                 "beside the trace",
                 "a list of the ranks of each group in JSON, `{\"1\": [0, 1]}`; without it `NAME.json` or `comm_group.json` beside the trace",
             ),

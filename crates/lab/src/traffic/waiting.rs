@@ -1,6 +1,6 @@
 //! Flows of a list that wait for others: the keys `after` of a flow, and `steps`.
 
-use super::keys::{Key, key};
+use super::keys::{Key, Takes, key};
 use super::list::Written;
 use super::reading::host;
 use crate::text::{Item, Origin, Problem, ScenarioError, names};
@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 /// The key that lists steps.
 pub(super) const STEPS: Key = key(
     "steps",
-    "list of tables",
+    Takes::Tables,
     "none",
     "time that passes between flows, and joins of several flows; see below",
 );

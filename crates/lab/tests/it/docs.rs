@@ -5,6 +5,7 @@
 use crate::common;
 
 use common::{good, load, run};
+use headway_lab::pages::filled;
 use headway_lab::text::Source;
 use headway_lab::topology::graph;
 use headway_lab::traffic;
@@ -12,7 +13,7 @@ use headway_network::topology;
 use serde_json::Value as Json;
 
 fn page(name: &str) -> String {
-    std::fs::read_to_string(common::repository().join("docs").join(name)).expect("the page")
+    filled(&std::fs::read_to_string(common::repository().join("docs").join(name)).expect("the page"))
 }
 
 /// The fenced blocks of a page with the words after the fence.

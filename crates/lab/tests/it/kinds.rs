@@ -8,7 +8,6 @@ use headway_lab::import::kinds::{self, KINDS, Kind, Network, Reader};
 use headway_lab::imported::{self, Asked};
 use headway_lab::{Request, Scenario, ScenarioError};
 use headway_units::{Rate, Time};
-use std::fmt::Write;
 use std::path::Path;
 
 /// A small file of a kind.
@@ -147,63 +146,6 @@ fn what_is_of_no_kind_is_told_by_what_speaks_against_the_likeliest() {
     let binary =
         kinds::find(&[0x7f, b'E', b'L', b'F', 0, 1, 2, 3, 0xff, 0xfe]).err().expect("a program").text;
     assert!(binary.contains("not a Chakra execution trace") && binary.contains("binary GOAL"), "{binary}");
-}
-
-/// The page that lists all kinds, as their declarations say it.
-fn page() -> String {
-    let mut page = String::from(
-        "# What Headway reads\n\nWhat a file is, its content says, and never its name. Files may be compressed by gzip. `headway import` takes a file of\n\
-         traffic, and beside it the topology that it belongs to. An error about a file that is of no kind names the two likeliest kinds, and what speaks\n\
-         against each. This page is written from the declarations of the readers (`crates/lab/src/import/kinds.rs`), and a test reads each sample.\n",
-    );
-    let by = |kind: &Kind| match kind.reader {
-        Reader::Trace(Format::Matrix) => {
-            "`headway import`; [[traffic]] `kind = \"trace\"` or `kind = \"file\"`".to_string()
-        }
-        Reader::Trace(format) => {
-            format!("`headway import`; [[traffic]] `kind = \"trace\"`, `format = \"{}\"`", format.name())
-        }
-        Reader::Table => "`headway import`; [[traffic]] `kind = \"file\"`".into(),
-        Reader::Topology(_) => {
-            "`headway import` beside a file of traffic; [topology] `kind = \"graph\"`, `file`".into()
-        }
-        Reader::Sizes => "`cdf` of [[traffic]] `kind = \"poisson\"` and others".into(),
-        Reader::Nothing(_) => String::new(),
-    };
-    let mut known = String::from("\n## Known and not read\n\n| file | from | instead |\n|---|---|---|\n");
-    for kind in &KINDS {
-        let Some(first) = kind.what.chars().nth(kind.what.find(' ').map_or(0, |at| at + 1)) else { continue };
-        let name = &kind.what[kind.what.find(' ').map_or(0, |at| at + 1)..];
-        let title = format!("{}{}", first.to_uppercase(), &name[first.len_utf8()..]);
-        if let Reader::Nothing(instead) = kind.reader {
-            writeln!(known, "| {name} | {} | {instead} |", kind.by).expect("a text");
-            continue;
-        }
-        let left_out = if kind.left_out.is_empty() { "nothing" } else { kind.left_out };
-        write!(
-            page,
-            "\n## {title}\n\n| | |\n|---|---|\n| written by | {} |\n| read by | {} |\n| forms | {} |\n| left out | {left_out} |\n",
-            kind.by,
-            by(kind),
-            kind.forms
-        )
-        .expect("a text");
-        match kind.sample {
-            "" => page += "\nIt is no text. `workloads/traces/loggopsim/binary_tree_32.bin` is one.\n",
-            text => write!(page, "\n```text\n{}\n```\n", text.trim_end()).expect("a text"),
-        }
-    }
-    page + &known
-}
-
-#[test]
-fn the_page_of_formats_is_what_is_declared() {
-    let path = repository().join("docs/what-headway-reads.md");
-    if std::env::var_os("HEADWAY_BLESS").is_some() {
-        std::fs::write(&path, page()).expect("the page");
-    }
-    let written = std::fs::read_to_string(&path).expect("the page");
-    assert_eq!(written, page(), "{} is out of date: run with HEADWAY_BLESS=1", path.display());
 }
 
 /// A folder with some files.

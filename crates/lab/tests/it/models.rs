@@ -1,12 +1,8 @@
-//! What every closed-form model promises, over the list of them, and their part of docs/scenario-format.md.
-//! `HEADWAY_BLESS=1 cargo test -p headway-lab --test it models::the_page` writes that anew.
+//! What every closed-form model promises, over the list of them.
 
-#![allow(clippy::disallowed_methods, reason = "the documentation is files")]
-
-use crate::common::{good, repository};
+use crate::common::good;
 use headway_lab::model::{KINDS, Kind, ModelError, Value, evaluate, stored};
 use proptest::prelude::*;
-use std::fmt::Write;
 
 fn scenario(kind: &Kind) -> String {
     let info = &kind.info;
@@ -88,28 +84,4 @@ proptest! {
             let _ = evaluate(function.name, &values[..function.arguments.len()]);
         }
     }
-}
-
-#[test]
-fn the_page_lists_every_model_with_its_keys() {
-    let mut models = String::new();
-    for Kind { info, .. } in KINDS {
-        let _ = writeln!(models, "**`{}`**: {} ({}).\n", info.name, info.summary, info.paper);
-        models.push_str("| key | takes | default | meaning |\n|---|---|---|---|\n");
-        for key in info.keys {
-            let _ = writeln!(models, "| `{}` | {} | {} | {} |", key.name, key.takes, key.usual, key.doc);
-        }
-        models.push('\n');
-    }
-    let path = repository().join("docs/scenario-format.md");
-    let page = std::fs::read_to_string(&path).expect("the page");
-    let begin = "<!-- models: written from what they declare, do not edit -->\n";
-    let from = page.find(begin).expect("its marker") + begin.len();
-    let to = page.find("<!-- end of models -->").expect("its end");
-    let fresh = format!("{}{models}{}", &page[..from], &page[to..]);
-    let bless = std::env::var_os("HEADWAY_BLESS").is_some();
-    if bless {
-        std::fs::write(&path, &fresh).expect("the page can be written");
-    }
-    assert!(bless || page == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
 }

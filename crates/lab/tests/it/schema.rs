@@ -1,15 +1,13 @@
-//! What runs write is what `results::schema` declares, and docs/results.md says it.
-//! `HEADWAY_BLESS=1 cargo test -p headway-lab --test it schema::` writes the page anew.
+//! What runs write is what `results::schema` declares.
 
 #![allow(clippy::disallowed_methods, reason = "reads and writes documentation")]
 
 use crate::common;
 
 use common::{SMALL, good, run};
-use headway_lab::results::schema::{self, Field, GaugeField, Number, Of};
+use headway_lab::results::schema::{self, GaugeField, Number, Of};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 /// The summary of the small scenario with this transport.
 fn summary(transport: &str) -> Json {
@@ -74,52 +72,4 @@ fn a_run_has_the_gauges_that_its_transport_and_its_discipline_declare() {
             assert_eq!(keys(gauge), declared(schema::GAUGE_PARTS, |_| true), "{}", entry.info.name);
         }
     }
-}
-
-/// A list of the schema as a table of the page.
-fn table(first: &str, fields: &mut dyn Iterator<Item = &Field>) -> String {
-    rows(first, &mut fields.map(|field| (field, field.doc.to_string())))
-}
-
-fn rows(first: &str, fields: &mut dyn Iterator<Item = (&Field, String)>) -> String {
-    let mut table = format!("| {first} | unit | meaning |\n|---|---|---|\n");
-    for (field, doc) in fields {
-        let _ = writeln!(table, "| `{}` | {} | {doc} |", field.name, field.unit);
-    }
-    table
-}
-
-#[test]
-fn the_page_says_what_is_declared() {
-    let numbers = |of: fn(Of) -> bool| schema::SUMMARY.iter().filter(move |n| of(n.of)).map(|n| &n.field);
-    let (gauges, probes) = (schema::gauges(), schema::probes());
-    let tables = [
-        ("flows", table("column", &mut schema::FLOWS.iter())),
-        ("links", table("column", &mut schema::LINKS.iter())),
-        ("series", table("column", &mut schema::SERIES.iter())),
-        ("steps", table("column", &mut schema::STEPS.iter())),
-        ("edges", table("column", &mut schema::EDGES.iter())),
-        ("metrics", table("metric", &mut schema::METRICS.iter())),
-        ("probes", rows("probe", &mut probes.iter().map(|probe| (&probe.field, probe.doc())))),
-        ("summary", table("key", &mut numbers(Of::is_of_run))),
-        ("round trips", table("key of `round_trips`", &mut schema::ROUND_TRIPS.iter().map(|n| &n.field))),
-        ("gauges", rows("key of `gauges`", &mut gauges.iter().map(|gauge| (&gauge.field, gauge.doc())))),
-        ("parts of gauges", table("of each gauge", &mut schema::GAUGE_PARTS.iter().map(|n| &n.field))),
-        ("transports", table("key", &mut numbers(|of| !of.is_of_run()))),
-        ("jobs", table("key", &mut schema::JOBS.iter().map(|n| &n.field))),
-    ];
-    let path = common::repository().join("docs/results.md");
-    let page = std::fs::read_to_string(&path).expect("the page");
-    let mut fresh = page.clone();
-    for (name, table) in tables {
-        let begin = format!("<!-- {name}: written from what results declare, do not edit -->\n");
-        let from = fresh.find(&begin).unwrap_or_else(|| panic!("no marker {begin}")) + begin.len();
-        let to = from + fresh[from..].find("<!-- end -->").expect("its end");
-        fresh.replace_range(from..to, &table);
-    }
-    let bless = std::env::var_os("HEADWAY_BLESS").is_some();
-    if bless {
-        std::fs::write(&path, &fresh).expect("the page can be written");
-    }
-    assert!(bless || page == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
 }

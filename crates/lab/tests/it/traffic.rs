@@ -1,10 +1,8 @@
-//! What every kind of traffic promises, whichever kinds there are: entries are drawn at random and held against it. And
-//! docs/scenario-format.md holds what each kind declares; `HEADWAY_BLESS=1` writes it anew.
-#![allow(clippy::disallowed_methods, reason = "reads documentation, writes the file that an entry names")]
+//! What every kind of traffic promises, whichever kinds there are: entries are drawn at random and held against it.
+#![allow(clippy::disallowed_methods, reason = "writes the file that an entry names")]
 
-use crate::common::repository;
 use headway_lab::traffic::draw::{Ground, Listed, RandomSource};
-use headway_lab::traffic::{COMMON, KINDS, Key, Kind, Made};
+use headway_lab::traffic::{COMMON, KINDS, Kind, Made};
 use headway_lab::{Request, Scenario, ScenarioError};
 use headway_network::Cause;
 use rand_core::Rng;
@@ -122,7 +120,7 @@ fn names_and_keys_are_declared_once_and_explained() {
         let keys: BTreeSet<&str> = info.keys.iter().chain(COMMON).map(|k| k.name).collect();
         assert_eq!(keys.len(), info.keys.len() + COMMON.len(), "{}", info.name);
         assert!(!info.summary.is_empty() && !keys.contains("kind"), "{}", info.name);
-        assert!(info.keys.iter().all(|k| !k.doc.is_empty() && !k.takes.is_empty()), "{}", info.name);
+        assert!(info.keys.iter().all(|k| !k.doc.is_empty()), "{}", info.name);
         assert!(info.counts.iter().all(|c| info.keys.iter().any(|k| k.name == *c)), "{}", info.name);
     }
 }
@@ -222,54 +220,4 @@ fn keys_of_other_kinds_are_refused() {
             assert!(error.contains("no effect") && error.contains(key), "{}: {error}", kind.info.name);
         }
     }
-}
-
-fn table(keys: &[Key]) -> String {
-    if keys.is_empty() {
-        return "It has no keys of its own.\n".into();
-    }
-    let mut table = String::from("| key | takes | default | meaning |\n|---|---|---|---|\n");
-    for key in keys {
-        let _ = writeln!(table, "| `{}` | {} | {} | {} |", key.name, key.takes, key.usual, key.doc);
-    }
-    table
-}
-
-/// The page with what stands between two markers exchanged.
-fn exchanged(page: &str, begin: &str, end: &str, text: &str) -> String {
-    let from = page.find(begin).expect("its marker") + begin.len();
-    let to = page.find(end).expect("its end");
-    format!("{}{text}{}", &page[..from], &page[to..])
-}
-
-#[test]
-fn the_page_lists_every_kind_with_its_keys() {
-    let mut kinds = String::new();
-    for Kind { info, form, .. } in KINDS {
-        let form = if form.is_empty() {
-            String::new()
-        } else {
-            format!("Alone in the network it takes: {form}.\n\n")
-        };
-        let _ = writeln!(kinds, "**`{}`**: {}.\n\n{form}{}", info.name, info.summary, table(info.keys));
-    }
-    let path = repository().join("docs/scenario-format.md");
-    let page = std::fs::read_to_string(&path).expect("the page");
-    let fresh = exchanged(
-        &page,
-        "<!-- traffic of every kind: written from what it declares, do not edit -->\n",
-        "<!-- end of traffic of every kind -->",
-        &table(COMMON),
-    );
-    let fresh = exchanged(
-        &fresh,
-        "<!-- kinds of traffic: written from what they declare, do not edit -->\n",
-        "<!-- end of kinds of traffic -->",
-        &kinds,
-    );
-    let bless = std::env::var_os("HEADWAY_BLESS").is_some();
-    if bless {
-        std::fs::write(&path, &fresh).expect("the page can be written");
-    }
-    assert!(bless || page == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
 }

@@ -2,6 +2,5 @@
 
 mod clusters;
 mod detours;
-mod pages;
 mod symmetric;
 mod topologies;

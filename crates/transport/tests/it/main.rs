@@ -20,7 +20,6 @@ mod mptcp_script;
 #[path = "../../src/ndp/script.rs"]
 mod ndp_script;
 mod packets;
-mod pages;
 mod phost_network;
 #[path = "../../src/phost/script.rs"]
 mod phost_script;

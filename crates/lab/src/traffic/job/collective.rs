@@ -1,7 +1,7 @@
 //! Collectives: jobs whose ranks do the same thing together, perhaps again and again.
 
 use super::super::draw::Ground;
-use super::super::keys::{Key, key, needed};
+use super::super::keys::{Key, Takes, key, needed};
 use super::super::reading::{Resolved, message, object, start};
 use super::super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use super::ranks::Ranks;
@@ -13,15 +13,15 @@ use headway_units::Time;
 use serde_json::{Value as Json, json};
 use std::fmt::Debug;
 
-pub(crate) const REPEAT: Key = key("repeat", "count", "1", "iterations, one after the other");
+pub(crate) const REPEAT: Key = key("repeat", Takes::Count, "1", "iterations, one after the other");
 pub(crate) const COMPUTE: Key =
-    key("compute", "duration", "`\"0 s\"`", "what a rank computes between two iterations");
+    key("compute", Takes::Duration, "`\"0 s\"`", "what a rank computes between two iterations");
 pub(crate) const ALL_BYTES: Key =
-    needed("bytes", "bytes", "size of the buffer of a rank, as nccl-tests counts it");
+    needed("bytes", Takes::Bytes, "size of the buffer of a rank, as nccl-tests counts it");
 pub(crate) const CHANNELS: Key =
-    key("channels", "count", "1", "parts of the buffer that go round at the same time");
+    key("channels", Takes::Count, "1", "parts of the buffer that go round at the same time");
 pub(crate) const CHUNKS: Key =
-    key("chunks", "count", "1", "parts of each message that go on as soon as they have arrived");
+    key("chunks", Takes::Count, "1", "parts of each message that go on as soon as they have arrived");
 
 /// Most iterations, channels and chunks that are read: more cannot be held in memory.
 const MOST: u64 = 1_000_000;

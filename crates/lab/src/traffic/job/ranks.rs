@@ -1,6 +1,6 @@
 //! Which hosts are the ranks of a job.
 
-use super::super::keys::{Key, key};
+use super::super::keys::{Key, Takes, key};
 use super::super::load::Racks;
 use super::super::reading::{Resolved, check_reachable, element, host_set, hosts_json, object};
 use super::super::{Context, Making};
@@ -12,19 +12,19 @@ use serde_json::json;
 
 pub(crate) const RANKS: Key = key(
     "ranks",
-    "list of hosts, or count",
+    Takes::Hosts,
     "all hosts",
     "the hosts of the job, rank by rank; a count means hosts in the order of `placement`",
 );
 pub(crate) const PLACEMENT: Key = key(
     "placement",
-    "`packed`, `scattered`, `rails`",
+    Takes::Word(&["packed", "scattered", "rails"]),
     "`packed`",
     "order of hosts: by number, at random (one order for all jobs of a run), or one of each rack in turn",
 );
 pub(crate) const FIRST: Key = key(
     "first",
-    "whole number",
+    Takes::Whole,
     "0",
     "position in that order of the host that is rank 0: jobs with other positions share no host",
 );
