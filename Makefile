@@ -345,6 +345,7 @@ lint-python:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/python tools/sizes.py
 
 # Crates that others build upon. The rest of the workspace is the simulator, and comes as the Python package.
 PUBLISHED := headway-units headway-params headway-gauges headway-primitives headway-packet headway-transport headway-fabric headway-host headway-tonic
