@@ -10,14 +10,13 @@ from typing import Any
 from headway.data.earlier import earlier
 from headway.data.jsonable import Jsonable
 from headway.data.point import Point, by_place
-from headway.data.reader import glance
+from headway.data.reader import of_results
 from headway.data.sentences import as_html, by_sentence, in_columns, surprising
 from headway.data.statistics import over_seeds, ratio_over_seeds
 from headway.data.steadiness import unmeasured, unsteady
-from headway.data.sweep import Sweep, read_sweep
+from headway.data.sweep import Sweep, read_entries, read_sweep
 from headway.data.units import display
 from headway.errors import HeadwayError, NameNotFound, with_help
-from headway.layout import SWEEP_FILE
 from headway.reporting.summaries import summary_label, summary_value
 
 from .numbers import check_number
@@ -168,6 +167,7 @@ class Variants(Jsonable):
         return as_html(self.headline(), *self.table(), [*self._in_python(), *(f"note: {text}" for text in self.notes)])
 
 
+@of_results
 def compare_variants(
     sweep: Sweep | str | Path, *, of: str | Sequence[str] = ("mean", "p99"), baseline: str | None = None
 ) -> Variants:
@@ -217,8 +217,7 @@ def _warned(points: Sequence[Point]) -> Iterator[str]:
 
 def is_of_variants(path: Path) -> bool:
     """Whether a directory holds a sweep of several variants, finished or not."""
-    read_sweep(path)  # Says of a damaged list what is wrong with it.
-    return len({entry["variant"] for entry in glance(path / SWEEP_FILE)}) > 1
+    return len({entry["variant"] for entry in read_entries(path)}) > 1
 
 
 def _said(points: Sequence[Point], names: Sequence[str]) -> str | None:
