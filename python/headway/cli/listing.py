@@ -12,6 +12,7 @@ import click
 from headway import names
 from headway.catalogues import THINGS, Catalogue, Named, Parameter, Probe, TransportEntry, catalogue
 from headway.claims.markdown import tables
+from headway.cli.echo import echo
 from headway.cli.terminal import print_table
 from headway.cli.values import rounded, show, show_range, unit_and_rest
 from headway.data.claims import CANNOT, CONTRADICTS, OUTDATED, ListedClaim, RealClaim, Verdict
@@ -67,11 +68,11 @@ def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> 
     found = catalogue(thing, name)
     claims = [one for one in found if isinstance(one, ListedClaim)]
     if as_json:
-        click.echo(found.to_json())
+        echo(found.to_json())
     elif not found:
-        click.echo(f"no {thing} found; {names.looked_in()}", err=True)
+        echo(f"no {thing} found; {names.looked_in()}", err=True)
     elif markdown:
-        click.echo(tables(claims, show, show_range), nl=False)
+        echo(tables(claims, show, show_range), nl=False)
     elif claims:
         _print_claims(claims)
     else:
@@ -85,7 +86,7 @@ def _print(found: Catalogue[Jsonable], *, in_full: bool) -> None:
     notes = ["\n".join(_details(e)) if in_full and e is not None else "" for e in named]
     print_table(columns, rows, notes)
     if not in_full and any(e is not None and e.parameters for e in named):
-        click.echo(f"\n`headway list {found.thing} NAME` shows the parameters")
+        echo(f"\n`headway list {found.thing} NAME` shows the parameters")
 
 
 def _print_claims(entries: Sequence[ListedClaim]) -> None:
@@ -106,17 +107,17 @@ def _print_claims(entries: Sequence[ListedClaim]) -> None:
         if any(e.testbed for e in own):
             columns["testbed"] = [_on_testbed(e.testbed) for e in own]
         notes = [(e.reason or "") if e.verdict in EXPLAINED else "" for e in own]
-        click.echo(click.style(command, bold=True))
+        echo(click.style(command, bold=True))
         print_table([*columns], [list(row) for row in zip(*columns.values(), strict=True)], notes)
         for line in dict.fromkeys(_measured_how(e.testbed) for e in own if e.testbed):
-            click.echo(line)
-        click.echo()
+            echo(line)
+        echo()
     _print_readings(entries)
     counts = Counter(e.verdict for e in entries)
-    click.echo(f"{len(entries)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+    echo(f"{len(entries)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
     if real := Counter(e.testbed.verdict for e in entries if e.testbed):
         shown = ", ".join(f"{count} {verdict}" for verdict, count in real.most_common())
-        click.echo(f"{real.total()} of them on real packets: {shown}")
+        echo(f"{real.total()} of them on real packets: {shown}")
 
 
 def _published(entry: ListedClaim, unit: str) -> str:
@@ -155,8 +156,8 @@ def _print_readings(entries: Sequence[ListedClaim]) -> None:
             under.setdefault((paper, values), []).append(entry.verdict if cannot else verdict)
     for (paper, values), verdicts in under.items():
         counts = Counter(verdicts)
-        click.echo(f"the reading of {paper}: {values}")
-        click.echo("  " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()) + " under it")
+        echo(f"the reading of {paper}: {values}")
+        echo("  " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()) + " under it")
 
 
 def _declared(entry: Named) -> list[str]:
