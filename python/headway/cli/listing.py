@@ -34,6 +34,7 @@ ALSO = {
     "models": "formulas closed-forms bounds",
     "figures": "papers paper publications reproductions",
     "examples": "scenarios scenario tutorials",
+    "numbers": "metrics measures statistics columns summaries summary quantities percentiles",
     "claims": "verdicts ledgers ledger results expectations",
 }
 CALLED = {word: thing for thing, words in ALSO.items() for word in words.split()}
@@ -57,7 +58,7 @@ class Thing(click.Choice[str]):
 @click.option("--json", "as_json", is_flag=True, help="Print the whole list as JSON.")
 @click.option("--markdown", is_flag=True, help="Print claims as tables of a Markdown page.")
 def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> None:
-    """List transports, topologies, traffic, workloads, disciplines, models, figures, examples or claims.
+    """List transports, topologies, traffic, workloads, disciplines, models, figures, examples, claims or numbers.
 
     With NAME, those whose name begins with it, or else holds it: `list transports homa`, `list workloads websearch`,
     `list claims rpo/fig12`; the parameters of transports and disciplines are shown then. Figures are the scenarios that
@@ -80,7 +81,7 @@ def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> 
 
 
 def _print(found: Catalogue[Jsonable], *, in_full: bool) -> None:
-    columns = [c for c in ("name", "title", "summary", "paper") if any(getattr(e, c, "") for e in found)]
+    columns = [c for c in ("name", "unit", "title", "summary", "paper") if any(getattr(e, c, "") for e in found)]
     rows = [[str(getattr(e, c, "")) for c in columns] for e in found]
     named = [e if isinstance(e, Named) else None for e in found]
     notes = ["\n".join(_details(e)) if in_full and e is not None else "" for e in named]

@@ -17,7 +17,7 @@ from headway.data.steadiness import unmeasured, unsteady
 from headway.data.sweep import Sweep, read_entries, read_sweep
 from headway.data.units import display
 from headway.errors import HeadwayError, NameNotFound, with_help
-from headway.reporting.summaries import summary_label, summary_value
+from headway.reporting.summaries import summary_label, summary_number
 
 from .numbers import check_number
 from .sides import place_of
@@ -173,9 +173,10 @@ def compare_variants(
 ) -> Variants:
     """Set numbers of each variant of a sweep beside those of one variant, seed by seed.
 
-    `of` names numbers of summaries (`slowdown_p99`, `queue_max_bytes`), or `mean`, `median`, `p99` and `max` of
-    completion times, as a list or as on the command line, `"p99,slowdown_p99"`. `baseline` is a variant; default: what
-    `[report] baseline` names, else the first. Each ratio is the geometric mean over the seeds that both variants have,
+    `of` names numbers of summaries (`slowdown_p99`, `queue_max_bytes`) or of some flows (`p99[<=64kB]`), or `mean`,
+    `median`, `p99` and `max` of completion times, as a list or as on the command line, `"p99,slowdown_p99"`.
+    `headway.catalogue("numbers")` has all. `baseline` is a variant; default: what `[report] baseline` names, else the
+    first. Each ratio is the geometric mean over the seeds that both variants have,
     with Student's 95 % interval of the logarithms.
 
     >>> print(headway.compare_variants("out/mine", of=["slowdown_p99"]))
@@ -234,8 +235,8 @@ def _axes(point: Point) -> str:
 
 
 def _row(variant: str, place: str, name: str, group: dict[int, Point], theirs: dict[int, Point]) -> Row:
-    values = {seed: summary_value(point.run.summary, name) for seed, point in group.items()}
-    before = {seed: summary_value(point.run.summary, name) for seed, point in theirs.items()}
+    values = {seed: summary_number(point, name) for seed, point in group.items()}
+    before = {seed: summary_number(point, name) for seed, point in theirs.items()}
     pairs = [(one, before.get(seed)) for seed, one in values.items()]
     ratio = ratio_over_seeds(pairs)
     unfinished = sum(int(point.run.summary.get(key) or 0) for point in group.values() for key in NOT_DONE)
