@@ -11,12 +11,14 @@ from headway import _headway, names
 from headway.claims.ledger import known_claims
 from headway.data.claims import ListedClaim
 from headway.data.jsonable import Jsonable, plain, table
+from headway.data.schema import numbers_of, schema
 from headway.errors import HeadwayError, nearest
 from headway.explaining.record import listed
+from headway.reporting.summaries import BANDS, OF_BANDS
 
 # Lists of the native module.
 NATIVE = ("transports", "topologies", "traffic", "workloads", "disciplines", "models")
-THINGS = (*NATIVE, "figures", "examples", "claims")
+THINGS = (*NATIVE, "figures", "examples", "claims", "numbers")
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,15 @@ class ScenarioEntry(Jsonable):
     readable: bool
 
 
+@dataclass(frozen=True)
+class NumberEntry(Jsonable):
+    """A number of a run's summary: what `compare --of`, `report.y` and `measure` call it."""
+
+    name: str
+    unit: str
+    summary: str
+
+
 Entry = TypeVar("Entry", bound=Jsonable, covariant=True)
 
 
@@ -157,6 +168,8 @@ def catalogue(thing: Literal["figures", "examples"], name: str | None = None) ->
 @overload
 def catalogue(thing: Literal["claims"], name: str | None = None) -> Catalogue[ListedClaim]: ...
 @overload
+def catalogue(thing: Literal["numbers"], name: str | None = None) -> Catalogue[NumberEntry]: ...
+@overload
 def catalogue(thing: str, name: str | None = None) -> Catalogue[Jsonable]: ...
 
 
@@ -172,9 +185,11 @@ def catalogue(thing: str, name: str | None = None) -> Catalogue[Jsonable]:
         raise HeadwayError(f"there is no list of {thing!r}; there are: {', '.join(THINGS)}")
     if thing == "claims":
         return Catalogue(thing, tuple(_claims(name)))
-    entries: list[TransportEntry | DisciplineEntry | TrafficEntry | WorkloadEntry | Named | ScenarioEntry]
+    entries: list[TransportEntry | DisciplineEntry | TrafficEntry | WorkloadEntry | Named | ScenarioEntry | NumberEntry]
     if thing in NATIVE:
         entries = [_entry(thing, facts) for facts in json.loads(_headway.catalogue(thing))]
+    elif thing == "numbers":
+        entries = list(_numbers())
     else:
         known = names.known_scenarios()
         entries = [one for one in _scenarios(known) if _is_figure(one, known) == (thing == "figures")]
@@ -211,6 +226,27 @@ def _entry(thing: str, facts: Mapping[str, Any]) -> Named:
             return WorkloadEntry(**base, **{key: facts[key] for key in keys})
         case _:
             return Named(**base)
+
+
+def _numbers() -> Iterator[NumberEntry]:
+    """Every number of a summary, as it is named from outside."""
+    declared = schema()
+    tables = {"summary": "", "round_trips": "round_trips.", "jobs": "jobs.0."}
+    for kind, start in tables.items():
+        for name in numbers_of(kind):
+            yield NumberEntry(start + name, declared[kind][name].unit, declared[kind][name].doc)
+    for key, words, *_ in BANDS:
+        for name in OF_BANDS:
+            field = declared["summary"][name]
+            yield NumberEntry(f"by_size.bands.{key}.{name}", field.unit, f"of flows of {words}: {field.doc}")
+    for name, field in declared["gauges"].items():
+        for part, of in declared["gauge_parts"].items():
+            yield NumberEntry(f"gauges.{name}.{part}", field.unit, f"{of.doc}: {field.doc}")
+    for start, unit, what in (("", "s", "completion times"), ("slowdown_", "1", "slowdowns")):
+        for part in ("mean", "median", "p95", "p99", "p99.9", "max"):
+            for which, flows in (("<=64kB", "of at most so many bytes"), ("10kB..1MB", "of these sizes")):
+                yield NumberEntry(f"{start}{part}[{which}]", unit, f"{part} of the {what} of flows {flows}; any sizes")
+            yield NumberEntry(f"{start}{part}[NAME]", unit, f"{part} of the {what} of flows of that class or transport")
 
 
 def _parameter(facts: Mapping[str, Any]) -> Parameter:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from headway.errors import ResultsError
 from headway.files import write_text
+from headway.inputs import open_file, read_text
 from headway.layout import CHECKSUMS_FILE, POINT_FILE, RUN_FILES
 
 __all__ = ["CHECKSUMS_FILE", "add", "is_damaged", "names_in", "replace", "verify", "verify_file"]
@@ -64,7 +65,7 @@ def add(directory: Path, name: str) -> None:
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -72,12 +73,12 @@ def _read(sums: Path) -> dict[str, str]:
     """The checksums by name of file."""
     found: dict[str, str] = {}
     try:
-        lines = sums.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResultsError(sums, f"cannot be read ({error})") from None
+        lines = read_text(sums).splitlines()
+    except FileNotFoundError as error:
+        raise ResultsError(sums, f"cannot be read ({error.strerror})") from None
     for line in lines:
         digest, _, name = line.partition("  ")
-        if len(digest) != 64 or not name or Path(name).name != name:
+        if len(digest) != 64 or not name or "\0" in name or Path(name).name != name:
             raise ResultsError(sums, f"is damaged: {line!r} is no checksum and name")
         found[name] = digest
     return found

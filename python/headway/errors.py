@@ -24,6 +24,8 @@ __all__ = [
 ]
 
 LIKE_ENOUGH = 0.6
+# More of a line no message shows.
+SHOWN_COLUMNS = 160
 _PARTS = re.compile(r"[-_./ ]")
 RESULTS = (MANIFEST_FILE, SWEEP_FILE)
 
@@ -90,10 +92,21 @@ def shown(message: str, place: str, line: int, source: str = "", column: int = 0
     gutter = " " * len(str(line))
     text = f"{message}\n{gutter}  ╭─[{place}]\n"
     if source:
+        source, column = _window(source, column)
         # What stands before the caret is as wide as in the line above it, tabs included.
         before = "".join("\t" if sign == "\t" else " " for sign in source[:column])
         text += f" {line} │ {source}\n{gutter}  · {before}┬\n{gutter}  · {before}╰── here\n"
     return f"{text}{gutter}  ╰────"
+
+
+def _window(source: str, column: int) -> tuple[str, int]:
+    """A long line as a message shows it: what stands around a column, and where that is in it."""
+    if len(source) <= SHOWN_COLUMNS:
+        return source, column
+    start = max(0, min(column - SHOWN_COLUMNS // 2, len(source) - SHOWN_COLUMNS))
+    part = source[start : start + SHOWN_COLUMNS]
+    before, after = "..." if start else "", "..." if start + SHOWN_COLUMNS < len(source) else ""
+    return f"{before}{part}{after}", column - start + len(before)
 
 
 def with_help(*lines: str) -> str:

@@ -6,8 +6,8 @@ import json
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,25 @@ def write_text(path: Path, text: str) -> None:
         with suppress(OSError):
             scratch.unlink(missing_ok=True)
         raise unwritable(path, error) from None
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A place to write a file at, which takes the place of `path` at the end; if the writing fails, nothing is left.
+
+    Raises `ResultsError` if that cannot be done.
+    """
+    scratch = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        if not path.parent.is_dir():
+            raise unwritable(path, OSError())
+        yield scratch
+        scratch.replace(path)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    finally:
+        with suppress(OSError):
+            scratch.unlink(missing_ok=True)
 
 
 def copy_file(source: Path, target: Path) -> None:

@@ -18,6 +18,7 @@ from headway.data.toml import Document, apply, assignment, parsed, write, write_
 from headway.directories import clear_run, inputs_of, prepare_run
 from headway.errors import HeadwayError, NameNotFound
 from headway.files import keep_inputs
+from headway.inputs import read_text
 from headway.progress import of_run
 from headway.reporting.table import check_report
 from headway.transport import Factory, all_declared
@@ -89,7 +90,7 @@ class Scenario:
         file = names.resolve(str(name))
         own = dict(transports or {})
         native = _headway.Scenario.load(str(file.path), overrides, scale, all_declared(own))
-        text = file.path.read_text(encoding="utf-8")
+        text = read_text(file.path)
         written = _Written(str(file.path), text, overrides, scale, file.path.parent.absolute(), file.path.stem, own)
         written.check_report(native)
         return cls(native, written, file.path)

@@ -16,6 +16,7 @@ from headway.claims.language import CannotMeasure, Evaluator, Expression, Expres
 from headway.claims.series import Series
 from headway.data.jsonable import SPARE, Jsonable, table
 from headway.data.point import Point
+from headway.data.reader import of_results
 from headway.data.run import Run, read
 from headway.errors import HeadwayError, ResultsError, shown
 from headway.layout import SWEEP_FILE
@@ -66,6 +67,7 @@ class Measured(Jsonable):
         return table(("", *columns), [(name, *(one[name] for one in columns.values())) for name in self.measured])
 
 
+@of_results
 def measure(directory: str | Path | Run, *expressions: str) -> Measured:
     """Measure a run by expressions of the language of claims (docs/measures.md): `headway measure`.
 

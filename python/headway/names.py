@@ -13,7 +13,8 @@ from pathlib import Path
 
 from headway import _headway
 from headway.data.toml import parsed
-from headway.errors import HeadwayError, NameNotFound, did_you_mean, nearest, nearest_paths, with_help
+from headway.errors import HeadwayError, NameNotFound, ResultsError, did_you_mean, nearest, nearest_paths, with_help
+from headway.inputs import read_text
 
 ROOTS_VARIABLE = "HEADWAY_SCENARIOS"
 CLAIMS_FILE = "claims.toml"
@@ -172,8 +173,8 @@ def _is_scenario(path: Path) -> bool:
 @lru_cache(maxsize=4096)
 def _reads_as_scenario(path: Path, _changed_ns: int, _bytes: int) -> bool:
     try:
-        document = parsed(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
+        document = parsed(read_text(path))
+    except (OSError, ResultsError):
         return True
     # A topology counts its hosts; the `[hosts]` of a scenario is a table.
     return "link" not in document and not isinstance(document.get("hosts"), int)

@@ -10,6 +10,7 @@ from typing import Literal
 
 from headway.data.jsonable import Jsonable
 from headway.data.qlog import is_trace
+from headway.data.reader import of_results
 from headway.errors import ArgumentError, holds_results, no_results
 from headway.files import writable_directory
 
@@ -42,6 +43,7 @@ class ReportFiles(Jsonable):
         return f"<div><ul>{links}</ul>{''.join(one.read_text(encoding='utf-8') for one in drawn)}{notes}</div>"
 
 
+@of_results
 def write_report(places: Sequence[Path], fmt: Format = "html", *, replay: bool = False) -> ReportFiles:
     """Write the report of a directory into it, or the page of traces beside the first of them.
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -313,6 +315,86 @@ class Broken:
             box.send({"task": task.number, "point": task.points[0].label})
         future.set_exception(RuntimeError("a worker died"))
         return future
+
+
+class Lies(Broken):
+    """A pool whose worker says of its points what is not so, `times` times."""
+
+    def __init__(self, lie: Callable[[Task, Job], None], times: int) -> None:
+        super().__init__(lambda _: False)
+        self.lie = lie
+        self.times = times
+
+    def submit(self, fn: Callable[[Task], str], task: Task) -> Future[str]:
+        """Lie, or run it."""
+        if self.times <= 0:
+            return super().submit(fn, task)
+        self.times -= 1
+        box = Outbox(task.folder)
+        box.send({"task": task.number, "begins": True})
+        for point in task.points:
+            self.lie(task, point)
+        box.send({"task": task.number, "begins": False})
+        future: Future[str] = Future()
+        future.set_result("")
+        return future
+
+
+def _says_done(task: Task, point: Job) -> None:
+    letter = {"task": task.number, "point": point.label, "ended": "done", "summary": {}, "manifest": {}, "took_s": 0.1}
+    Outbox(task.folder).send(letter)
+
+
+def _another_digest(task: Task, point: Job) -> None:
+    other = headway.Scenario.load(point.scenario, sets={"seed": 77})
+    other.run(point.directory, stored=False)
+    record = {**point.identity(), "digest": other.digest}
+    (point.directory / "point.json").write_text(json.dumps(record), encoding="utf-8")
+    _says_done(task, point)
+
+
+def _forged_record(task: Task, point: Job) -> None:
+    headway.Scenario.load(point.scenario, sets={"seed": 77}).run(point.directory, stored=False, overwrite=True)
+    (point.directory / "point.json").write_text(json.dumps(point.identity()), encoding="utf-8")
+    _says_done(task, point)
+
+
+def _rubbish(task: Task, point: Job) -> None:
+    box = Outbox(task.folder)
+    for letter in (
+        {"ended": "done", "took_s": "soon"},
+        {"ended": "failed"},
+        {"ended": 7},
+        {"at": 3},
+        {"ended": ["done"]},
+    ):
+        box.send({"task": task.number, "point": point.label, **letter})
+    box.send({"point": ["no", "label"]})
+    (task.folder / "rubbish.jsonl").write_bytes(b"\xff\xfe\n[1]\n" + b"[" * 100_000 + b"\n")
+
+
+def _twice(task: Task, point: Job) -> None:
+    _says_done(task, point)
+    _says_done(task, point)
+
+
+@pytest.mark.parametrize("lie", [_says_done, _another_digest, _forged_record, _rubbish, _twice])
+def test_a_worker_that_lies_is_noticed_and_its_point_run_again(
+    lie: Callable[[Task, Job], None], scenario_file: Path, tmp_path: Path
+) -> None:
+    planned = plan(resolve(str(scenario_file)), tmp_path / "far")
+    told = Told()
+    outcome = run_sweep(planned, observer=told, jobs=1, executor=Futures(Lies(lie, 1)))
+    assert set(outcome.states.values()) == {State.DONE}
+    assert any("it is run again" in note for note in told.notes)
+    assert differences(local(scenario_file, tmp_path / "near"), tmp_path / "far") == []
+
+
+def test_a_worker_that_always_lies_ends_the_sweep(scenario_file: Path, tmp_path: Path) -> None:
+    planned = plan(resolve(str(scenario_file)), tmp_path / "far")
+    outcome = run_sweep(planned, jobs=1, executor=Futures(Lies(_says_done, 1_000)))
+    assert set(outcome.states.values()) == {State.FAILED}
+    assert all("its results are not there, 4 times" in error for error in outcome.errors.values())
 
 
 class Told(Silent):
@@ -638,6 +720,53 @@ def test_a_script_for_slurm_asks_for_what_its_tasks_need(scenario_file: Path, tm
     assert "tasks=(7 9)\n" in text
     assert "--job-name=headway-amrt-fig01-x\n" in text
     subprocess.run(["bash", "-n"], input=text, text=True, check=True)
+
+
+ODD_NAMES = [
+    "plain", "two words", "$HOME", "${IFS}", "`id`", "$(id)", "a;id", "a&id", "a|id", "a>b", "a<b", "a'b", 'a"b',
+    "'", '"', "''", '""', "a#b", "#", "!x", "!!", "*", "?", "[a]", "{a,b}", "~", "~root", "-n", "--", "-P", "%A",
+    "%%", "%j_%a", "100%", "=x", "a=b", "(x)", "x)", "\u00e9", "\u65e5\u672c", "\U0001f600", "a\u2028b", "a,b",
+    "a:b", "a@b", "+x", "^x", ".x", "x.", "a  b",
+]  # fmt: skip
+
+
+def test_a_script_for_slurm_quotes_every_name(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(ODD_NAMES) == len(set(ODD_NAMES)) == 50
+    point = plan(resolve(str(scenario_file)), tmp_path / "out").points[0]
+    for name in ODD_NAMES:
+        folder = tmp_path / name / "tasks"
+        folder.mkdir(parents=True)
+        python = tmp_path / name / "python"
+        python.write_text('#!/bin/sh\nfor one in "$@"; do printf "%s\\0" "$one"; done\n', encoding="utf-8")
+        python.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(python))
+        text = script(folder, name, [Task(7, folder, (point,), 1.0)], 256, 1, {"comment": name})
+        environment = {**os.environ, "SLURM_ARRAY_TASK_ID": "0"}
+        ran = subprocess.run(
+            ["bash"], input=text, env=environment, cwd=folder, capture_output=True, text=True, check=True
+        )
+        assert ran.stdout.split("\0")[:-1] == ["-P", "-m", "headway.sweeps", str(folder), "7"], name
+        options = [
+            shlex.split(line.removeprefix("#SBATCH ")) for line in text.split("\n") if line.startswith("#SBATCH")
+        ]
+        assert all(len(one) == 1 for one in options), name
+        given = dict(one[0].removeprefix("--").partition("=")[::2] for one in options)
+        assert given["comment"] == name
+        assert given["output"].replace("%%", "%") == f"{folder}/logs/%A_%a.txt"
+        assert re.fullmatch(r"headway-[A-Za-z0-9._-]+", given["job-name"])
+
+
+def test_a_line_end_in_an_option_of_slurm_is_refused(scenario_file: Path, tmp_path: Path) -> None:
+    point = plan(resolve(str(scenario_file)), tmp_path / "out").points[0]
+    for options, folder in (
+        ({"comment": "a\n#SBATCH --uid=0"}, tmp_path),
+        ({}, tmp_path / "a\nb"),
+        ({}, tmp_path / "a\\b"),
+    ):
+        with pytest.raises(HeadwayError, match="--executor slurm"):
+            script(folder, "x", [Task(7, folder, (point,), 1.0)], 256, 1, options)
 
 
 def test_a_machine_without_slurm_says_so(

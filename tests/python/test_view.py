@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import os
 import re
 import select
 import shutil
@@ -151,6 +153,87 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_served(server: Server, root
     assert status == 404
     assert "summary.json" in text
     assert ask(server, "/report/runs/amrt")[0] == 200
+
+
+def raw(server: Server, request: bytes) -> bytes:
+    """The whole answer to what is sent, which need not be a request."""
+    with socket.create_connection((HOST, server.port), timeout=LIMIT) as connection:
+        connection.sendall(request)
+        with connection.makefile("rb") as answer:
+            return answer.read()
+
+
+def test_one_odd_folder_hides_nothing_else(server: Server, root: Path) -> None:
+    odd = os.fsencode(root) + b"/runs/\xff\xfe"
+    shutil.copytree(root / "runs" / "amrt", os.fsdecode(odd))
+    for name, text in (
+        ("a-pipe", None),
+        ("b-number", "7"),
+        ("c-deep", "[" * 100_000),
+        ("d-points", '[{"dir": "\\ud800"}]'),
+    ):
+        (root / name).mkdir()
+        if text is None:
+            os.mkfifo(root / name / "sweep.json")
+        else:
+            (root / name / "sweep.json").write_text(text)
+    status, text, _ = ask(server, "/")
+    assert status == 200
+    assert 'href="/watch/runs/amrt"' in text
+    assert "1 folder with a name that is not UTF-8 is left out" in text
+    assert ask(server, "/state")[0] == 200
+    for name in ("b-number", "c-deep", "d-points"):
+        status, text, _ = ask(server, f"/report/{name}")
+        assert (status, "sweep.json" in text) == (404, True), name
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/compare?run=a&reference=b&x=1&y=2&z=3", 400), ("http://[", 400), ("/report/%ff%fe", 404),
+        ("/" + "a" * 70_000, 414), ("/compare?run=%ff&reference=%00", 404),
+    ],
+)  # fmt: skip
+def test_every_request_has_an_answer_with_a_reason(path: str, status: int, server: Server) -> None:
+    answer = raw(server, f"GET {path} HTTP/1.0\r\nHost: {HOST}:{server.port}\r\n\r\n".encode())
+    assert int(answer.split()[1]) == status
+    assert len(answer.partition(b"\r\n\r\n")[2]) > 20
+
+
+def test_a_point_elsewhere_is_refused_with_a_reason(server: Server, root: Path) -> None:
+    path = root / "sweep" / "sweep.json"
+    rows = json.loads(path.read_text())
+    path.write_text(json.dumps([{**rows[0], "dir": str(root / "runs" / "amrt")}, *rows[1:]]))
+    status, text, _ = ask(server, "/report/sweep")
+    assert status == 404
+    assert "is no folder in points/" in text
+
+
+def test_what_nobody_thought_of_is_a_page(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_path: str) -> str:
+        raise ZeroDivisionError("as it happens")
+
+    monkeypatch.setattr(server.pages, "report", fails)
+    status, text, _ = ask(server, "/report/runs/amrt")
+    assert (status, "ZeroDivisionError: as it happens" in text) == (500, True)
+
+
+def test_slow_clients_give_way(server: Server) -> None:
+    slow = [socket.create_connection((HOST, server.port), timeout=LIMIT) for _ in range(40)]
+    try:
+        for connection in slow:
+            with contextlib.suppress(OSError):
+                connection.sendall(b"GET / HTTP/1.0\r\nX-Slow:")
+        for _ in range(5):
+            assert ask(server, "/state")[0] == 200
+    finally:
+        for connection in slow:
+            connection.close()
+
+
+def test_a_request_that_does_not_come_is_not_waited_for(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headway.view.server.REQUEST_S", 0.2)
+    assert raw(server, b"GET / HTTP/1.0\r\n") == b""
 
 
 def states(root: Path, done: int) -> None:

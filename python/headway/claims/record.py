@@ -21,7 +21,9 @@ from headway.claims.ledger import Claim
 from headway.data.claims import OUTDATED, Recorded, Verdict
 from headway.data.reader import read_record
 from headway.data.toml import parsed
+from headway.errors import ResultsError
 from headway.files import write_json
+from headway.inputs import read_text
 from headway.names import VERDICTS_FILE, ScenarioFile
 
 KEPT = ("verdict", "measured", "ci95", "seeds", "scale", "reason")
@@ -90,8 +92,8 @@ def recorded(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> 
 def scenario_document(path: Path) -> Mapping[str, Any]:
     """A scenario's file; empty if it is none any more, so that nothing on record speaks for it."""
     try:
-        return parsed(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
+        return parsed(read_text(path))
+    except (OSError, ResultsError):
         return {}
 
 

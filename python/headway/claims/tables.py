@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from headway import inputs
 from headway.data.toml import Document, Place
 from headway.errors import ClaimsError, HeadwayError, nearest
 
@@ -16,9 +17,9 @@ Types = Mapping[str, type | tuple[type, ...]]
 def read_text(path: Path) -> str:
     """A ledger as it is written."""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise HeadwayError(f"{path}: cannot be read ({error})") from None
+        return inputs.read_text(path)
+    except FileNotFoundError as error:
+        raise HeadwayError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def read_document(path: Path, text: str) -> tuple[dict[str, Any], Source]:

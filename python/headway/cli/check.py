@@ -11,6 +11,7 @@ import click
 
 from headway.claims.choices import load_choices
 from headway.claims.ledger import claims_about
+from headway.cli.echo import echo
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.cli.progress import is_quiet
 from headway.cli.terminal import print_effect, print_warnings
@@ -65,23 +66,23 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
     claims = claims_about(file.name, file.claims) + claims_about(file.name, file.expectations)
     load_choices(file.claims).check(file.name, scenario)
     for label, why in refused.items():
-        click.echo(f"warning, {label}: {why}; a sweep refuses it: set the key of the variants that use it", err=True)
+        echo(f"warning, {label}: {why}; a sweep refuses it: set the key of the variants that use it", err=True)
     if as_json:
-        click.echo(json.dumps(scenario.resolved, indent=2, ensure_ascii=False))
+        echo(json.dumps(scenario.resolved, indent=2, ensure_ascii=False))
         return
     if not estimates:
-        click.echo(f"{file.name}: ok; a model that runs nothing, {len(claims)} claims")
+        echo(f"{file.name}: ok; a model that runs nothing, {len(claims)} claims")
         return
     largest = max(estimates, key=lambda e: int(e["memory_bytes"]))
     how_many = f"{count} point" + "s" * (count != 1)
-    click.echo(
+    echo(
         f"{file.name}: ok; {largest['hosts']} hosts, {largest['links']} links, {largest['flows']} flows, "
         f"about {size(largest['memory_bytes'])} of memory a run, {how_many}, {len(claims)} claims"
     )
     _print_in_effect(in_effect(scenario))
     _, label, length = worst
     if (note := start_up(length)) is not None and not is_quiet():
-        click.echo(f"note{f', {label}' if count > 1 else ''}: {note}", err=True)
+        echo(f"note{f', {label}' if count > 1 else ''}: {note}", err=True)
     warnings = {"report": list(doubts(scenario.report, facts_of(scenario, points))), **warnings}
     print_warnings(warnings, "`Scenario.at(point).warnings` in Python")
 
@@ -127,7 +128,7 @@ def _print_in_effect(found: Sequence[InEffect]) -> None:
     if found:
         print_effect(found[:MOST_VARIANTS])
     if (left := len(found) - MOST_VARIANTS) > 0:
-        click.echo(f"{left} variants more: headway show")
+        echo(f"{left} variants more: headway show")
 
 
 def _check_sets(scenario: Scenario) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from headway.cli.echo import echo
 from headway.cli.progress import is_quiet
 from headway.cli.terminal import print_table
 from headway.comparison import (
@@ -109,12 +110,12 @@ def compare(
             raise HeadwayError(f"{text}\n  help: name them, as --at homa --reference-at dctcp")
         table = compare_variants(run, of=judged, baseline=reference_at)
         if as_json:
-            click.echo(table.to_json())
+            echo(table.to_json())
             return 0
-        click.echo(table.headline())
+        echo(table.headline())
         print_table(*table.table())
         for line in table.footing():
-            click.echo(line)
+            echo(line)
         _print_notes(table.notes)
         return 0
     if reference is None and reference_at is not None:
@@ -124,14 +125,14 @@ def compare(
         reference_at=reference_at if reference_at is not None else at, until=until, sets=list(sets),
     )  # fmt: skip
     if as_json:
-        click.echo(found.to_json())
+        echo(found.to_json())
     else:
         for line in lines(found):
-            click.echo(line)
+            echo(line)
         _print_notes(found.notes)
     if page is not None:
         written = found.page(page)
-        click.echo(str(written), err=as_json)
+        echo(str(written), err=as_json)
     return 0 if found.ok else APART
 
 
@@ -139,19 +140,19 @@ def _tell_causes(run: Path, *, as_json: bool) -> None:
     """Where the time of the flows of each variant went."""
     found = compare_causes(run)
     if as_json:
-        click.echo(found.to_json())
+        echo(found.to_json())
         return
-    click.echo(found.headline())
+    echo(found.headline())
     print_table(*found.table())
     for sentence in found.sentences():
-        click.echo(sentence)
+        echo(sentence)
     _print_notes(found.notes)
 
 
 def _print_notes(notes: Sequence[str]) -> None:
     """What is to be known of the runs, on standard error."""
     for note in () if is_quiet() else notes:
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
 
 
 def _has_variants(run: Path) -> bool:

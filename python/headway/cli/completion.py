@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from headway.cli.echo import echo
+
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_HEADWAY_COMPLETE"
 
@@ -22,7 +24,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     """
     made = get_completion_class(shell)
     assert made is not None
-    click.echo(made(ctx.find_root().command, {}, "headway", VARIABLE).source())
+    echo(made(ctx.find_root().command, {}, "headway", VARIABLE).source())
 
 
 COMMAND = completion

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from headway.cli.echo import echo
 from headway.cli.terminal import Stop
 from headway.difference import diff as compare
 from headway.difference import lines, side
@@ -29,10 +30,10 @@ def diff(left: str, right: str, left_set: tuple[str, ...], right_set: tuple[str,
     if found is None:
         return INTERRUPTED
     if as_json:
-        click.echo(found.to_json())
+        echo(found.to_json())
     else:
         for line in lines(found):
-            click.echo(line)
+            echo(line)
     return 0 if found.same else DIFFERENT
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from headway.cli.echo import echo
 from headway.cli.terminal import print_table
 from headway.errors import HeadwayError, NameNotFound, nearest, with_help
 from headway.pages import FOLDER, read
@@ -46,16 +47,16 @@ def docs(page: str | None, path: bool, words: str | None) -> None:
         return
     if page is None:
         if path:
-            click.echo(FOLDER)
+            echo(str(FOLDER))
             return
         print_table(["page", "about"], [[name, _title(file)] for name, file in pages.items() if LATER not in name])
         return
     name, _, section = page.partition("#")
     file = _file(pages, name)
     if path or not section:
-        click.echo(str(file) if path else read(file).rstrip("\n"))
+        echo(str(file) if path else read(file).rstrip("\n"))
         return
-    click.echo(_section(name, file, section))
+    echo(_section(name, file, section))
 
 
 def _file(pages: Mapping[str, Path], page: str) -> Path:
@@ -147,15 +148,15 @@ def _search(pages: Mapping[str, Path], text: str) -> None:
     )
     if most < len(words):
         said = f"no section holds all of {_and(words)}; these hold {most} of the {len(words)} words"
-        click.echo("; ".join(filter(None, (said, _misspelt(every, words)))), err=True)
+        echo("; ".join(filter(None, (said, _misspelt(every, words)))), err=True)
     print_table(
         ["section", "about"],
         [[one.name, one.heading] for _, one in found[:MOST_FOUND]],
         [_line(one, words) for _, one in found[:MOST_FOUND]],
     )
-    click.echo(f"read one of them: headway docs {found[0][1].name}")
+    echo(f"read one of them: headway docs {found[0][1].name}")
     if (left := len(found) - MOST_FOUND) > 0:
-        click.echo(f"{left} more; another word narrows them")
+        echo(f"{left} more; another word narrows them")
 
 
 def _scores(one: Section, words: list[str]) -> dict[str, float]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from headway.cli.echo import echo
 from headway.cli.options import as_usage, executor_option, force_option, jobs_option, out_option
 from headway.cli.progress import progress_options
 from headway.cli.sweep import FAILED, INTERRUPTED, announce, run_watched
@@ -115,10 +116,10 @@ def explain(
         with as_usage():
             result = explain_target(request, runner, None if as_json else click.echo)
     except Stopped:
-        click.echo("stopped; the same command goes on from here", err=True)
+        echo("stopped; the same command goes on from here", err=True)
         return INTERRUPTED
     if as_json:
-        click.echo(result.to_json())
+        echo(result.to_json())
     else:
         print_explanation(result)
         _page(out, result)
@@ -150,22 +151,22 @@ def print_explanation(result: Explanation) -> None:
         _print_search(result.search)
     for held in result.paper:
         _print_held(held)
-    click.echo(f"\n{result.points} points in {duration(result.wall_s)}")
+    echo(f"\n{result.points} points in {duration(result.wall_s)}")
 
 
 def _print_search(found: SearchFound) -> None:
     rows = [[c.status, c.id, _published(c.published), _measured(c.stated)] for c in found.claims]
-    click.echo()
+    echo()
     print_table(["what was found", "claim", "published", "as stated"], rows, [_note(c) for c in found.claims])
     stated, best = _counts([c.stated for c in found.claims]), _counts([c.best for c in found.claims])
-    click.echo(f"\nbest reading of {found.readings_tried}, on short runs: {found.best.text}")
+    echo(f"\nbest reading of {found.readings_tried}, on short runs: {found.best.text}")
     if found.best.values:
-        click.echo(f"  {_degrees(found.best)}; {_three(best)} (as stated {_three(stated)})")
+        echo(f"  {_degrees(found.best)}; {_three(best)} (as stated {_three(stated)})")
         for word, names in (("brings", found.best_brings), ("breaks", found.best_breaks)):
             if names:
-                click.echo(f"  it {word} {len(names)} of the searched claims: {', '.join(names)}")
+                echo(f"  it {word} {len(names)} of the searched claims: {', '.join(names)}")
     for note in found.notes:
-        click.echo(f"note: {note}")
+        echo(f"note: {note}")
 
 
 def _published(published: Published) -> str:
@@ -201,19 +202,19 @@ def _three(counts: Sequence[int]) -> str:
 
 
 def _print_held(held: HeldReading) -> None:
-    click.echo(f"\nheld against whole figures: {held.reading.text} ({_degrees(held.reading)})")
+    echo(f"\nheld against whole figures: {held.reading.text} ({_degrees(held.reading)})")
     rows = [[f.scenario, f.part, "/".join(map(str, f.stated)), "/".join(map(str, f.under))] for f in held.figures]
     print_table(["figure", "", "as stated", "under the reading"], rows, [""] * len(rows))
-    click.echo(f"in all: as stated {_three(held.stated)}; under the reading {_three(held.under)}")
+    echo(f"in all: as stated {_three(held.stated)}; under the reading {_three(held.under)}")
     for word, names in (("brings", held.brings), ("breaks", held.breaks)):
         if names:
-            click.echo(f"it {word} {len(names)}: {', '.join(names)}")
+            echo(f"it {word} {len(names)}: {', '.join(names)}")
 
 
 def _page(out: Path, result: Explanation) -> None:
     from headway.reporting.explanation import write_page
 
-    click.echo(f"report: {write_page(out, result)}")
+    echo(f"report: {write_page(out, result)}")
 
 
 COMMAND = explain

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from headway import names
+from headway.cli.echo import echo
 from headway.cli.options import DIRECTORY, ScenarioParameter, scale_option, set_option
 from headway.data.run import EXPORTS, read
 from headway.directories import inputs_of
@@ -40,13 +41,13 @@ def export(file: str, form: str, out: Path | None, force: bool, sets: tuple[str,
     found = names.resolve(file)
     text = Scenario.load(found.path, sets=sets, scale=scale).export_flows(form)
     if out is None:
-        click.echo(text, nl=False)
+        echo(text, nl=False)
         return
     keep_inputs([out], inputs_of(found.path, Scenario.load(found.path, sets=sets, scale=scale).resolved))
     if out.exists() and not force and not _holds(out, text):
         raise ResultsError(out, "is there already and holds something else; choose another name, or --force")
     write_text(out, text)
-    click.echo(f"{found.name}: flows in {out}", err=True)
+    echo(f"{found.name}: flows in {out}", err=True)
 
 
 def _run(directory: Path, form: str, out: Path | None, *, force: bool) -> None:
@@ -60,7 +61,7 @@ def _run(directory: Path, form: str, out: Path | None, *, force: bool) -> None:
     if out.exists() and not force:
         raise ResultsError(out, "is there already; choose another name, or --force")
     read(directory).export(out, form, force=force)
-    click.echo(f"{directory}: trace in {out}", err=True)
+    echo(f"{directory}: trace in {out}", err=True)
 
 
 def _holds(path: Path, text: str) -> bool:

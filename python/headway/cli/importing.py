@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from headway import _headway
+from headway.cli.echo import echo
 from headway.cli.options import DIRECTORY
 from headway.errors import ResultsError
 from headway.files import keep_inputs, write_text
@@ -67,17 +68,17 @@ def import_trace(
         groups=None if groups is None else named(groups),
     )
     for note in notes:
-        click.echo(f"warning: {note}", err=True)
+        echo(f"warning: {note}", err=True)
     for line in about:
-        click.echo(line, err=True)
+        echo(line, err=True)
     if out is None:
-        click.echo(text, nl=False)
+        echo(text, nl=False)
         return
     keep_inputs([out], [*files, *([] if groups is None else [groups])])
     if out.exists() and not force:
         raise ResultsError(out, "is there already; choose another name, or --force")
     write_text(out, text)
-    click.echo(f"{out}: runs {', '.join(file.name for file in files)}", err=True)
+    echo(f"{out}: runs {', '.join(file.name for file in files)}", err=True)
 
 
 COMMAND = import_trace

@@ -12,6 +12,7 @@ import click
 from headway import names
 from headway.catalogues import THINGS, Catalogue, Named, Parameter, Probe, TransportEntry, catalogue
 from headway.claims.markdown import tables
+from headway.cli.echo import echo
 from headway.cli.terminal import print_table
 from headway.cli.values import rounded, show, show_range, unit_and_rest
 from headway.data.claims import CANNOT, CONTRADICTS, OUTDATED, ListedClaim, RealClaim, Verdict
@@ -33,6 +34,7 @@ ALSO = {
     "models": "formulas closed-forms bounds",
     "figures": "papers paper publications reproductions",
     "examples": "scenarios scenario tutorials",
+    "numbers": "metrics measures statistics columns summaries summary quantities percentiles",
     "claims": "verdicts ledgers ledger results expectations",
 }
 CALLED = {word: thing for thing, words in ALSO.items() for word in words.split()}
@@ -56,7 +58,7 @@ class Thing(click.Choice[str]):
 @click.option("--json", "as_json", is_flag=True, help="Print the whole list as JSON.")
 @click.option("--markdown", is_flag=True, help="Print claims as tables of a Markdown page.")
 def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> None:
-    """List transports, topologies, traffic, workloads, disciplines, models, figures, examples or claims.
+    """List transports, topologies, traffic, workloads, disciplines, models, figures, examples, claims or numbers.
 
     With NAME, those whose name begins with it, or else holds it: `list transports homa`, `list workloads websearch`,
     `list claims rpo/fig12`; the parameters of transports and disciplines are shown then. Figures are the scenarios that
@@ -67,11 +69,11 @@ def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> 
     found = catalogue(thing, name)
     claims = [one for one in found if isinstance(one, ListedClaim)]
     if as_json:
-        click.echo(found.to_json())
+        echo(found.to_json())
     elif not found:
-        click.echo(f"no {thing} found; {names.looked_in()}", err=True)
+        echo(f"no {thing} found; {names.looked_in()}", err=True)
     elif markdown:
-        click.echo(tables(claims, show, show_range), nl=False)
+        echo(tables(claims, show, show_range), nl=False)
     elif claims:
         _print_claims(claims)
     else:
@@ -79,13 +81,13 @@ def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> 
 
 
 def _print(found: Catalogue[Jsonable], *, in_full: bool) -> None:
-    columns = [c for c in ("name", "title", "summary", "paper") if any(getattr(e, c, "") for e in found)]
+    columns = [c for c in ("name", "unit", "title", "summary", "paper") if any(getattr(e, c, "") for e in found)]
     rows = [[str(getattr(e, c, "")) for c in columns] for e in found]
     named = [e if isinstance(e, Named) else None for e in found]
     notes = ["\n".join(_details(e)) if in_full and e is not None else "" for e in named]
     print_table(columns, rows, notes)
     if not in_full and any(e is not None and e.parameters for e in named):
-        click.echo(f"\n`headway list {found.thing} NAME` shows the parameters")
+        echo(f"\n`headway list {found.thing} NAME` shows the parameters")
 
 
 def _print_claims(entries: Sequence[ListedClaim]) -> None:
@@ -106,17 +108,17 @@ def _print_claims(entries: Sequence[ListedClaim]) -> None:
         if any(e.testbed for e in own):
             columns["testbed"] = [_on_testbed(e.testbed) for e in own]
         notes = [(e.reason or "") if e.verdict in EXPLAINED else "" for e in own]
-        click.echo(click.style(command, bold=True))
+        echo(click.style(command, bold=True))
         print_table([*columns], [list(row) for row in zip(*columns.values(), strict=True)], notes)
         for line in dict.fromkeys(_measured_how(e.testbed) for e in own if e.testbed):
-            click.echo(line)
-        click.echo()
+            echo(line)
+        echo()
     _print_readings(entries)
     counts = Counter(e.verdict for e in entries)
-    click.echo(f"{len(entries)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+    echo(f"{len(entries)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
     if real := Counter(e.testbed.verdict for e in entries if e.testbed):
         shown = ", ".join(f"{count} {verdict}" for verdict, count in real.most_common())
-        click.echo(f"{real.total()} of them on real packets: {shown}")
+        echo(f"{real.total()} of them on real packets: {shown}")
 
 
 def _published(entry: ListedClaim, unit: str) -> str:
@@ -155,8 +157,8 @@ def _print_readings(entries: Sequence[ListedClaim]) -> None:
             under.setdefault((paper, values), []).append(entry.verdict if cannot else verdict)
     for (paper, values), verdicts in under.items():
         counts = Counter(verdicts)
-        click.echo(f"the reading of {paper}: {values}")
-        click.echo("  " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()) + " under it")
+        echo(f"the reading of {paper}: {values}")
+        echo("  " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()) + " under it")
 
 
 def _declared(entry: Named) -> list[str]:

@@ -17,7 +17,9 @@ import click
 
 from headway import __version__
 from headway import cli as package
+from headway.cli.echo import echo
 from headway.errors import HeadwayError, nearest
+from headway.inputs import is_text
 
 USER_ERROR = 2
 INTERRUPTED = 130
@@ -64,6 +66,10 @@ def main(arguments: list[str] | None = None) -> None:
 def status_of(arguments: list[str] | None) -> int:
     """Run one command and return its exit status."""
     outputs = sys.stdout, sys.stderr
+    for argument in sys.argv[1:] if arguments is None else arguments:
+        if not is_text(argument):
+            _complain(f"the argument {argument!r} is not UTF-8")
+            return USER_ERROR
     try:
         result = cli.main(arguments, prog_name="headway", standalone_mode=False)
         sys.stdout.flush()
@@ -112,7 +118,7 @@ def _of_usage(error: click.ClickException) -> str:
 
 def _complain(text: str) -> None:
     """Print an error; the cross that heads a diagnostic of a scenario says the same as the word."""
-    click.echo("error: " + text.lstrip().removeprefix("× "), err=True)
+    echo("error: " + text.lstrip().removeprefix("× "), err=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from headway.cli.echo import echo
 from headway.cli.terminal import print_table
 from headway.measuring import SIMULATOR, Number
 from headway.measuring import measure as measured_of
@@ -23,7 +24,7 @@ def measure(directory: Path, expressions: tuple[str, ...], as_json: bool) -> Non
     """
     found = measured_of(directory, *expressions)
     if as_json:
-        click.echo(found.to_json())
+        echo(found.to_json())
         return
     columns = found.columns
     heads = ["", *columns]

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from headway.cli.echo import echo
 from headway.cli.options import ScenarioParameter
 from headway.data.toml import parsed
 from headway.errors import HeadwayError, ResultsError
@@ -47,8 +48,8 @@ def new(file: Path, origin: ScenarioFile | None) -> None:
         raise ResultsError(file, "cannot be written: its directory is not there", f"mkdir -p {file.parent}")
     if file.suffix == PYTHON:
         write_text(file, (resources.files("headway") / "templates" / "transport.py").read_text(encoding="utf-8"))
-        click.echo(f"{file}: a transport")
-        click.echo(
+        echo(f"{file}: a transport")
+        echo(
             f"next: change it; check it: python -c 'import headway, {file.stem}; headway.check({file.stem}.Template)'",
             err=True,
         )
@@ -60,10 +61,10 @@ def new(file: Path, origin: ScenarioFile | None) -> None:
         text = origin.path.read_text(encoding="utf-8")
         beside = _copy_named(text, origin.path.parent, file.parent)
     write_text(file, text.replace("FILE", str(file)) if origin is None else text)
-    click.echo(f"{file}: " + ("a small scenario" if origin is None else f"a copy of {origin.name}"))
+    echo(f"{file}: " + ("a small scenario" if origin is None else f"a copy of {origin.name}"))
     for path in beside:
-        click.echo(f"{path}: a file that it names")
-    click.echo(f"next: headway show {file}; headway run {file} --out out/{file.stem}", err=True)
+        echo(f"{path}: a file that it names")
+    echo(f"next: headway show {file}; headway run {file} --out out/{file.stem}", err=True)
 
 
 def _copy_named(text: str, folder: Path, to: Path) -> list[Path]:

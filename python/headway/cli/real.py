@@ -11,8 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
-import click
-
+from headway.cli.echo import echo
 from headway.cli.terminal import Progress, Stop
 from headway.errors import HeadwayError, NameNotFound
 from headway.loading import Scenario
@@ -133,7 +132,7 @@ def measure(name: str, command: list[str]) -> tuple[int, dict[str, Any] | None]:
     if process.returncode >= 0:
         raise HeadwayError(complaint or f"{PROGRAM} ended with status {process.returncode} and said nothing")
     killer = signal.Signals(-process.returncode).name
-    click.echo(f"error: {PROGRAM} was killed by {killer}; its processes and namespaces went with it", err=True)
+    echo(f"error: {PROGRAM} was killed by {killer}; its processes and namespaces went with it", err=True)
     return FAILED, None
 
 

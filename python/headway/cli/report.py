@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from headway.cli.echo import echo
 from headway.cli.options import DIRECTORY, as_usage
 from headway.cli.progress import is_quiet
 from headway.reports import Format, ReportFiles, write_report
@@ -24,13 +25,13 @@ def report(places: tuple[Path, ...], fmt: Format, replay: bool) -> None:
         written = write_report(places, fmt, replay=replay)
     print_notes(written)
     for path in written:
-        click.echo(str(path))
+        echo(str(path))
 
 
 def print_notes(written: ReportFiles) -> None:
     """What a report should show and does not, unless nothing is to be said."""
     for sentence in () if is_quiet() else written.notes:
-        click.echo(f"warning: {sentence}", err=True)
+        echo(f"warning: {sentence}", err=True)
 
 
 COMMAND = report

@@ -13,6 +13,7 @@ from headway.claims.evaluate import Result
 from headway.claims.ledger import Claim
 from headway.claims.record import record as put_on_record
 from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED
+from headway.cli.echo import echo
 from headway.cli.options import (
     executor_option,
     force_option,
@@ -94,7 +95,7 @@ def reproduce(
     planned = _plan(scenario, out or Path(OUT) / scenario.name, request, strict=True)
     outcome, done = _one(scenario, planned, request)
     if as_json:
-        click.echo(json_text(plain(done.claims)))
+        echo(json_text(plain(done.claims)))
     return status(outcome)
 
 
@@ -130,7 +131,7 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> tuple[Swee
     """Run a figure, judge its claims, write its report, and print what came out."""
     quiet, scale = request.quiet, request.scale
     if scale == SMOKE and not quiet:
-        click.echo("smoke scale: fewer and smaller runs than the paper's, whose verdicts do not count (--scale paper)")
+        echo("smoke scale: fewer and smaller runs than the paper's, whose verdicts do not count (--scale paper)")
     outcome = run_watched(
         planned,
         request.jobs,
@@ -146,37 +147,37 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> tuple[Swee
     if not quiet:
         _print_judged(file, judged, scale)
     if unjudged:
-        click.echo("not all shards are finished: verdicts are of what is, and none goes on record", err=True)
+        echo("not all shards are finished: verdicts are of what is, and none goes on record", err=True)
     if request.record and not outcome.interrupted and not unjudged:
         written_to = put_on_record(file, judged.results, scale)
         if not quiet:
-            click.echo(f"on record: {written_to}")
+            echo(f"on record: {written_to}")
     if outcome.interrupted:
-        click.echo("stopped early: verdicts are of what is finished", err=True)
+        echo("stopped early: verdicts are of what is finished", err=True)
     page: Page | None = None
     if judged.has_report:
         page = write_report(file, outcome, judged)
         if not quiet:
-            click.echo(f"report: {page.path}")
+            echo(f"report: {page.path}")
     return outcome, Done(judged.claims, page, outcome.interrupted)
 
 
 def _print_judged(file: ScenarioFile, judged: Judged, scale: str | None) -> None:
     print_claims(judged.results)
     if not judged.results and (meant := namesake(file)):
-        click.echo(f"{file.claims} speaks of {meant}: it is called so where both lie below a directory `scenarios`")
+        echo(f"{file.claims} speaks of {meant}: it is called so where both lie below a directory `scenarios`")
     if judged.expected:
-        click.echo("\nexpected beyond the paper's claims:")
+        echo("\nexpected beyond the paper's claims:")
         print_claims(judged.expected, EXPECTED)
     if scale == SMOKE and (text := beyond_smoke([*judged.results, *judged.expected])):
-        click.echo(text)
+        echo(text)
 
 
 def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> int:
     """Every figure of a paper, or of all papers, each in its own directory below `out`, and the page above them."""
     papers = papers_of(paper)
     for name, measured in papers.left_out.items():
-        click.echo(f"{name} is left out: `headway testbed reproduce {measured}` runs it on real packets")
+        echo(f"{name} is left out: `headway testbed reproduce {measured}` runs it on real packets")
     papers.check_sets(request.sets, request.scale)
     plans = {f.name: _plan(f, out / f.name, request) for f in papers.every}
     ahead = sum((_ahead(name, one, request) for name, one in plans.items()), NOTHING)
@@ -186,12 +187,12 @@ def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> i
     done: dict[str, Done] = {}
     worst = 0
     for figure in papers.every:
-        click.echo(click.style(f"\n{figure.name}", bold=True))
+        echo(click.style(f"\n{figure.name}", bold=True))
         outcome, done[figure.name] = _one(figure, plans[figure.name], request)
         worst = max(worst, status(outcome))
         if outcome.interrupted:
             break
-    click.echo(f"\nevery claim: {papers.write_site(out, done, request.scale, seeds)}")
+    echo(f"\nevery claim: {papers.write_site(out, done, request.scale, seeds)}")
     return worst
 
 
@@ -203,7 +204,7 @@ def _ahead(name: str, planned: SweepPlan, request: Request) -> Forecast:
 def print_claims(results: Sequence[Result], stated: str = PUBLISHED) -> None:
     """The table of claims, then how many came out how; `stated` heads the claimed values."""
     if not results:
-        click.echo("no claim of the paper is measured on this scenario")
+        echo("no claim of the paper is measured on this scenario")
         return
     rows = []
     for r in results:
@@ -212,7 +213,7 @@ def print_claims(results: Sequence[Result], stated: str = PUBLISHED) -> None:
     notes = [r.judgement.reason for r in results]
     print_table(["verdict", "claim", stated, "measured", "of"], rows, notes)
     counts = [(v, sum(1 for r in results if r.judgement.verdict is v)) for v in Verdict]
-    click.echo(", ".join(f"{count} {verdict}" for verdict, count in counts if count))
+    echo(", ".join(f"{count} {verdict}" for verdict, count in counts if count))
 
 
 def beyond_smoke(results: Sequence[Result]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from headway._headway import keep_memory
+from headway.cli.echo import echo
 from headway.cli.options import (
     force_option,
     out_option,
@@ -95,7 +96,7 @@ def run(
         if out is not None or capture is not None:
             raise click.UsageError("--dry-scaling writes nothing: leave out --out and --capture")
         found = scenario.scaling(sorted({2, 4, 8, 16, 32, 64, thread_count(threads)} - {1}))
-        click.echo(json.dumps(found, indent=2) if as_json else scaling_table(file.name, found))
+        echo(json.dumps(found, indent=2) if as_json else scaling_table(file.name, found))
         return 0
     whole_capture = capture if not links else None
     if out is not None or whole_capture is not None:
@@ -103,9 +104,9 @@ def run(
         where = " and ".join(str(place) for place in (out, whole_capture) if place is not None)
         ask(expected_bytes(file.name, scenario, out, whole_capture), where, yes=yes, smaller=smaller)
     if is_verbose():
-        click.echo(_about(file.name, scenario), err=True)
+        echo(_about(file.name, scenario), err=True)
     if not is_quiet() and not as_json and (forecast := ahead(file.name, scenario)):
-        click.echo(forecast, err=True)
+        echo(forecast, err=True)
     keep_memory()
     began, began_cpu = time.monotonic(), time.process_time()
     with _watched(file.name) as progress:
@@ -117,17 +118,17 @@ def run(
     if plain and not result.interrupted and not result.reused:
         _learn(scenario, result, time.monotonic() - began, time.process_time() - began_cpu)
     if as_json:
-        click.echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
+        echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
     else:
         stored = "from the store: " if result.reused else ""
-        click.echo(f"{file.name}: {stored}{one_line(result.summary, result.manifest)}")
+        echo(f"{file.name}: {stored}{one_line(result.summary, result.manifest)}")
         for line in transport_lines(result.summary):
-            click.echo(f"  {line}")
+            echo(f"  {line}")
         told = [*surprising(result.manifest.get("warnings", [])), *filter(None, [result.note])]
         for warning in told if not is_quiet() else ():
-            click.echo(f"warning: {warning}", err=True)
+            echo(f"warning: {warning}", err=True)
         if out is not None and not is_quiet():
-            click.echo(f"{'partial results' if result.interrupted else 'results'} in {out}", err=True)
+            echo(f"{'partial results' if result.interrupted else 'results'} in {out}", err=True)
     return INTERRUPTED if result.interrupted else 0
 
 

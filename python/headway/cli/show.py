@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from headway.cli.echo import echo
 from headway.cli.options import scale_option, scenario_argument, set_option, variant_option
 from headway.cli.sketch import links, sketch
 from headway.cli.terminal import print_effect, print_table
@@ -48,21 +49,21 @@ def show(
             "in_effect": [one.json() for one in effect],
             "keys": scenario.resolved,
         }
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
-    click.echo(click.style(file.name, bold=True) + f"  {file.path}")
+    echo(click.style(file.name, bold=True) + f"  {file.path}")
     for text in filter(None, (scenario.title, scenario.paper)):
-        click.echo(text)
+        echo(text)
     if scenario.topology["nodes"]:
         drawing = sketch(scenario.topology, min(shutil.get_terminal_size((WIDTH, 24)).columns, 2 * WIDTH))
-        click.echo()
+        echo()
         for line in [*drawing.lines, "", *links(scenario.topology), *drawing.left_out]:
-            click.echo(line)
-    click.echo()
+            echo(line)
+    echo()
     for line in _facts(scenario):
-        click.echo(line)
+        echo(line)
     if effect:
-        click.echo()
+        echo()
         print_effect(effect)
     if keys:
         names = list(variants_of(whole)) if variant is None else []
@@ -76,9 +77,9 @@ def _print_keys(whole: Scenario, variant: str | None, first: Sequence[str]) -> N
     name = next(iter(first), variant)
     set_keys = given(whole, name)
     resolved = (whole if name is None else whole.variant(name)).resolved
-    click.echo()
+    echo()
     if first:
-        click.echo(f"variant {name}, the first:")
+        echo(f"variant {name}, the first:")
     rows = [[key, value, "" if is_given(key, set_keys) else DEFAULT] for key, value in keys_of(resolved)]
     print_table(["key", "value", ""], rows)
 
@@ -87,8 +88,8 @@ def _print_differences(whole: Scenario, first: str, name: str) -> None:
     """The keys that a variant has otherwise than the first."""
     set_keys = given(whole, name)
     found = differences(whole.variant(first).resolved, whole.variant(name).resolved)
-    click.echo()
-    click.echo(f"variant {name}, where it differs from {first}:" if found else f"variant {name}: as {first}")
+    echo()
+    echo(f"variant {name}, where it differs from {first}:" if found else f"variant {name}: as {first}")
     rows = [[key, value, before, "" if is_given(key, set_keys) else DEFAULT] for key, value, before in found]
     if rows:
         print_table(["key", "value", f"of {first}", ""], rows)

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from headway import _headway, store
+from headway.cli.echo import echo
 from headway.cli.terminal import print_table
 from headway.data.units import display, parse_age
 from headway.errors import HeadwayError
@@ -40,14 +41,14 @@ def du(as_json: bool) -> int:
         rows[str(entry.facts.get("name", "?"))] = [count + 1, size + entry.bytes, max(used, entry.used)]
     if as_json:
         found = [{"scenario": name, "runs": int(r[0]), "bytes": int(r[1]), "used": r[2]} for name, r in rows.items()]
-        click.echo(json.dumps({"directory": str(root), "scenarios": found}, indent=2, ensure_ascii=False))
+        echo(json.dumps({"directory": str(root), "scenarios": found}, indent=2, ensure_ascii=False))
         return 0
     if rows:
         day = [time.strftime("%Y-%m-%d", time.localtime(row[2])) for row in rows.values()]
         cells = [(name, str(int(row[0])), display("bytes", row[1])) for name, row in rows.items()]
         print_table(["scenario", "runs", "size", "used"], [[*row, when] for row, when in zip(cells, day, strict=True)])
     total = display("bytes", sum(row[1] for row in rows.values()))
-    click.echo(f"{sum(int(row[0]) for row in rows.values())} runs, {total}, in {root}")
+    echo(f"{sum(int(row[0]) for row in rows.values())} runs, {total}, in {root}")
     return 0
 
 
@@ -71,7 +72,7 @@ def prune(older_than: str | None, everything: bool, dry_run: bool) -> int:
             if not dry_run:
                 entry.remove()
     halves = f" and {len(left)} half-written" if left else ""
-    click.echo(f"{count} runs, {display('bytes', size)},{halves} {'would go' if dry_run else 'removed'}")
+    echo(f"{count} runs, {display('bytes', size)},{halves} {'would go' if dry_run else 'removed'}")
     return 0
 
 
@@ -83,9 +84,9 @@ def verify() -> int:
     """
     damaged = list(_damaged(_root()))
     for line in damaged:
-        click.echo(line)
+        echo(line)
     count = sum(1 for _ in store.entries(_root()))
-    click.echo(f"{count} runs, {len(damaged)} damaged")
+    echo(f"{count} runs, {len(damaged)} damaged")
     return DAMAGED if damaged else 0
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from headway.cli.echo import echo
 from headway.cli.options import (
     executor_option,
     force_option,
@@ -91,9 +92,9 @@ def _print_numbers(results: Sweep) -> None:
     judged = {" ".join(place): summaries for place, summaries in shown.items()}
     of_shown = (point for own in groups[:MOST_ROWS] for point in own)
     for sentence in () if is_quiet() else (*unsteady(judged), *earlier(of_shown)):
-        click.echo(f"note: {sentence}", err=True)
+        echo(f"note: {sentence}", err=True)
     if len(groups) > MOST_ROWS:
-        click.echo(f"{len(groups) - MOST_ROWS} more rows are in the report: headway report {results.directory}")
+        echo(f"{len(groups) - MOST_ROWS} more rows are in the report: headway report {results.directory}")
 
 
 def _cells_of_place(point: Point, keys: Sequence[str]) -> tuple[str, ...]:
@@ -172,7 +173,7 @@ def run_watched(
 def announce(ahead: Forecast, before: str = "") -> None:
     """Say beforehand what there is to do, how long it will take, and what it will take up."""
     if ahead.points > 1:
-        click.echo(f"{before}{ahead.text()}")
+        echo(f"{before}{ahead.text()}")
 
 
 class _Display:
@@ -254,7 +255,7 @@ class _Display:
 
 def _print_end(outcome: SweepOutcome, shard: Shard | None, wall_s: float, quiet: bool) -> None:
     if not outcome.plan.points:
-        click.echo(f"{outcome.plan.file.name}: a model, nothing to run", err=quiet)
+        echo(f"{outcome.plan.file.name}: a model, nothing to run", err=quiet)
         return
     done, failed = outcome.count(State.DONE), outcome.count(State.FAILED)
     part = f", shard {shard}" if shard is not None else ""
@@ -271,10 +272,10 @@ def _print_end(outcome: SweepOutcome, shard: Shard | None, wall_s: float, quiet:
     if outcome.interrupted:
         text += ", stopped; the same command goes on from here"
     if not quiet or failed or outcome.interrupted:
-        click.echo(f"{text}, in {duration(wall_s)}; {outcome.plan.out}", err=quiet)
+        echo(f"{text}, in {duration(wall_s)}; {outcome.plan.out}", err=quiet)
     if outcome.others and not quiet:
         left = outcome.left
-        click.echo(f"other shards: {len(outcome.others) - left}/{len(outcome.others)} points done")
+        echo(f"other shards: {len(outcome.others) - left}/{len(outcome.others)} points done")
 
 
 COMMAND = sweep

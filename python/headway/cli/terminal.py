@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import click
 
+from headway.cli.echo import echo, harmless
 from headway.cli.progress import is_quiet, style
 from headway.data.sentences import by_sentence
 from headway.data.units import duration, quantity
@@ -100,6 +101,7 @@ class Progress:
 
     def update(self, label: str, state: dict[str, Any] | None) -> None:
         """A run began, or is `state["fraction"]` through."""
+        label = harmless(label)
         if self._bars is None:
             if state is not None and not self._several:
                 self._line(label, state.get("fraction", 0.0), progress_note(state))
@@ -111,6 +113,7 @@ class Progress:
 
     def overall(self, label: str, fraction: float, note: str) -> None:
         """How far several runs are together."""
+        label, note = harmless(label), harmless(note)
         if self._bars is not None:
             if label not in self._tasks:
                 self._tasks[label] = self._bars.add_task(label, total=1.0, note="")
@@ -128,7 +131,7 @@ class Progress:
             if same_s >= PLAIN_EVERY_S:
                 note += f", nothing new for {duration(round(same_s))}"
             self._next_line = time.monotonic() + PLAIN_EVERY_S
-            click.echo(f"{label}: {100 * fraction:.0f} %, {note}", err=True)
+            echo(f"{label}: {100 * fraction:.0f} %, {note}", err=True)
 
     def _line(self, label: str, fraction: float, note: str) -> None:
         """What the next line of progress says."""
@@ -137,6 +140,7 @@ class Progress:
 
     def remove(self, label: str) -> None:
         """A run is over."""
+        label = harmless(label)
         if self._bars is not None and label in self._tasks:
             self._bars.remove_task(self._tasks.pop(label))
 
@@ -145,14 +149,14 @@ class Progress:
         if self._bars is not None:
             self.note(text)
         else:
-            click.echo(text)
+            echo(text)
 
     def note(self, text: str, *, error: bool = False) -> None:
         """Print a line that stays, above the bars; less than an error is not said to who wants quiet."""
         if self._bars is not None:
-            self._bars.console.print(text, markup=False, highlight=False, style="red" if error else None)
+            self._bars.console.print(harmless(text), markup=False, highlight=False, style="red" if error else None)
         elif error or not is_quiet():
-            click.echo(text, err=True)
+            echo(text, err=True)
 
 
 def progress_note(state: dict[str, Any]) -> str:
@@ -175,10 +179,10 @@ def _rich_bars() -> Any:  # noqa: ANN401  (rich is optional, so its types are no
     except ImportError:
         return None
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         TaskProgressColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     return Bars(*columns, console=Console(stderr=True), transient=True)
 
@@ -201,12 +205,12 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequ
             _coloured(cell) + " " * (size - len(cell)) + GAP for cell, size in zip(cells, widths, strict=False)
         )
         first, *more = _broken(last, width - left if width else None)
-        click.echo(click.style((start + first).rstrip(), bold=index == 0))
+        echo(click.style((start + first).rstrip(), bold=index == 0))
         for line in more:
-            click.echo(" " * left + line)
+            echo(" " * left + line)
         if notes and index and notes[index - 1]:
             for line in _broken(notes[index - 1], width - len(INDENT) if width else None):
-                click.echo(click.style(INDENT + line, dim=True))
+                echo(click.style(INDENT + line, dim=True))
 
 
 def print_effect(found: Sequence[InEffect]) -> None:
@@ -214,7 +218,7 @@ def print_effect(found: Sequence[InEffect]) -> None:
     heads, rows, notes = table_of(found)
     print_table(heads, rows)
     for note in notes:
-        click.echo(note)
+        echo(note)
 
 
 def _print_cells(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] | None, width: int) -> None:
@@ -222,16 +226,16 @@ def _print_cells(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Seq
     label = max((len(head) for head in heads[1:]), default=0)
     for index, (first, *cells) in enumerate(rows):
         for line in _broken(first, width):
-            click.echo(click.style(_coloured(line), bold=True))
+            echo(click.style(_coloured(line), bold=True))
         for head, cell in zip(heads[1:], cells, strict=True):
             if cell:
                 start, *more = _broken(cell, width - len(INDENT) - label - len(GAP))
-                click.echo(f"{INDENT}{head.ljust(label)}{GAP}{_coloured(start)}")
+                echo(f"{INDENT}{head.ljust(label)}{GAP}{_coloured(start)}")
                 for line in more:
-                    click.echo(" " * (len(INDENT) + label + len(GAP)) + line)
+                    echo(" " * (len(INDENT) + label + len(GAP)) + line)
         if notes and notes[index]:
             for line in _broken(notes[index], width - len(INDENT)):
-                click.echo(click.style(INDENT + line, dim=True))
+                echo(click.style(INDENT + line, dim=True))
 
 
 def print_warnings(warnings: Mapping[str, Sequence[str]], rest: str) -> None:
@@ -242,9 +246,9 @@ def print_warnings(warnings: Mapping[str, Sequence[str]], rest: str) -> None:
     told = by_sentence((label, text) for label, texts in warnings.items() for text in texts)
     for text, (first, *others) in list(told.items())[:SHOWN_WARNINGS]:
         more = f" and {len(others)} more" if others else ""
-        click.echo(f"warning, {first}{more}: {text}", err=True)
+        echo(f"warning, {first}{more}: {text}", err=True)
     if (left := len(told) - SHOWN_WARNINGS) > 0:
-        click.echo(f"and {left} warnings more: {rest}", err=True)
+        echo(f"and {left} warnings more: {rest}", err=True)
 
 
 def _coloured(cell: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from headway.cli.controls import controls_of
+from headway.cli.echo import echo
 from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.progress import progress_options
 from headway.cli.real import arguments, conditions, measure, variant_sets
@@ -108,7 +109,7 @@ def run(
     if out is not None:
         print_notes(write_report([out]))
     if as_json:
-        click.echo(json.dumps(last, indent=2, ensure_ascii=False))
+        echo(json.dumps(last, indent=2, ensure_ascii=False))
     else:
         _show(file.name, last, out, capture, whole=status == 0)
     return status
@@ -118,30 +119,30 @@ def _show(name: str, last: dict[str, Any], out: Path | None, capture: Path | Non
     about = last["testbed"]
     slowdown = about["slowdown"]
     rates = "as fast as written" if slowdown == 1 else f"{slowdown} times slower than written"
-    click.echo(
+    echo(
         f"{name}: {about['wall_s']:.1f} s on real packets, {rates}{', sealed' if about.get('sealed') else ''}; "
         f"{about['frames']} frames, 99 % of them late by at most {duration(about['switch_late_ns']['p99'] * 1e-9)}"
     )
     heads = ("", "flows done", "mean FCT", "p99 FCT", "bottleneck utilisation", "drops")
     sides = [("testbed", last["summary"]), (SIMULATOR, last[SIMULATOR])]
     print_table(heads, [row for label, summary in sides if summary is not None for row in _rows(label, summary)])
-    click.echo(f"frames by {about['switch_io']['kind']}: {about['switch_io']['reason']}", err=True)
+    echo(f"frames by {about['switch_io']['kind']}: {about['switch_io']['reason']}", err=True)
     for sentence in about["kernel_notes"]:
-        click.echo(f"note: {sentence}", err=True)
+        echo(f"note: {sentence}", err=True)
     for place, count in about["dropped_outside_ports"].items():
-        click.echo(f"dropped outside the ports, {place}: {count}", err=True)
+        echo(f"dropped outside the ports, {place}: {count}", err=True)
     for label, summary in sides:
         if summary is not None and (warning := _not_done(summary)):
-            click.echo(f"warning: {label}: {warning}", err=True)
+            echo(f"warning: {label}: {warning}", err=True)
     if about["corrupted_flows"]:
-        click.echo(f"flows with other bytes than were sent: {about['corrupted_flows']}", err=True)
+        echo(f"flows with other bytes than were sent: {about['corrupted_flows']}", err=True)
     if about["capture"] is not None:
         missed = about["capture"]["missed"]
         without = f", {missed} missed: the disk is too slow" if missed else ""
-        click.echo(f"{about['capture']['frames']} frames in {capture}{without}", err=True)
+        echo(f"{about['capture']['frames']} frames in {capture}{without}", err=True)
     if out is not None:
         results = "results" if whole else "partial results"
-        click.echo(f"{results} in {out}, report in {out / 'report.html'}", err=True)
+        echo(f"{results} in {out}, report in {out / 'report.html'}", err=True)
 
 
 def _not_done(summary: dict[str, Any]) -> str:

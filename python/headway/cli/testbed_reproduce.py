@@ -13,6 +13,7 @@ from headway.claims.testbed import claims_measured, judge_over_repetitions, scen
 from headway.claims.testbed_record import REPETITIONS
 from headway.claims.testbed_record import record as put_on_record
 from headway.cli.controls import controls_of
+from headway.cli.echo import echo
 from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.progress import progress_options
 from headway.cli.real import arguments, measure, probe
@@ -20,10 +21,10 @@ from headway.cli.reproduce import print_claims
 from headway.cli.sweep import status
 from headway.data.jsonable import json_text, plain
 from headway.data.machine import machine_text
-from headway.data.reader import read_list
+from headway.data.sweep import read_entries
 from headway.data.units import duration
 from headway.errors import HeadwayError
-from headway.layout import CLAIMS_FILE, SWEEP_FILE
+from headway.layout import CLAIMS_FILE
 from headway.loading import Scenario, assignments
 from headway.sweeps import Job, State, SweepOutcome, SweepPlan, plan
 from headway.sweeps.real import conditions, real_plan, run_in_turn
@@ -76,25 +77,25 @@ def reproduce(
         probe()
     began = time.monotonic()
     outcome = _run(planned, scale, factor, quiet=as_json, overwrite=force)
-    runs_done = finished_runs(out, read_list(out / SWEEP_FILE, "points"))
+    runs_done = finished_runs(out, read_entries(out))
     judged = evaluate_claims(claims, runs_done, judge=judge_over_repetitions)
     rows = write_results(out / CLAIMS_FILE, judged, scale)
     about = conditions(planned)
     if as_json:
-        click.echo(json_text(plain(rows)))
+        echo(json_text(plain(rows)))
     else:
         _show(planned, outcome, judged, about, time.monotonic() - began)
     whole_done = outcome.count(State.DONE) == len(planned.points)
     if record and whole_done:
         path, count = put_on_record(file, runs, run_file, judged, scale, about)
-        click.echo(f"on record: {count} verdicts in {path}", err=as_json)
+        echo(f"on record: {count} verdicts in {path}", err=as_json)
     elif record:
-        click.echo("nothing is put on record: some runs are missing; the same command runs them", err=True)
+        echo("nothing is put on record: some runs are missing; the same command runs them", err=True)
     if outcome.count(State.DONE):
         from headway.reporting import build_page
 
         written, _ = build_page(out)
-        click.echo(f"report: {written}", err=as_json)
+        echo(f"report: {written}", err=as_json)
     return status(outcome)
 
 
@@ -103,9 +104,9 @@ def _run(planned: SweepPlan, scale: str | None, slowdown: int | None, *, quiet: 
 
     def told(place: int, point: Job, error: str) -> None:
         if error:
-            click.echo(f"[{place}/{total}] {point.label}: failed: {error}", err=True)
+            echo(f"[{place}/{total}] {point.label}: failed: {error}", err=True)
         elif not quiet:
-            click.echo(f"[{place}/{total}] {point.label}", err=True)
+            echo(f"[{place}/{total}] {point.label}", err=True)
 
     def on_real_packets(point: Job) -> bool:
         command = arguments(Path(point.scenario), point.point.sets, point.partial, scale, slowdown, simulated=False)
@@ -124,13 +125,11 @@ def _show(
     print_claims(judged)
     done = outcome.count(State.DONE)
     before = f" ({outcome.reused} from before)" if outcome.reused else ""
-    click.echo(f"{planned.file.name}: {done}/{len(planned.points)} runs on real packets{before}, in {duration(wall_s)}")
+    echo(f"{planned.file.name}: {done}/{len(planned.points)} runs on real packets{before}, in {duration(wall_s)}")
     machines = about["machine"]
     assert isinstance(machines, list)
     for one in machines:
-        click.echo(f"machine: {machine_text([one])}")
+        echo(f"machine: {machine_text([one])}")
     late, work = about["late_s"], about["other_work"]
     assert isinstance(late, float)
-    click.echo(
-        f"99 % of frames late by at most {duration(late)} in the worst run; other programs used {work} processors"
-    )
+    echo(f"99 % of frames late by at most {duration(late)} in the worst run; other programs used {work} processors")

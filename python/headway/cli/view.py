@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from headway.cli.echo import echo
 from headway.cli.options import DIRECTORY
 from headway.errors import no_results
 
@@ -30,11 +31,11 @@ def view(directory: Path, port: int) -> int:
     except OSError as error:
         raise click.UsageError(f"port {port} of {HOST} cannot be used ({error.strerror}); try --port 0") from None
     with server:
-        click.echo(server.url)
+        echo(server.url)
         try:
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
-            click.echo("", err=True)
+            echo("", err=True)
     return 0
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headway.data.reader import of_results
 from headway.errors import HeadwayError, NameNotFound
 from headway.loading import assignments
 
@@ -80,8 +81,24 @@ def compare(
         raise NameNotFound("way to match flows", match, WAYS, f"there is {', '.join(WAYS)}")
     if until not in ("receiver", "sender"):
         raise NameNotFound("end of a flow", until, ("receiver", "sender"), "there is receiver, sender")
-    ours = of_run(run, at=at, sets=assignments(sets))
-    theirs = of_own_list(ours, column) if reference is None else of_reference(reference, column, at=reference_at)
+    return _compared(run, reference, column, match, within, of, (at, reference_at), until, assignments(sets))
+
+
+@of_results
+def _compared(
+    run: Any,  # noqa: ANN401
+    reference: Any,  # noqa: ANN401
+    column: str | None,
+    match: str | None,
+    within: float | str,
+    of: Sequence[str],
+    at: tuple[str | None, str | None],
+    until: str,
+    sets: Sequence[str],
+) -> Comparison:
+    """What `compare` answers, once its arguments are found to be right."""
+    ours = of_run(run, at=at[0], sets=sets)
+    theirs = of_own_list(ours, column) if reference is None else of_reference(reference, column, at=at[1])
     both = _beside(ours, theirs)
     noted = noted_by_senders([mine for mine, _ in both])
     if until == "sender":

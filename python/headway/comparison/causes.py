@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from headway.data.jsonable import Jsonable
 from headway.data.later import pl
 from headway.data.point import Point, by_place
+from headway.data.reader import of_results
 from headway.data.sentences import as_html, in_columns
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import duration
@@ -132,6 +133,7 @@ class Causes(Jsonable):
         return as_html(self.headline(), *self.table(), [*self.sentences(), *(f"note: {text}" for text in self.notes)])
 
 
+@of_results
 def compare_causes(sweep: Sweep | str | Path) -> Causes:
     """Say of each variant of a sweep where the completion time of its flows went.
 

@@ -58,7 +58,8 @@ def check_number(name: str) -> None:
     """Raise `NameNotFound` for what is no number that can be compared."""
     if name not in NUMBERS and not is_number(name):
         known = (*NUMBERS, *summary_names())
-        raise NameNotFound("number", str(name), known, f"there is {', '.join(NUMBERS)}, and every number of summaries")
+        hint = f"there is {', '.join(NUMBERS)}, what `headway list numbers` lists, and p99[<=64kB] or its like"
+        raise NameNotFound("number", str(name), known, hint)
 
 
 def number(name: str, values: Array) -> float:

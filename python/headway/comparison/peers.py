@@ -24,6 +24,7 @@ from headway.data.samples import Array
 from headway.data.statistics import nearest_rank
 from headway.data.units import duration, parse_seconds, plain
 from headway.errors import HeadwayError, NameNotFound
+from headway.inputs import read_text
 from headway.loading import Scenario
 from headway.names import PEER_FILE
 
@@ -132,7 +133,7 @@ def read_peer(folder: Path) -> Peer:
     """One peer; raises `HeadwayError` for what is wrong with its file."""
     path = folder / PEER_FILE
     try:
-        text = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise HeadwayError(f"{path}: {error}") from None
     _check(path, "the peer", text, PEER_KEYS)

@@ -11,11 +11,12 @@ from typing import Any
 from headway.data.earlier import anew, lacking
 from headway.data.jsonable import Jsonable, preformatted
 from headway.data.later import np
+from headway.data.point import Point
 from headway.data.statistics import estimate
 from headway.data.steadiness import unsteady
 from headway.data.units import display, duration
 from headway.errors import HeadwayError, with_help
-from headway.reporting.summaries import summary_label, summary_value
+from headway.reporting.summaries import summary_label, summary_number
 
 from .neighbours import Far, furthest
 from .numbers import BEYOND, NOISE, NUMBERS, WITHIN, Band, Ratio, bands, ratios, share_close, share_same
@@ -329,7 +330,7 @@ def _of_summary(sample: Sample, name: str) -> float:
     if sample.run is None:
         hint = f"a table has the numbers {', '.join(NUMBERS)}"
         raise HeadwayError(f"{sample.name} is a table, and `{name}` is of the summary of a run\n  help: {hint}")
-    value = summary_value(sample.run.summary, name)
+    value = summary_number(Point(sample.name, "", {}, sample.seed or 0, results=sample.run), name)
     if value is None:
         is_new = name in lacking(sample.run.summary, sample.run.scenario)
         hint = with_help(f"it is of an earlier build, which did not compute that; {anew('run')}") if is_new else ""

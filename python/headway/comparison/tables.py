@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import math
 import re
-import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway.errors import HeadwayError, ResultsError, TableError, nearest, nearest_paths
+from headway.inputs import plain_text, read_bytes, shortened, unpacked
 
 if TYPE_CHECKING:
     import polars
 
-GZIP = b"\x1f\x8b"
 USUAL = "fct_s"
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
 # What a table may say of a flow beside its time, as columns of a list of flows are called.
 NAMES = ("name", "id")
+# Whole numbers are below this.
+TOO_LARGE = 2**63
 WHOLE = ("src", "dst", "bytes")
 START = "start_s"
 # What other programs call these columns, where that is not nearly the same word.
@@ -85,7 +86,7 @@ def read_flows(path: Path, reference: str | None = None) -> tuple[polars.DataFra
     columns: dict[str, list[Any]] = {"fct_s": [rows.time(i, wanted) for i in every]}
     names = [name for name in NAMES if name in rows.heads]
     if names:
-        columns["name"] = [next((text for n in names if (text := rows.cell(i, n))), None) for i in every]
+        columns["name"] = [next((plain_text(text) for n in names if (text := rows.cell(i, n))), None) for i in every]
     columns |= {key: [rows.whole(i, key) for i in every] for key in WHOLE if key in rows.heads}
     if (start := rows.start()) is not None:
         found = (rows.number(i, start.column) for i in every)
@@ -175,7 +176,7 @@ class _Rows:
         if not text:
             return None
         if not _NUMBER.fullmatch(text) or not math.isfinite(value := float(text)):
-            raise self.fail(row, column, f"`{text}` is not a number")
+            raise self.fail(row, column, f"`{shortened(text)}` is not a number")
         return value
 
     def whole(self, row: int, column: str) -> int | None:
@@ -185,7 +186,9 @@ class _Rows:
         if value is None:
             return None
         if value != int(value) or value < 0:
-            raise self.fail(row, column, f"`{text}` is not a whole number")
+            raise self.fail(row, column, f"`{shortened(text)}` is not a whole number")
+        if value >= TOO_LARGE:
+            raise self.fail(row, column, f"`{shortened(text)}` is above the largest number of the column, 2^63 - 1")
         return int(text) if text.isdecimal() else int(value)
 
     def fail(self, row: int, column: str, message: str) -> TableError:
@@ -240,8 +243,8 @@ def _csv(path: Path) -> _Rows:
         line = first + reader.line_num
         raise TableError(path, line, f"is not CSV: {error}", text[line - 1]) from None
     names = [name.strip() for name in cells[0]]
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in Counter(names).items():
+        if count > 1:
             raise TableError(path, lines[0], f"the column `{name}` is there twice", text[lines[0] - 1])
     for row, line in zip(cells[1:], lines[1:], strict=True):
         if len(row) != len(names):
@@ -264,16 +267,12 @@ def _parquet(path: Path) -> _Rows:
 
 
 def _text(path: Path) -> str:
+    data = unpacked(path, read_bytes(path))
     try:
-        data = path.read_bytes()
-        if data.startswith(GZIP):
-            data = gzip.decompress(data)
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise TableError(path, line, f"is not UTF-8: byte {data[error.start]:#04x}") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise ResultsError(path, f"cannot be read ({error})") from None
 
 
 def field_start(line: str, field: int) -> int:

@@ -10,15 +10,14 @@ from typing import Any
 from headway.data.earlier import earlier
 from headway.data.jsonable import Jsonable
 from headway.data.point import Point, by_place
-from headway.data.reader import glance
+from headway.data.reader import of_results
 from headway.data.sentences import as_html, by_sentence, in_columns, surprising
 from headway.data.statistics import over_seeds, ratio_over_seeds
 from headway.data.steadiness import unmeasured, unsteady
-from headway.data.sweep import Sweep, read_sweep
+from headway.data.sweep import Sweep, read_entries, read_sweep
 from headway.data.units import display
 from headway.errors import HeadwayError, NameNotFound, with_help
-from headway.layout import SWEEP_FILE
-from headway.reporting.summaries import summary_label, summary_value
+from headway.reporting.summaries import summary_label, summary_number
 
 from .numbers import check_number
 from .sides import place_of
@@ -168,14 +167,16 @@ class Variants(Jsonable):
         return as_html(self.headline(), *self.table(), [*self._in_python(), *(f"note: {text}" for text in self.notes)])
 
 
+@of_results
 def compare_variants(
     sweep: Sweep | str | Path, *, of: str | Sequence[str] = ("mean", "p99"), baseline: str | None = None
 ) -> Variants:
     """Set numbers of each variant of a sweep beside those of one variant, seed by seed.
 
-    `of` names numbers of summaries (`slowdown_p99`, `queue_max_bytes`), or `mean`, `median`, `p99` and `max` of
-    completion times, as a list or as on the command line, `"p99,slowdown_p99"`. `baseline` is a variant; default: what
-    `[report] baseline` names, else the first. Each ratio is the geometric mean over the seeds that both variants have,
+    `of` names numbers of summaries (`slowdown_p99`, `queue_max_bytes`) or of some flows (`p99[<=64kB]`), or `mean`,
+    `median`, `p99` and `max` of completion times, as a list or as on the command line, `"p99,slowdown_p99"`.
+    `headway.catalogue("numbers")` has all. `baseline` is a variant; default: what `[report] baseline` names, else the
+    first. Each ratio is the geometric mean over the seeds that both variants have,
     with Student's 95 % interval of the logarithms.
 
     >>> print(headway.compare_variants("out/mine", of=["slowdown_p99"]))
@@ -217,8 +218,7 @@ def _warned(points: Sequence[Point]) -> Iterator[str]:
 
 def is_of_variants(path: Path) -> bool:
     """Whether a directory holds a sweep of several variants, finished or not."""
-    read_sweep(path)  # Says of a damaged list what is wrong with it.
-    return len({entry["variant"] for entry in glance(path / SWEEP_FILE)}) > 1
+    return len({entry["variant"] for entry in read_entries(path)}) > 1
 
 
 def _said(points: Sequence[Point], names: Sequence[str]) -> str | None:
@@ -235,8 +235,8 @@ def _axes(point: Point) -> str:
 
 
 def _row(variant: str, place: str, name: str, group: dict[int, Point], theirs: dict[int, Point]) -> Row:
-    values = {seed: summary_value(point.run.summary, name) for seed, point in group.items()}
-    before = {seed: summary_value(point.run.summary, name) for seed, point in theirs.items()}
+    values = {seed: summary_number(point, name) for seed, point in group.items()}
+    before = {seed: summary_number(point, name) for seed, point in theirs.items()}
     pairs = [(one, before.get(seed)) for seed, one in values.items()]
     ratio = ratio_over_seeds(pairs)
     unfinished = sum(int(point.run.summary.get(key) or 0) for point in group.values() for key in NOT_DONE)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.errors import ResultsError
+from headway.inputs import open_file, read_text
 
 SEPARATOR = "\x1e"
 _SPACE = "headway:"
@@ -87,18 +88,18 @@ def is_trace(path: Path) -> bool:
     if not path.is_file() or path.suffix in (".sqlog", ".qlog"):
         return path.is_file()
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return file.read(1) == SEPARATOR.encode()
-    except OSError:
+    except (OSError, ResultsError):
         return False
 
 
 def read_trace(path: Path) -> Trace:
     """The trace in a file. Raises `ResultsError`, which names the line, for what is none."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResultsError(path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from None
+        text = read_text(path)
+    except FileNotFoundError as error:
+        raise ResultsError(path, f"cannot be read ({error.strerror})") from None
     records = list(_records(path, text))
     if not records or "trace" not in records[0]:
         raise ResultsError(path, "is no trace of messages", "an endpoint writes one with `trace_file`")
@@ -122,7 +123,7 @@ def _records(path: Path, text: str) -> Iterator[Mapping[str, Any]]:
             continue
         try:
             record = json.loads(line.removeprefix(SEPARATOR))
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             # The last record of a process that was killed may be half a line.
             if number == len(lines):
                 return

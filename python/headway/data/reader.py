@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from headway.data.schema import schema
-from headway.errors import ResultsError
+from headway.errors import HeadwayError, ResultsError
+from headway.inputs import parse_json, read_text, shortened
 
 if TYPE_CHECKING:
     import polars
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # The columns without which no report can be made; tables of earlier versions lack some of the others.
 NEEDED = {
@@ -21,17 +26,38 @@ NEEDED = {
 MISSING, AGAIN, TRUNCATED = "is missing", "run the scenario again to produce it", "it may be truncated"
 
 
+def of_results(function: Callable[P, T]) -> Callable[P, T]:
+    """A function of results, given as its first argument, which says of those that no run wrote that they are none.
+
+    Readers look at what they read, and documents of runs are deep: what is of another kind further down, in a document
+    without a checksum or with a forged one, comes to light where it is used.
+    """
+
+    @wraps(function)
+    def checked(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return function(*arguments, **named)
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            if isinstance(error, HeadwayError):
+                raise
+            what = shortened(" ".join(f"{type(error).__name__}: {error}".split()), 200)
+            first = arguments[0] if arguments else "the results"
+            if isinstance(first, list | tuple):
+                first = first[0] if first else "the results"
+            path = Path(str(getattr(first, "directory", None) or first))
+            hint = "run the scenario again; if that does not help, this is a fault of Headway"
+            raise ResultsError(path, f"holds something that no run writes ({what})", hint) from error
+
+    return checked
+
+
 def read_json(path: Path) -> Any:  # noqa: ANN401  (whatever JSON holds)
     """A JSON document."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        text = read_text(path)
     except FileNotFoundError:
         raise ResultsError(path, MISSING, AGAIN) from None
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}: {error.msg}"
-        raise ResultsError(path, f"cannot be read: it is not valid JSON ({where})", TRUNCATED) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResultsError(path, f"cannot be read ({error})") from None
+    return parse_json(path, text)
 
 
 def glance(path: Path) -> Any:  # noqa: ANN401  (whatever JSON holds)
@@ -77,7 +103,7 @@ def read_table(path: Path) -> polars.DataFrame:
 
     try:
         return polars.read_parquet(path)
-    except (polars.exceptions.PolarsError, OSError) as error:
+    except BaseException as error:
         raise _unreadable(path, error) from None
 
 
@@ -106,10 +132,18 @@ def check_table(path: Path) -> None:
         raise ResultsError(path, MISSING, AGAIN)
     try:
         polars.read_parquet_schema(path)
-    except (polars.exceptions.PolarsError, OSError) as error:
+    except BaseException as error:
         raise _unreadable(path, error) from None
 
 
-def _unreadable(path: Path, error: Exception) -> ResultsError:
-    reason = (str(error) or type(error).__name__).splitlines()[0]
+def _unreadable(path: Path, error: BaseException) -> ResultsError:
+    """The error of a table. Damage that its reader does not expect ends in a panic, which is a `BaseException`; what is
+    no fault of the table is raised as it is.
+    """
+    import polars
+
+    expected = (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError, ValueError, OverflowError)
+    if not isinstance(error, expected):
+        raise error
+    reason = (str(error) or type(error).__name__).splitlines()[0][:200]
     return ResultsError(path, f"is truncated or damaged: not a readable Parquet file ({reason})", TRUNCATED)

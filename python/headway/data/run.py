@@ -16,6 +16,7 @@ from headway.data.sentences import one_line
 from headway.data.table import Table
 from headway.data.units import parse_seconds
 from headway.errors import NameNotFound, ResultsError, no_results
+from headway.files import new_file
 from headway.protocols import artist
 
 if TYPE_CHECKING:
@@ -80,11 +81,13 @@ class Run:
         path = Path(out)
         if path.exists() and not force:
             raise ResultsError(path, "is there already; choose another name, or force")
-        if self._result is not None:
-            self._result.write_perfetto(path)
-        else:
+        if self._result is None:
             self.check()
-            _headway.write_perfetto(self._path(""), path)
+        with new_file(path) as scratch:
+            if self._result is not None:
+                self._result.write_perfetto(scratch)
+            else:
+                _headway.write_perfetto(self._path(""), scratch)
         return path
 
     @cached_property

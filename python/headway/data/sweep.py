@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from headway.checksums import verify_file
 from headway.data.point import Point
-from headway.data.reader import glance, read_object
+from headway.data.reader import read_list, read_object
 from headway.data.run import Run
 from headway.data.table import Table
 from headway.data.units import ENDINGS, duration, parse_any, parse_bytes
 from headway.errors import ResultsError, no_results
-from headway.layout import MANIFEST_FILE, POINT_FILE, SWEEP_FILE
+from headway.layout import MANIFEST_FILE, POINT_FILE, POINTS, SWEEP_FILE
 from headway.protocols import artist
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # Numbers of the summary that a notebook shows of each variant.
 SHOWN = {"fct_mean_s": "mean FCT", "fct_p99_s": "p99 FCT", "slowdown_mean": "mean slowdown"}
+REWRITTEN = "`headway sweep` writes it anew and runs nothing twice"
 
 
 class Sweep:
@@ -119,9 +120,7 @@ def read_sweep(directory: str | Path) -> Sweep:
     if not (path / SWEEP_FILE).exists():
         what = "this is one run: headway.read reads it" if (path / MANIFEST_FILE).exists() else "holds no sweep"
         raise ResultsError(path, what)
-    listed = glance(path / SWEEP_FILE)
-    if not isinstance(listed, list) or not all(_is_entry(entry) for entry in listed):
-        raise ResultsError(path / SWEEP_FILE, "is damaged")
+    listed = read_entries(path)
     for entry in listed:
         check_entry(path, entry)
     done = [entry for entry in listed if (path / entry["dir"] / MANIFEST_FILE).exists()]
@@ -131,6 +130,21 @@ def read_sweep(directory: str | Path) -> Sweep:
     ]
     failed = {_label(entry): str(entry.get("error")) for entry in listed if entry.get("state") == "failed"}
     return Sweep(path, runs, len(listed) - len(done), failed)
+
+
+def read_entries(directory: Path) -> list[dict[str, Any]]:
+    """The list of a sweep's points, each with its `variant`, `axes`, `seed` and the folder `dir` inside the sweep.
+
+    Raises `ResultsError` for what is no such list, with the number of the first entry that is wrong.
+    """
+    path = directory / SWEEP_FILE
+    listed = read_list(path, "points")
+    for number, entry in enumerate(listed, 1):
+        if "dir" not in entry and isinstance(entry.get("label"), str):
+            entry["dir"] = f"{POINTS}/{entry['label']}"
+        if why := _wrong(entry):
+            raise ResultsError(path, f"is damaged: {why} of point {number}", REWRITTEN)
+    return listed
 
 
 def check_entry(directory: Path, entry: Mapping[str, Any]) -> None:
@@ -147,7 +161,7 @@ def check_entry(directory: Path, entry: Mapping[str, Any]) -> None:
     for key in ("label", "variant", "axes", "seed", "digest"):
         if key in says and entry.get(key) != says[key]:
             what = f"is damaged: it says {key} {entry.get(key)!r} of {entry.get('dir')}, which says {says[key]!r}"
-            raise ResultsError(directory / SWEEP_FILE, what, "`headway sweep` writes it anew and runs nothing twice")
+            raise ResultsError(directory / SWEEP_FILE, what, REWRITTEN)
 
 
 def _means(runs: Sequence[Point]) -> str:
@@ -164,9 +178,25 @@ def _label(entry: Mapping[str, Any]) -> str:
     return str(entry.get("label") or Path(entry["dir"]).name)
 
 
-def _is_entry(entry: object) -> bool:
+def _wrong(entry: Mapping[str, Any]) -> str:
+    """What is wrong in a line of a sweep's list; empty if nothing is."""
     wanted = {"variant": str, "axes": dict, "seed": int, "dir": str}
-    return isinstance(entry, dict) and all(isinstance(entry.get(key), kind) for key, kind in wanted.items())
+    optional = {"label": str, "state": str, "error": str, "digest": str}
+    for key, kind in wanted.items():
+        if not isinstance(entry.get(key), kind):
+            return f"`{key}` is missing or of another kind"
+    for key, kind in optional.items():
+        if not isinstance(entry.get(key, ""), kind | None):
+            return f"`{key}` is of another kind"
+    if not all(isinstance(one, str | int | float) for one in entry["axes"].values()):
+        return "a value of `axes` is neither text nor number"
+    return "" if is_place(entry["dir"]) else f"`dir` {entry['dir']!r} is no folder in {POINTS}/"
+
+
+def is_place(folder: str) -> bool:
+    """Whether this names the folder of a point: `points/` and a name, and nothing that leads out of the sweep."""
+    parts = folder.split("/")
+    return len(parts) == 2 and parts[0] == POINTS and parts[1] not in ("", ".", "..") and "\0" not in folder
 
 
 def _axes(axes: Mapping[str, Any], sizes: Set[str]) -> dict[str, Any]:

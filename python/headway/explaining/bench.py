@@ -13,11 +13,10 @@ from headway.claims.ledger import Claim
 from headway.claims.verdict import TOLERANCE_PERCENT
 from headway.data.claims import Interval, Value, Verdict
 from headway.data.point import Point
-from headway.data.reader import read_list
+from headway.data.sweep import read_entries
 from headway.errors import HeadwayError
 from headway.explaining.bound import Bound, bound_of
 from headway.explaining.points import Figure, Place, Trace, by_reading, looked_at, place, plan_readings, restricted
-from headway.layout import SWEEP_FILE
 from headway.sweeps import SweepOutcome, SweepPlan
 
 RunSweep = Callable[[SweepPlan], SweepOutcome]
@@ -128,7 +127,7 @@ class Bench:
         if outcome.interrupted:
             raise Stopped
         self.points += len(plan.points)
-        rows = read_list(plan.out / SWEEP_FILE, "points")
+        rows = read_entries(plan.out)
         return by_reading(finished_runs(plan.out, rows))
 
     def _judge(self, figure: Figure, reading: Reading, runs: list[Point]) -> None:

@@ -36,6 +36,7 @@ from headway.explaining.reach import Reach
 from headway.explaining.result import HOLDS, REACHABLE, UNREACHABLE
 from headway.explaining.targets import Target
 from headway.files import write_json
+from headway.inputs import read_text
 from headway.layout import READINGS_FILE
 from headway.names import ScenarioFile
 
@@ -186,7 +187,7 @@ def _word(under: str, stated: str | None) -> str:
 
 def digest(claim: Claim, file: ScenarioFile, entry: Mapping[str, Any]) -> str:
     """What a reading's entry depends on: the claim, its scenario, and what the reading's choices do to runs."""
-    document = parsed(file.path.read_text(encoding="utf-8"))
+    document = parsed(read_text(file.path))
     choices = load_choices(file.claims)
     known = {choice.id for choice in choices.all}
     used = {name: [one.facts() for one in choices[name].settings] for name in entry["values"] if name in known}

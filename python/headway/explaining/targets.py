@@ -11,6 +11,7 @@ from headway.claims.ledger import Claim, claims_about, known_claims
 from headway.data.toml import parsed
 from headway.errors import HeadwayError, NameNotFound
 from headway.explaining.points import PAPER_SCALE, Figure, scale_for_search
+from headway.inputs import read_text
 from headway.names import ScenarioFile
 
 # Seeds of a search begin here: those of whole figures, from 1, have no part in it.
@@ -38,7 +39,7 @@ class Target:
 
 
 def _document(file: ScenarioFile) -> Mapping[str, object]:
-    return parsed(file.path.read_text(encoding="utf-8"))
+    return parsed(read_text(file.path))
 
 
 def _has_paper_scale(file: ScenarioFile) -> bool:

@@ -16,9 +16,9 @@ from typing import Any
 from headway.checksums import verify
 from headway.data.claims import JudgedClaim, read_claims
 from headway.data.point import Point
-from headway.data.reader import read_list, read_object
+from headway.data.reader import read_object
 from headway.data.run import Run
-from headway.data.sweep import check_entry
+from headway.data.sweep import check_entry, read_entries
 from headway.errors import ResultsError
 from headway.layout import CLAIMS_FILE, EXPECTATIONS_FILE
 
@@ -83,9 +83,14 @@ def load_point(directory: Path, record: Mapping[str, Any] | None = None) -> Poin
         label=str(record.get("label") or directory.name),
         variant=str(record.get("variant") or "") or run.transport,
         axes=dict(axes) if isinstance(axes, Mapping) else {},
-        seed=int(record.get("seed", run.manifest.get("seed", 0))),
+        seed=_whole(record.get("seed", run.manifest.get("seed", 0))),
         results=run,
     )
+
+
+def _whole(seed: object) -> int:
+    """A seed as a record has it; 0 where it has none."""
+    return seed if isinstance(seed, int) else 0
 
 
 def _load_sweep(directory: Path) -> tuple[tuple[Point, ...], tuple[str, ...]]:
@@ -93,13 +98,13 @@ def _load_sweep(directory: Path) -> tuple[tuple[Point, ...], tuple[str, ...]]:
     path = directory / "sweep.json"
     points: list[Point] = []
     missing: list[str] = []
-    records = read_list(path, "points")
+    records = read_entries(directory)
     for record in records:
         label = str(record.get("label", ""))
         state = str(record.get("state", "done"))
-        place = directory / str(record.get("dir") or Path("points") / label)
+        place = directory / record["dir"]
         if state == "done" or (place / "manifest.json").is_file():
-            check_entry(directory, {**record, "dir": place.relative_to(directory).as_posix()})
+            check_entry(directory, record)
             points.append(load_point(place, record))
         else:
             error = record.get("error")

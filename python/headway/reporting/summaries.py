@@ -9,6 +9,8 @@ from headway.data.point import Point
 from headway.data.schema import field_of, numbers_of, schema
 from headway.data.units import quantity_of_name
 
+from .chosen import chosen
+
 # The bands of `by_size.bands` in summary.json, as (name there, name for people, largest size below the band, largest
 # size in it).
 BANDS = (
@@ -33,6 +35,8 @@ def number(value: object) -> float | None:
 
 def summary_label(key: str) -> tuple[str, str]:
     """What a key of summary.json is called, and its quantity."""
+    if (some := chosen(key)) is not None:
+        return some.label, some.quantity
     parts = key.split(".")
     if parts[0] == "gauges":
         _, name, part = parts
@@ -53,12 +57,16 @@ def summary_label(key: str) -> tuple[str, str]:
 
 
 def summary_number(point: Point, key: str) -> float | None:
-    """A number of a point's summary; `a.b` goes into `a`, and `a.0` is the first of a list."""
-    return summary_value(point.summary, key)
+    """A number of a point's summary, or of some of its flows, as `p99[<=64kB]`.
+
+    `a.b` goes into `a`, and `a.0` is the first of a list.
+    """
+    some = chosen(key)
+    return summary_value(point.summary, key) if some is None else some.of(point)
 
 
 def summary_value(summary: object, key: str) -> float | None:
-    """The same of a summary itself."""
+    """A number of a summary itself."""
     found = summary
     try:
         for part in key.split("."):
@@ -80,7 +88,7 @@ def summary_names() -> tuple[str, ...]:
 
 def is_number(name: str) -> bool:
     """Whether a summary may have a number of this name: one of those that are declared, or a part of a job or gauge."""
-    if name in summary_names():
+    if name in summary_names() or chosen(name) is not None:
         return True
     parts = name.split(".")
     if parts[0] == "jobs":

@@ -12,8 +12,8 @@ from headway.claims.evaluate import Result, evaluate_claims, finished_runs, writ
 from headway.claims.ledger import claims_about, load_ledger
 from headway.claims.verdict import EXPECTED
 from headway.data.claims import JudgedClaim
-from headway.data.reader import read_list
-from headway.layout import CLAIMS_FILE, EXPECTATIONS_FILE, SWEEP_FILE
+from headway.data.sweep import read_entries
+from headway.layout import CLAIMS_FILE, EXPECTATIONS_FILE
 from headway.loading import Threads
 from headway.names import ScenarioFile
 from headway.sweeps import SweepOutcome, SweepPlan, plan
@@ -67,7 +67,7 @@ def judge_figure(file: ScenarioFile, outcome: SweepOutcome, scale: str | None) -
     """Judge what a ledger claims and expects of a figure by the runs that there are, and write both."""
     began = time.process_time()
     out, needs_runs = outcome.plan.out, bool(outcome.plan.points)
-    runs = finished_runs(out, read_list(out / SWEEP_FILE, "points"))
+    runs = finished_runs(out, read_entries(out))
     results = evaluate_claims(claims_about(file.name, file.claims), runs, needs_runs=needs_runs)
     expectations = claims_about(file.name, file.expectations)
     expected = evaluate_claims(expectations, runs, needs_runs=needs_runs, stated=EXPECTED)

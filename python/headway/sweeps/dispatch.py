@@ -21,7 +21,7 @@ from headway.locks import Lock, acquire, is_free
 from headway.sweeps.board import Board
 from headway.sweeps.mail import OPEN_FILE, Inbox
 from headway.sweeps.packing import Limits, Packer
-from headway.sweeps.plan import Job, look_at
+from headway.sweeps.plan import Job, holds_run_of, look_at
 from headway.sweeps.task import Task
 from headway.sweeps.worker import Elsewhere, Failed, Finished
 
@@ -182,6 +182,8 @@ class Dispatch:
         self._inbox = Inbox(self.desk.folder)
         # How often each point began without an end.
         self._begins: Counter[str] = Counter()
+        # How often something was said of each point that was not so.
+        self._doubts: Counter[str] = Counter()
         self._alone: deque[Job] = deque()
         # Points of which one kills the workers: each is run while nothing else is, by which it is known.
         self._suspects: deque[Job] = deque()
@@ -286,7 +288,10 @@ class Dispatch:
             if "begins" in letter:
                 self._task_began_or_ended(letter)
             elif (point := self.board.of(str(letter.get("point")))) is not None:
-                self._hear_of(point, letter)
+                try:
+                    self._hear_of(point, letter)
+                except (KeyError, TypeError, ValueError) as error:
+                    self._doubt(point, f"a worker said what no worker says ({type(error).__name__}: {error})")
 
     def _task_began_or_ended(self, letter: dict[str, Any]) -> None:
         for given in self.given:
@@ -304,7 +309,9 @@ class Dispatch:
         began = self._begins.pop(point.label, 0)
         if not self.board.is_pending(point):
             return
-        if ended in ("done", "stored"):
+        if ended in ("done", "stored") and not holds_run_of(point):
+            self._doubt(point, "a worker said that it was done, and its results are not there")
+        elif ended in ("done", "stored"):
             self._packer.learn(point, float(letter["took_s"]))
             self.board.end(point, self._finished(point, letter, interrupted=False))
         elif ended == "stopped" and self._stopping:
@@ -318,6 +325,14 @@ class Dispatch:
         elif ended == "stopped":
             # A batch system ended the task: the point is left, and run again.
             self.board.observer.lost(point.label)
+
+    def _doubt(self, point: Job, why: str) -> None:
+        """What was said of a point is not so: it stays pending, and is looked at and run again when its task ends."""
+        self._doubts[point.label] += 1
+        if self._doubts[point.label] >= DEATHS and self.board.is_pending(point):
+            self.board.fail(point, f"{why}, {DEATHS} times")
+        else:
+            self.board.observer.noted(f"{point.label}: {why}; it is run again")
 
     def _finished(self, point: Job, letter: dict[str, Any], *, interrupted: bool) -> Finished:
         reused = letter.get("ended") == "stored"

@@ -17,6 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from headway.errors import ResultsError
+from headway.inputs import open_file
+
 ENDING = ".jsonl"
 # As long as the command wants the points of its tasks, this file is there.
 OPEN_FILE = "open"
@@ -77,12 +80,12 @@ class Inbox:
             yield from self._from(name)
 
     def _from(self, name: str) -> Iterator[dict[str, Any]]:
-        with suppress(OSError), (self._folder / name).open("rb") as file:
+        with suppress(OSError, ResultsError), open_file(self._folder / name) as file:
             file.seek(self._read.get(name, 0))
             whole, newline, _ = file.read().rpartition(b"\n")
             self._read[name] = self._read.get(name, 0) + len(whole) + len(newline)
             for line in whole.splitlines():
-                with suppress(ValueError):
+                with suppress(ValueError, RecursionError):
                     letter = json.loads(line)
                     if isinstance(letter, dict):
                         yield letter

@@ -76,7 +76,7 @@ class Job:
     @property
     def is_finished(self) -> bool:
         """Whether its results are there, by the looks of them."""
-        return (self.directory / MANIFEST_FILE).exists() and recorded(self) == self.digest
+        return holds_run_of(self)
 
     def absolute(self) -> Job:
         """The same point with its directory from the root on, for processes that work in another directory."""
@@ -313,14 +313,22 @@ def recorded(point: Job) -> str | None:
     return value.get("digest") if isinstance(value, dict) else None
 
 
+def holds_run_of(point: Job) -> bool:
+    """Whether a finished run with the digest of the point is in its place, by what run and record say of themselves."""
+    if recorded(point) != point.digest:
+        return False
+    manifest = glance(point.directory / MANIFEST_FILE)
+    return isinstance(manifest, dict) and manifest.get("digest") == point.digest
+
+
 def look_at(point: Job) -> tuple[bool, str]:
     """Whether the point is finished and readable, and what is worth telling if something else is there."""
     if not point.directory.exists():
         return False, ""
     try:
-        read(point.directory)
+        ran = read(point.directory).manifest.get("digest")
         digest = read_object(point.directory / POINT_FILE).get("digest")
-        if digest != point.digest:
+        if digest != point.digest or ran != point.digest:
             return False, f"{point.directory}: holds another scenario or version; this point is run again"
     except ResultsError as error:
         return False, f"{error}; this point is run again"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -10,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, ResultsError
+from headway.inputs import is_text, parse_json, read_text
 from headway.layout import MANIFEST_FILE, SWEEP_FILE
 
 MOST_FOLDERS = 20_000  # that a request looks into
@@ -42,10 +42,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Found:
-    """Everything that was found; `cut` says that there is more."""
+    """Everything that was found; `cut` says that there is more, `odd` how many folders have names that are no text."""
 
     entries: tuple[Entry, ...]
     cut: bool
+    odd: int = 0
 
     @property
     def runs(self) -> list[str]:
@@ -59,21 +60,25 @@ class Found:
 def look(root: Path) -> Found:
     """The runs and sweeps below `root`, those that changed last first."""
     entries: list[Entry] = []
-    for folders, folder in enumerate(_walk(root, 0), start=1):
+    odd: list[Path] = []
+    for folders, folder in enumerate(_walk(root, 0, odd), start=1):
         if folders > MOST_FOLDERS or len(entries) >= MOST_ENTRIES:
-            return Found(_newest(entries), True)
+            return Found(_newest(entries), True, len(odd))
         entry = entry_of(root, folder)
         if entry is not None:
             entries.append(entry)
-    return Found(_newest(entries), False)
+    return Found(_newest(entries), False, len(odd))
 
 
 def _newest(entries: list[Entry]) -> tuple[Entry, ...]:
     return tuple(sorted(entries, key=lambda entry: (-entry.changed, entry.path)))
 
 
-def _walk(folder: Path, depth: int) -> Iterator[Path]:
-    """The folder and those below it, but not what is inside a run or a sweep, and nothing behind a link."""
+def _walk(folder: Path, depth: int, odd: list[Path]) -> Iterator[Path]:
+    """The folder and those below it, but not what is inside a run or a sweep, and nothing behind a link.
+
+    Those whose names are not UTF-8 have no address; they are added to `odd`.
+    """
     yield folder
     if depth >= DEEPEST or _is_result(folder):
         return
@@ -83,8 +88,10 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
     except OSError:
         return
     for name in names:
-        if not name.startswith("."):
-            yield from _walk(folder / name, depth + 1)
+        if not is_text(name):
+            odd.append(folder / name)
+        elif not name.startswith("."):
+            yield from _walk(folder / name, depth + 1, odd)
 
 
 def _is_result(folder: Path) -> bool:
@@ -105,7 +112,7 @@ def entry_of(root: Path, folder: Path) -> Entry | None:
         records = _records(file)
         states = Counter(str(one.get("state", "done")) for one in records)
         done = (str(one.get("dir") or "") for one in records if one.get("state", "done") == "done")
-        points = tuple(f"{path}/{place}" for place in done if place)
+        points = tuple(f"{path}/{place}" for place in done if place and is_text(place))
         return Entry(path, kind, changed, dict(states), points[:MOST_POINTS])
     return None
 
@@ -113,10 +120,8 @@ def entry_of(root: Path, folder: Path) -> Entry | None:
 def _records(file: Path) -> list[Mapping[str, Any]]:
     """The points of a sweep; none where the file cannot be read, which its report explains."""
     try:
-        if file.stat().st_size > MOST_BYTES:
-            return []
-        found = json.loads(file.read_bytes())
-    except (OSError, ValueError):
+        found = parse_json(file, read_text(file, MOST_BYTES))
+    except (OSError, ResultsError):
         return []
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 

@@ -38,7 +38,9 @@ class Pages:
     def index(self) -> str:
         """What is there, and a form that compares two runs."""
         found = look(self.root)
-        return self._page("view.html.j2", entries=[e.document() for e in found.entries], runs=found.runs, cut=found.cut)
+        return self._page(
+            "view.html.j2", entries=[e.document() for e in found.entries], runs=found.runs, cut=found.cut, odd=found.odd
+        )
 
     def state(self) -> str:
         """What is there as JSON, for pages that follow it."""

@@ -13,7 +13,9 @@ function csv(figure) {
     }
   }
   return rows.map((row) => row.map((cell) => {
-    const text = cell === null ? "" : String(cell);
+    // A spreadsheet takes a text that begins with one of these signs for a formula, but for the apostrophe.
+    const formula = typeof cell === "string" && /^[=+\-@\t\r]/.test(cell) ? "'" : "";
+    const text = cell === null ? "" : formula + cell;
     return /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
   }).join(",")).join("\n") + "\n";
 }

@@ -292,19 +292,22 @@ def script(
     folder: Path, name: str, tasks: Sequence[Task], memory: int, threads: int, options: Mapping[str, str]
 ) -> str:
     """The script of an array: each of its tasks runs one of `tasks`, and begins again after a failure of its node."""
+    if "\\" in str(folder):
+        raise HeadwayError(f"--executor slurm: {folder} has a backslash in it, with which Slurm names no logs")
     ours = {
         "job-name": f"headway-{re.sub(r'[^A-Za-z0-9._-]+', '-', name)}",
         "array": f"0-{len(tasks) - 1}",
-        "output": str(folder / LOGS / "%A_%a.txt"),
+        # Slurm puts its own words in place of `%` and a letter; two of them stand for one.
+        "output": f"{str(folder / LOGS).replace('%', '%%')}/%A_%a.txt",
         "open-mode": "append",
         "ntasks": "1",
         "cpus-per-task": str(threads),
         "mem": f"{memory}M",
         **options,
     }
-    lines = [f"#SBATCH --{key}={_quoted(value)}" for key, value in ours.items()]
+    lines = [f"#SBATCH --{key}={_quoted(key, value)}" for key, value in ours.items()]
     numbers = " ".join(str(task.number) for task in tasks)
-    command = shlex.join([sys.executable, "-m", "headway.sweeps", str(folder)])
+    command = shlex.join([sys.executable, "-P", "-m", "headway.sweeps", str(folder)])
     return "\n".join(
         [
             "#!/bin/bash",
@@ -317,8 +320,13 @@ def script(
     )
 
 
-def _quoted(value: str) -> str:
-    return f'"{value}"' if re.search(r"\s", value) else value
+def _quoted(key: str, value: str) -> str:
+    """A value of an option as sbatch reads it from a script: in quotes, with a backslash before what ends them."""
+    if any(sign < " " or sign == "\x7f" for sign in value):
+        raise HeadwayError(f"--executor slurm: {key} has a line end or another control character in it: {value!r}")
+    if re.fullmatch(r"[\w.,:/=@%+-]*", value):
+        return value
+    return '"' + re.sub(r'(["\\])', r"\\\1", value) + '"'
 
 
 def array_limit() -> int:
