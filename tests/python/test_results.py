@@ -192,5 +192,9 @@ def test_the_line_for_scripts() -> None:
     assert line == (
         "3/4 flows done, finished at 6 ms, mean FCT 1 ms, mean slowdown 2, drops 4, 1 M events in 500 ms (2 M/s)"
     )
+    stopped = one_line({**summary, "ended_by": "stop"}, {"virtual_s": 6e-3})
+    assert "3/4 flows done, ended at 6 ms, its `stop`, mean FCT" in stopped
+    still = one_line({**summary, "ended_by": "no-progress"}, {"virtual_s": 200.0})
+    assert "ended at 200 s: nothing arrived any more" in still
     assert one_line({**summary, "data_drops": 4}) == one_line(summary)
     assert "drops 4 (1 of data)" in one_line({**summary, "data_drops": 1})

@@ -61,7 +61,7 @@ typedef enum headway_status {
    */
   HEADWAY_RECEIVES_WAIT = 7,
   /*
-   Messages are not complete, and nothing will ever happen again.
+   Messages are not complete, and nothing arrives any more.
    */
   HEADWAY_STUCK = 8,
   /*

@@ -380,6 +380,12 @@ impl Front {
                 let text = format!("at {now}: messages are not complete, and nothing will ever happen again");
                 Err(Failure::new(headway_status::HEADWAY_STUCK, text))
             }
+            Rest::NoProgress => {
+                let text = format!(
+                    "at {now}: messages are not complete, nothing has arrived for half of that time, and only timers go on"
+                );
+                Err(Failure::new(headway_status::HEADWAY_STUCK, text))
+            }
             Rest::Stop => {
                 let text = format!("the run has reached {now}, the scenario's `stop`");
                 Err(Failure::new(headway_status::HEADWAY_STOP_REACHED, text))

@@ -24,7 +24,7 @@ pub enum headway_status {
     HEADWAY_STOP_REACHED = 6,
     /// Receives wait for messages that nobody has sent, and nothing else is to come.
     HEADWAY_RECEIVES_WAIT = 7,
-    /// Messages are not complete, and nothing will ever happen again.
+    /// Messages are not complete, and nothing arrives any more.
     HEADWAY_STUCK = 8,
     /// The transport gave messages up, and their callbacks will not be called. The run can go on.
     HEADWAY_MESSAGE_LOST = 9,
@@ -65,7 +65,7 @@ impl headway_status {
             headway_status::HEADWAY_FINISHED => c"the results have been made, and the run goes no further",
             headway_status::HEADWAY_STOP_REACHED => c"the run has reached the scenario's `stop`",
             headway_status::HEADWAY_RECEIVES_WAIT => c"receives wait for messages that nobody has sent",
-            headway_status::HEADWAY_STUCK => c"messages are not complete, and nothing will ever happen again",
+            headway_status::HEADWAY_STUCK => c"messages are not complete, and nothing arrives any more",
             headway_status::HEADWAY_MESSAGE_LOST => c"the transport gave messages up",
             headway_status::HEADWAY_OUT_OF_MEMORY => c"the run has taken all the memory that it may",
             headway_status::HEADWAY_NO_RESULTS => c"the results cannot be made or written",

@@ -113,6 +113,7 @@ impl Plan {
         let wire = self.slot() + NIC.time_of(u64::from(sizes.control));
         let base_rtt = self.delay_time() * 2 + wire;
         Path {
+            longest_timeout: Time::MAX,
             base_rtt,
             max_rtt: base_rtt + self.slot() * u64::from(self.buffer),
             bottleneck: NIC,

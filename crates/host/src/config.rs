@@ -116,6 +116,10 @@ impl Default for Renewal {
     }
 }
 
+/// A time-out of a transport that doubles while its peer is silent is no longer than this by default: people and callers wait for real
+/// hosts, and a packet a second for a message that has waited for so long is no load.
+const LONGEST_TIMEOUT: Time = Time::s(1);
+
 /// [`Config::progress_timeout`] counts so many times while other messages to the same peer progress.
 pub const STALL_FACTOR: u64 = 10;
 
@@ -214,6 +218,7 @@ impl Default for Config {
             catch_up: 32,
             mtu: 1500,
             path: Path {
+                longest_timeout: LONGEST_TIMEOUT,
                 base_rtt: Time::us(100),
                 max_rtt: Time::ms(5),
                 bottleneck: Rate::gbps(400),

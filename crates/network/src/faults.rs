@@ -15,6 +15,21 @@ pub struct FaultSpec {
     pub what: Fault,
 }
 
+impl FaultSpec {
+    /// Whether it changes something after `now`: a link comes up or goes down, routes follow, a rate changes.
+    pub fn changes_after(&self, now: Time) -> bool {
+        let later = |times: &[Time]| times.iter().any(|at| *at > now && *at < Time::MAX);
+        match &self.what {
+            Fault::DropNth(_) | Fault::Random { .. } => false,
+            Fault::Blackhole { from, until } => later(&[*from, *until]),
+            Fault::Change(Change { at, until, .. }) => later(&[*at, *until]),
+            Fault::Down(Down { at, until, converge, .. }) => {
+                later(&[*at, *until, at.saturating_add(*converge), until.saturating_add(*converge)])
+            }
+        }
+    }
+}
+
 /// What goes wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {

@@ -48,8 +48,8 @@ pub use link_stats::{LinkSampler, LinkStats};
 pub use lossless::{Lossless, Surplus};
 pub use network::Network;
 pub use outcome::{
-    Arrivals, Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, StepRecord,
-    TransportRecord,
+    Arrivals, Ending, Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample,
+    StepRecord, TransportRecord,
 };
 pub use pfc::{Ledger, PauseCounts, PfcParams};
 pub use processor::{HostCosts, Processor, merged};

@@ -317,7 +317,14 @@ impl Network {
             _ => 0,
         };
         let hops = links.len().saturating_sub(1) as u32;
-        Path { base_rtt: base, max_rtt: base.saturating_add(queueing), bottleneck, paths, hops }
+        Path {
+            longest_timeout: Time::MAX,
+            base_rtt: base,
+            max_rtt: base.saturating_add(queueing),
+            bottleneck,
+            paths,
+            hops,
+        }
     }
 
     /// The time that a packet takes over links that are empty, given by rate and by delay.

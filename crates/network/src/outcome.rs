@@ -24,6 +24,41 @@ pub enum FlowState {
     Stopped,
 }
 
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All that it waits for is over.
+    Complete,
+    /// At the `stop` of its specification.
+    Stop,
+    /// Something is not over, and no event is left.
+    Quiet,
+    /// Something is not over, no byte has arrived for as long as the run had lasted before, and nothing is planned that could
+    /// change that: only in a run without a `stop`.
+    NoProgress,
+    /// Pauses wait for each other, and the specification says that this ends the run.
+    Deadlock,
+    /// Samples, packets or flows took all the memory that they may.
+    Memory,
+    /// From outside: a signal, whoever watches it, or the program that drives it.
+    Outside,
+}
+
+impl Ending {
+    /// Name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ending::Complete => "complete",
+            Ending::Stop => "stop",
+            Ending::Quiet => "quiet",
+            Ending::NoProgress => "no-progress",
+            Ending::Deadlock => "deadlock",
+            Ending::Memory => "memory",
+            Ending::Outside => "outside",
+        }
+    }
+}
+
 /// One flow's record, in the order of the flows given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRecord {
@@ -236,6 +271,8 @@ pub struct Outcome {
     pub digest: u64,
     /// Stopped from outside before its end.
     pub interrupted: bool,
+    /// Why it ended.
+    pub ending: Ending,
     /// Pauses that wait for each other, where switches are lossless.
     pub deadlock: Option<Deadlock>,
     /// Sentences about what looks odd.
@@ -247,7 +284,7 @@ pub struct Outcome {
 pub struct Progress {
     /// Virtual time that the run has reached.
     pub now: Time,
-    /// Virtual time at which the run ends at the latest.
+    /// Virtual time at which the run ends at the latest; `Time::MAX` if none was said.
     pub stop: Time,
     /// Events handled.
     pub events: u64,

@@ -202,7 +202,8 @@ pub struct RunSpec {
     pub flows: Vec<FlowSpec>,
     /// Seed of all streams of random numbers.
     pub seed: u64,
-    /// Virtual time at which the run ends at the latest.
+    /// Virtual time at which the run ends at the latest. With `Time::MAX` it ends when everything is over or nothing arrives
+    /// any more.
     pub stop: Time,
     /// Sampling, if any.
     pub sample: Option<SampleSpec>,

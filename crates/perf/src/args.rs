@@ -184,7 +184,7 @@ impl TransportArgs {
         let round_trip = if self.rtt_us.is_some() { RoundTrip::Given } else { RoundTrip::Measured };
         let base_rtt = self.rtt_us.map_or(config.path.base_rtt, |us| Time::us(us.into()));
         let max_rtt = config.path.max_rtt.max(base_rtt * 10);
-        let path = Path { base_rtt, max_rtt, bottleneck: rate, paths: 0, hops: 0 };
+        let path = Path { base_rtt, max_rtt, bottleneck: rate, ..config.path };
         Ok(Config {
             nic: Some(rate),
             mtu: self.mtu,

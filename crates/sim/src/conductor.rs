@@ -27,6 +27,7 @@ use headway_network::{RunError, RunSpec, Source, Tap, Witness};
 use headway_transport::Endpoint;
 use headway_transport::registry::Machine;
 use headway_units::Time;
+use progress::Looks;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -72,6 +73,9 @@ pub enum Rest {
     Until,
     /// Its source asked for it.
     Asked,
+    /// It waits for something, nothing has arrived for as long as it had lasted before, and nothing is planned that could
+    /// change that: only where it has no latest end.
+    NoProgress,
     /// Somebody who looks on has seen enough, or its memory is full.
     Cut,
 }
@@ -124,6 +128,10 @@ pub(crate) struct Conductor<'a> {
     /// When pauses of lossless switches are looked at next; never where there are none.
     next_check: Time,
     deadlock: Option<Deadlock>,
+    /// When a run without a latest end is looked at.
+    looks: Option<Looks>,
+    /// Why it rests, since it last went on.
+    rest: Option<Rest>,
 }
 
 type Guards<'g, 'a> = Vec<MutexGuard<'g, Engine<'a>>>;
@@ -191,6 +199,8 @@ impl<'a> Conductor<'a> {
             responsive: (responsive().count() + graph.map_or(0, |graph| graph.steps().len())) as u64,
             waiting,
             far,
+            looks: Looks::of(spec, &network),
+            rest: None,
             last_start: responsive()
                 .filter(|(flow, _)| !waits(*flow))
                 .map(|(_, f)| f.start)
@@ -275,6 +285,7 @@ impl<'a> Conductor<'a> {
             self.conduct(&shards, watch, &side_by_side)
         });
         self.shards = shards;
+        self.rest = Some(rest);
         rest
     }
 
@@ -302,7 +313,10 @@ impl<'a> Conductor<'a> {
                 return Rest::Over;
             }
             if next > control.0 {
-                if next == u64::MAX && self.sampler.is_none() && control == self.stop {
+                // Where the run has a latest end, samples are taken until then.
+                let sampled = self.sampler.is_some() && self.stop < Time::MAX;
+                let looked = self.middle.is_none() && self.last.is_none();
+                if next == u64::MAX && !sampled && looked && self.until == Time::MAX {
                     // Nothing will ever happen again.
                     self.stop_here(&mut all, watch);
                     return Rest::Quiet;
@@ -318,6 +332,10 @@ impl<'a> Conductor<'a> {
                 }
                 if control >= self.until {
                     return Rest::Until;
+                }
+                if self.stands_still(&all) {
+                    self.show(&mut all, watch, true);
+                    return Rest::NoProgress;
                 }
                 continue;
             }
@@ -385,7 +403,8 @@ impl<'a> Conductor<'a> {
     /// The next instant at which the network is looked at as a whole, or the run ends.
     fn next_control(&self, next: u64) -> Time {
         let looks = [self.middle, self.last].into_iter().flatten().fold(self.next_sample, Time::min);
-        looks.min(self.stop).min(self.until).min(self.next_check(next))
+        let looks = looks.min(self.next_check(next)).min(self.next_progress());
+        looks.min(self.stop).min(self.until)
     }
 
     /// Whether shards may go on side by side until a time: see the module.
@@ -723,5 +742,6 @@ fn busy(all: &mut Guards<'_, '_>, now: Time) -> Vec<Time> {
 
 mod lossless;
 mod outcome;
+mod progress;
 #[cfg(test)]
 mod tests;

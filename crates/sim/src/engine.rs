@@ -236,6 +236,19 @@ impl<'a> Engine<'a> {
         Ok(engine)
     }
 
+    /// Flows that have begun here, and ends of flows and steps.
+    pub(crate) fn begun_and_over(&self) -> (u64, u64) {
+        let given = self.given.as_ref().map_or(0, |given| given.flows.len());
+        let begun = self.next_flow as u64 + self.released + given as u64;
+        (begun, self.done + self.ended + self.next_stop as u64)
+    }
+
+    /// Whether a flow is still to begin here, or to be over at a time, or a source waits for a time.
+    pub(crate) fn has_plans(&self) -> bool {
+        let given = self.given.as_ref().is_some_and(|given| given.is_due());
+        given || self.next_flow < self.order.len() || self.next_stop < self.stops.len()
+    }
+
     /// Handles all events before `limit`, unless it has to stop earlier.
     pub(crate) fn run_before(&mut self, limit: u64) -> Stopped {
         while self.open > 0 {

@@ -60,6 +60,20 @@ impl Waiting {
         self.over[step as usize].store(now.0, Relaxed);
     }
 
+    /// How many steps are over.
+    pub(crate) fn steps_over(&self) -> u64 {
+        self.over.iter().filter(|at| at.load(Relaxed) != NEVER).count() as u64
+    }
+
+    /// Whether a step goes on, or a flow that waits for nothing more is to begin at a time.
+    pub(crate) fn is_under_way(&self) -> bool {
+        let ready = |node: u32| self.left[node as usize].load(Relaxed) == 0;
+        let first = self.graph.of_step(0);
+        let flow = |node: u32| self.holds(node) && ready(node) && self.began(node).is_none();
+        let step = |step: usize| ready(first + step as u32) && self.over[step].load(Relaxed) == NEVER;
+        (0..first).any(flow) || (0..self.over.len()).any(step)
+    }
+
     /// What became of all steps by the end of the run. One that waited for its processor then has not begun.
     pub(crate) fn records(&self, end: Time) -> Vec<StepRecord> {
         let over = |step: usize| Some(Time(self.over[step].load(Relaxed))).filter(|at| at.0 != NEVER);

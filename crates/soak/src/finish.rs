@@ -3,7 +3,9 @@
 use crate::run::Run;
 use crate::simulate::simulate;
 use headway_fabric::registry;
-use headway_network::{Fault, FlowRecord, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec, TransportSpec};
+use headway_network::{
+    Ending, Fault, FlowRecord, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec, TransportSpec,
+};
 use headway_transport::registry as transports;
 use headway_units::Time;
 use std::cell::LazyCell;
@@ -11,7 +13,7 @@ use std::cell::LazyCell;
 /// Whether anything may keep a flow from finishing that is no fault of its transport; `flooded` answers [`floods`], which is
 /// the same for all flows of a run.
 fn may_stay(run: &Run<'_>, flow: &FlowSpec, flooded: &dyn Fn() -> bool) -> bool {
-    let stopped = run.outcome.end >= run.spec.stop && (run.spec.stop < SAFETY || is_slow(run, flow));
+    let stopped = run.outcome.end >= run.spec.stop;
     let fabric = &run.spec.fabric;
     let headers_first = registry::headers_starve_data(&fabric.discipline, &fabric.params)
         || fabric.at.iter().any(|at| registry::headers_starve_data(&at.discipline, &at.params));
@@ -55,27 +57,12 @@ pub(crate) fn may_go_on(run: &Run<'_>) -> bool {
     flows.all(|(flow, record)| over(record) || waits(record) || may_stay(run, flow, &|| *flooded))
 }
 
-/// Whether a hundred seconds are few for it: rates may be of a megabit a second and round trips of seconds, all that
-/// its receiver is sent may have to come first, and a packet a round trip is slow and goes on.
-fn is_slow(run: &Run<'_>, flow: &FlowSpec) -> bool {
-    let path = run.network.path(flow.src, flow.dst);
-    let sizes = run.network.sizes();
-    let packets = run.spec.flows.iter().filter(|f| f.dst == flow.dst).map(|f| sizes.packets(f.bytes)).sum();
-    let work = path.bottleneck.time_of(u64::from(sizes.full_wire())).saturating_mul(packets);
-    let alone = run.network.ideal_fct(flow.src, flow.dst, flow.bytes).saturating_mul(20);
-    let few = alone.max(work.saturating_mul(3)).max(path.base_rtt.saturating_mul(packets));
-    SAFETY.saturating_sub(flow.start) < few
-}
-
 /// Whether it, or another flow to its receiver, never answers, or is cut off: what that receiver has permitted is gone for
 /// ever, and an algorithm that bounds what it permits may have nothing left, as ProactMP's has.
 fn is_starved(run: &Run<'_>, flow: &FlowSpec) -> bool {
     let gone = |other: &FlowSpec| !other.responsive || cut_off(run, other);
     run.spec.flows.iter().any(|other| other.dst == flow.dst && gone(other))
 }
-
-/// When a run ends that the scenario lets go on.
-const SAFETY: Time = Time::s(100);
 
 /// Whether a link that its packets or their answers may take loses every packet for ever, or is down for ever. A flow
 /// that meets no such link has to finish, whatever is dead elsewhere.
@@ -96,18 +83,6 @@ fn cut_off(run: &Run<'_>, flow: &FlowSpec) -> bool {
     taken.any(|number| run.extremes[number].dead || dark(&names[number]))
 }
 
-/// How often a time-out doubles that waits for a packet lost again and again; the first is two largest round trips.
-const DOUBLINGS: u32 = 10;
-/// Longest time-outs that a flow may need: packets that were lost together come back together.
-const LONGEST: u64 = 16;
-
-/// When a flow is over whose packets are lost as often as they may be: what waits for a time-out goes on until then,
-/// what stalls does not.
-fn latest_timeout(run: &Run<'_>, flow: &FlowSpec) -> Time {
-    let longest = run.network.path(flow.src, flow.dst).max_rtt.saturating_mul(2 << DOUBLINGS);
-    flow.start.saturating_add(longest.saturating_mul(LONGEST))
-}
-
 /// Whether any flow began and did not end.
 fn has_open(run: &Run<'_>) -> bool {
     run.outcome.flows.iter().any(|record| matches!(record.state, FlowState::Unfinished | FlowState::Failed))
@@ -124,13 +99,10 @@ pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
         if record.state == FlowState::Pending && run.spec.graph.is_some() && has_open(run) {
             continue;
         }
-        if run.spec.stop == SAFETY && latest_timeout(run, flow) > SAFETY {
-            // A run that goes on for as long as its flows may need.
-            let longer = || {
-                let stop =
-                    run.spec.flows.iter().map(|flow| latest_timeout(run, flow)).max().unwrap_or(SAFETY);
-                simulate(&RunSpec { stop, ..run.spec.clone() }, 1, None).ok()
-            };
+        if run.outcome.ending == Ending::NoProgress {
+            // Packets that were lost again and again may arrive in a run that waits for longer.
+            let longer =
+                || simulate(&RunSpec { stop: run.outcome.end * 16, ..run.spec.clone() }, 1, None).ok();
             let outcome: &Option<Outcome> = later.get_or_insert_with(longer);
             if outcome.as_ref().is_some_and(|outcome| outcome.flows[number].state == FlowState::Done) {
                 continue;

@@ -1,10 +1,12 @@
 //! What hosts and switch report, put together as the outcome of a run.
 
 use crate::messages::{HostReport, MachineReport, SwitchReport, unpack, unpack_gauge};
-use crate::slowdown::speed_up;
+use crate::slowdown::{LONGEST, speed_up};
 use crate::{Job, TestbedError};
 use headway_gauges::{Gauge, RoundTrips};
-use headway_network::{Entity, FlowRecord, FlowState, Ideals, Metric, Outcome, Sample, TransportRecord};
+use headway_network::{
+    Ending, Entity, FlowRecord, FlowState, Ideals, Metric, Outcome, Sample, TransportRecord,
+};
 use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,6 +81,11 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     let unconnected: u64 = heard.hosts.iter().map(|h| h.unconnected).sum();
     warnings.extend(headway_network::outcome::unconnected_warning(unconnected));
     warnings.extend(kernel_notes(job, &heard));
+    if job.resolved.spec.stop == Time::MAX && !heard.whole && !heard.interrupted {
+        warnings.push(format!(
+            "the run ended at {LONGEST}: real packets go on no longer where the scenario has no `stop`"
+        ));
+    }
     let packet_hops = links.iter().map(|l| l.counters.dequeued).sum();
     let mut outcome = Outcome {
         by_cause: Vec::new(),
@@ -95,6 +102,11 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
         packet_hops,
         digest: 0,
         interrupted: heard.interrupted,
+        ending: match (heard.interrupted, heard.whole) {
+            (true, _) => Ending::Outside,
+            (false, true) => Ending::Complete,
+            (false, false) => Ending::Stop,
+        },
         deadlock: None,
         warnings,
     };

@@ -231,7 +231,7 @@ impl Stage {
     fn progress(&self, job: &Job, start: Time, heard: &Heard) -> Progress {
         Progress {
             now: self.clock.now().saturating_sub(start) / job.factor,
-            stop: job.resolved.spec.stop,
+            stop: job.slow.stop / job.factor,
             events: 0,
             flows_done: heard.done.len() as u64,
             flows_total: job.slow.flows.len() as u64,

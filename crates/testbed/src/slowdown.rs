@@ -41,7 +41,7 @@ pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes, of_kernel: impl Fn(u
     // Real hosts have timing noise and costs of their own.
     slow.jitter = Time::ZERO;
     slow.costs = HostCosts::default();
-    slow.stop = spec.stop.saturating_mul(factor);
+    slow.stop = wall_time(spec, factor);
     // Nobody on real packets tells times by cause.
     slow.sample = slow.sample.filter(SampleSpec::is_periodic);
     if let Some(sample) = &mut slow.sample {
@@ -142,9 +142,13 @@ pub fn factor_for(fastest: Rate, rate: Rate) -> u64 {
     fastest.bps().div_ceil(rate.bps()).max(1)
 }
 
-/// How long a run of the scenario lasts on the testbed.
+/// How long a run lasts on the testbed at most, in the scenario's own time, if the scenario has no `stop`.
+pub const LONGEST: Time = Time::s(100);
+
+/// How long a run of the scenario lasts on the testbed at the most.
 pub fn wall_time(spec: &RunSpec, factor: u64) -> Time {
-    spec.stop.saturating_mul(factor)
+    let stop = if spec.stop == Time::MAX { LONGEST } else { spec.stop };
+    stop.saturating_mul(factor)
 }
 
 #[cfg(test)]

@@ -104,9 +104,17 @@ pub struct Path {
     pub paths: u32,
     /// Switches on the way out; 0 where nobody knows.
     pub hops: u32,
+    /// A time-out that doubles while nothing is heard is no longer than this, or than it was at first. In the simulator
+    /// protocols alone say how often theirs double.
+    pub longest_timeout: Time,
 }
 
 impl Path {
+    /// A time-out that expired so many times in a row, of which it doubles for the first `most`.
+    pub fn doubled(&self, timeout: Time, times: u32, most: u32) -> Time {
+        timeout.saturating_mul(1 << times.min(most)).min(self.longest_timeout.max(timeout))
+    }
+
     /// Full packets that fill the path for a base round trip at `rate`, rounded up: that of this host's link for
     /// what leaves at once, and that of the slowest link for what several share.
     ///

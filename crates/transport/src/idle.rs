@@ -1,5 +1,6 @@
 //! The timer of a message that hears nothing.
 
+use crate::endpoint::Path;
 use crate::timers::{TimerKey, Timers};
 use headway_units::Time;
 
@@ -18,12 +19,14 @@ pub struct IdleTimer {
     active: Time,
     /// Times that it expired since something was heard.
     backoff: u32,
+    /// [`Path::longest_timeout`].
+    longest: Time,
 }
 
 impl IdleTimer {
-    /// A timer that is not armed, of a message that begins `now`.
-    pub fn new(now: Time) -> IdleTimer {
-        IdleTimer { armed: Time::MAX, active: now, backoff: 0 }
+    /// A timer that is not armed, of a message over `path` that begins `now`.
+    pub fn new(now: Time, path: &Path) -> IdleTimer {
+        IdleTimer { armed: Time::MAX, active: now, backoff: 0, longest: path.longest_timeout }
     }
 
     /// Something was sent: the time-out counts from `now`.
@@ -46,9 +49,9 @@ impl IdleTimer {
         self.backoff
     }
 
-    /// `timeout`, doubled for each of the first `most` times that it expired.
+    /// `timeout`, doubled for each of the first `most` times that it expired, as far as the path lets it.
     pub fn doubled(&self, timeout: Time, most: u32) -> Time {
-        timeout.saturating_mul(1 << self.backoff.min(most))
+        timeout.saturating_mul(1 << self.backoff.min(most)).min(self.longest.max(timeout))
     }
 
     /// Puts the deadline at `at`, in place of the one in force.
@@ -92,10 +95,18 @@ mod tests {
     }
     const KEY: Key = Key::Idle(headway_packet::HostId(0), 0);
     const TIMEOUT: Time = Time(100);
+    const PATH: Path = Path {
+        longest_timeout: Time(300),
+        base_rtt: Time(10),
+        max_rtt: Time(20),
+        bottleneck: headway_units::Rate::gbps(10),
+        paths: 0,
+        hops: 1,
+    };
 
     /// A timer armed at 0 for `TIMEOUT`.
     fn armed() -> (IdleTimer, Timers<Key>) {
-        let (mut idle, mut timers) = (IdleTimer::new(Time::ZERO), Timers::default());
+        let (mut idle, mut timers) = (IdleTimer::new(Time::ZERO, &PATH), Timers::default());
         idle.arm(&mut timers, TIMEOUT, KEY);
         (idle, timers)
     }
@@ -106,6 +117,8 @@ mod tests {
         assert!(idle.expired(&mut timers, TIMEOUT, false, TIMEOUT, KEY));
         assert_eq!((idle.backoff(), idle.doubled(TIMEOUT, 3)), (1, Time(200)));
         assert_eq!(idle.doubled(TIMEOUT, 0), TIMEOUT, "not above the limit");
+        assert_eq!(idle.doubled(TIMEOUT * 2, 3), Time(300), "nor above the path's");
+        assert_eq!(idle.doubled(TIMEOUT * 5, 3), TIMEOUT * 5, "and not below the first");
         assert!(idle.heard(Time(150)), "its deadline has to be brought forward");
         assert!(!idle.heard(Time(160)));
         assert_eq!(idle.doubled(TIMEOUT, 3), TIMEOUT);

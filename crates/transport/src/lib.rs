@@ -6,6 +6,7 @@
 pub mod aeolus;
 pub mod amrt;
 mod arrived;
+pub mod control_queue;
 pub mod dcpim;
 pub mod endpoint;
 pub mod eqds;

@@ -311,6 +311,7 @@ mod tests {
             fn visit<T: Transport>(self) -> Vec<&'static str> {
                 let rate = Rate::gbps(10);
                 let path = Path {
+                    longest_timeout: Time::MAX,
                     base_rtt: Time::us(50),
                     max_rtt: Time::us(500),
                     bottleneck: rate,

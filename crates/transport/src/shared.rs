@@ -1,5 +1,6 @@
 //! What the sending and the receiving half of a machine have in common.
 
+use crate::control_queue::ControlQueue;
 use crate::endpoint::{EndpointEvent, FORGOTTEN, HostContext, Path};
 use crate::first_window::FirstWindowSchedule;
 use crate::message::{InitialWindow, Message};
@@ -16,7 +17,7 @@ pub struct Shared<K> {
     /// Deadlines, each with the reason for it.
     pub timers: Timers<K>,
     /// Control packets in the order of their making; the wire takes them before any data.
-    pub control: VecDeque<Packet>,
+    pub control: ControlQueue,
     /// Events that the application has not drained yet.
     pub events: VecDeque<EndpointEvent>,
 }
@@ -24,7 +25,12 @@ pub struct Shared<K> {
 impl<K: TimerKey> Shared<K> {
     /// Nothing armed, nothing waiting.
     pub fn new(context: HostContext) -> Shared<K> {
-        Shared { context, timers: Timers::default(), control: VecDeque::new(), events: VecDeque::new() }
+        Shared {
+            context,
+            timers: Timers::default(),
+            control: ControlQueue::default(),
+            events: VecDeque::new(),
+        }
     }
 
     /// Asks for what every input touches.
@@ -36,8 +42,7 @@ impl<K: TimerKey> Shared<K> {
 
     /// The first packet that waits for the wire and is no data: some protocols have a packet of data leave with control.
     pub fn pop_control(&mut self) -> Option<Packet> {
-        let place = self.control.iter().position(|packet| !packet.is_data())?;
-        self.control.remove(place)
+        self.control.pop_control()
     }
 
     /// A control packet about a message of `peer`, ready but for what its kind adds.
@@ -101,12 +106,12 @@ impl<K: TimerKey> Shared<K> {
 
 // What does not depend on the kind of deadlines is compiled once.
 
-fn drop_to(control: &mut VecDeque<Packet>, peer: HostId) {
+fn drop_to(control: &mut ControlQueue, peer: HostId) {
     control.retain(|packet| packet.dst != peer);
 }
 
 /// Drops the control packets about a message.
-pub(crate) fn drop_about(control: &mut VecDeque<Packet>, tag: u32) {
+pub(crate) fn drop_about(control: &mut ControlQueue, tag: u32) {
     control.retain(|packet| packet.tag != tag);
 }
 

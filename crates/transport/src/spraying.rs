@@ -253,7 +253,7 @@ mod tests {
 
     fn path(paths: u32) -> Path {
         let (base_rtt, max_rtt) = (Time::us(1), Time::us(2));
-        Path { base_rtt, max_rtt, bottleneck: Rate::gbps(10), paths, hops: 1 }
+        Path { longest_timeout: Time::MAX, base_rtt, max_rtt, bottleneck: Rate::gbps(10), paths, hops: 1 }
     }
 
     fn entropies(policy: Spraying, count: u64) -> Entropies {

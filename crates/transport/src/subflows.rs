@@ -51,6 +51,7 @@ mod tests {
     #[test]
     fn a_full_mesh_takes_each_numbered_path_once() {
         let path = |paths| Path {
+            longest_timeout: Time::MAX,
             base_rtt: Time::us(1),
             max_rtt: Time::us(1),
             bottleneck: Rate::gbps(1),
@@ -68,6 +69,7 @@ mod tests {
     #[test]
     fn other_ports_draw_lots() {
         let path = Path {
+            longest_timeout: Time::MAX,
             base_rtt: Time::us(1),
             max_rtt: Time::us(1),
             bottleneck: Rate::gbps(1),

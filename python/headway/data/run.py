@@ -159,6 +159,14 @@ class Run:
         """Whether the run was stopped before its end; its results are partial."""
         return bool(self.manifest.get("interrupted", False))
 
+    @property
+    def ended_by(self) -> str:
+        """What ended the run: `complete`, `stop`, `quiet`, `no-progress`, `deadlock`, `memory` or `outside`.
+
+        `headway docs results` says what each means. Empty for results of versions that did not write it.
+        """
+        return str(self.summary.get("ended_by", ""))
+
     def look(self) -> None:
         """Read the documents, and look at the tables; raises `ResultsError` for what is missing or cut off."""
         for name in DOCUMENTS:

@@ -8,6 +8,16 @@ from typing import Any
 
 from headway.data.units import duration, quantity
 
+# What ended a run, by `ended_by` of its summary, other than that all was over.
+ENDINGS = {
+    "stop": "ended at {}, its `stop`",
+    "quiet": "ended at {}: nothing was left to happen",
+    "no-progress": "ended at {}: nothing arrived any more",
+    "deadlock": "ended at {}: deadlock",
+    "memory": "ended at {}: `memory_limit`",
+    "outside": "interrupted at {}",
+}
+
 
 def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) -> str:
     """The line that scripts look for: flows, when the run finished, completion times, losses, speed."""
@@ -16,7 +26,8 @@ def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) ->
     total = done + stopped + summary.get("flows_unfinished", 0) + summary.get("flows_failed", 0)
     parts = [f"{done}/{total} flows done", *([f"{stopped} stopped"] if stopped else [])]
     if manifest is not None and (end := manifest.get("virtual_s")) is not None:
-        parts.append(f"finished at {duration(end)}")
+        how = ENDINGS.get(summary.get("ended_by", ""), "finished at {}")
+        parts.append(how.format(duration(end)))
     for key, label in (("fct_mean_s", "mean FCT"), ("fct_p99_s", "p99")):
         if summary.get(key) is not None:
             parts.append(f"{label} {duration(summary[key])}")

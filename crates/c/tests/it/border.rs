@@ -291,6 +291,25 @@ fn a_run_that_reaches_its_stop_says_so() {
 }
 
 #[test]
+fn a_run_without_a_stop_goes_on_for_as_long_as_it_is_asked_to() {
+    let second = 1_000_000_000_000;
+    let mut seen = Seen { run: opened(), calls: Vec::new() };
+    let (run, arg) = (seen.run, (&raw mut seen).cast::<c_void>());
+    // SAFETY: the run is open, and what is noted stays until it is closed.
+    unsafe {
+        // Nothing has been sent.
+        assert_eq!(headway_run_until(run, 150 * second), HEADWAY_OK, "{}", words());
+        assert_eq!(headway_send(run, 0, 1, 1000, 0, HEADWAY_RECEIVED, None, null_mut()), HEADWAY_OK);
+        // Everything has arrived.
+        assert_eq!(headway_run_until(run, 400 * second), HEADWAY_OK, "{}", words());
+        assert_eq!(headway_schedule(run, 100 * second, Some(note), arg), HEADWAY_OK);
+        assert_eq!(headway_run(run), HEADWAY_OK, "{}", words());
+        assert_eq!(headway_close(run), HEADWAY_OK);
+    }
+    assert_eq!(seen.calls, [(500 * second, 'n')]);
+}
+
+#[test]
 fn every_status_has_words_of_its_own() {
     // SAFETY: the words are always there.
     let of = |status: u32| unsafe { CStr::from_ptr(headway_words(status)) }.to_owned();

@@ -138,8 +138,9 @@ impl Core {
         // Which of several the answer is to would not be known.
         let alone = peer.attempts == 1;
         peer.probing.greeted(now, alone);
-        let (address, meeting) = (peer.address, peer.meeting);
-        self.timers.arm(now.saturating_add(wait), (key, Deadline::Handshake));
+        peer.answer_due = now.saturating_add(wait);
+        let (address, meeting, due) = (peer.address, peer.meeting, peer.answer_due);
+        self.timers.arm(due, (key, Deadline::Handshake));
         self.say(kind, address, &meeting);
     }
 

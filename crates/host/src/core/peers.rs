@@ -101,6 +101,8 @@ pub(super) struct Peer {
     pub(super) listening: bool,
     /// Handshakes sent without an answer.
     pub(super) attempts: u32,
+    /// The deadline for an answer that is in force; an earlier one is over with what it waited for.
+    pub(super) answer_due: Time,
     /// When a message to it last progressed.
     pub(super) progressed: Time,
     /// Whether a deadline for progress is armed.
@@ -212,6 +214,7 @@ impl Core {
             heard: now,
             listening: false,
             attempts: 0,
+            answer_due: Time::ZERO,
             progressed: now,
             watched: false,
             probing: Probing::default(),
@@ -234,7 +237,7 @@ impl Core {
     pub(super) fn peer_deadline(&mut self, now: Time, at: Time, key: PeerKey, deadline: Deadline) {
         let Some(peer) = self.peers.get_mut(key) else { return };
         match deadline {
-            Deadline::Handshake if peer.phase == Phase::Met => {}
+            Deadline::Handshake if peer.phase == Phase::Met || at < peer.answer_due => {}
             Deadline::Handshake if peer.waiting.is_empty() => peer.attempts = 0,
             Deadline::Handshake => self.greet(now, key),
             Deadline::Retire => {

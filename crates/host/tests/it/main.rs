@@ -6,6 +6,7 @@ mod cut;
 mod events;
 mod flood;
 mod fork;
+mod heavy_loss;
 mod late;
 mod loopback;
 mod lossy;

@@ -38,6 +38,7 @@ fn both_ends_measure_the_round_trip_and_their_transports_are_told() {
         let config = config("amrt", admission);
         let world = met(&config, Faults::default(), 1);
         let expected = Path {
+            longest_timeout: Time::s(1),
             base_rtt: WIRE + longer(&config),
             max_rtt: WIRE + longer(&config) + (config.path.max_rtt - config.path.base_rtt),
             bottleneck: Rate::gbps(10),

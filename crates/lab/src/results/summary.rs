@@ -47,6 +47,14 @@ impl Of {
 
 /// Numbers of `summary.json`, and what has numbers of its own there, as they stand in it.
 pub const SUMMARY: &[Number<Of>] = &[
+    Number::new(Field::new(
+        "ended_by",
+        Text,
+        "ended by",
+        "`complete`: all that the run waits for was over; `stop`: the scenario's `stop` came first; `quiet`: nothing was left to \
+         happen; `no-progress`: only in a run without a `stop`, nothing had arrived for as long as it had lasted before \
+         (`headway docs scenario-format`); `deadlock`: `on_deadlock = \"end\"`; `memory`: `memory_limit`; `outside`: Ctrl-C, or the program that drives it",
+    ), Of::Run(|run| run.part.outcome.ending.name().into())),
     Number::new(Field::flows("flows_done", "flows done", "of all flows, those that were whole at the receiver"), Of::Flows(|part| part.count(&[FlowState::Done]))).shown(),
     Number::new(Field::flows("flows_unfinished", "unfinished", "of all flows, those that were still open at the end"), Of::Flows(|part| part.count(&[FlowState::Unfinished, FlowState::Pending]))).shown(),
     Number::new(Field::flows("flows_failed", "failed", "of all flows, those that the transport gave up"), Of::Flows(|part| part.count(&[FlowState::Failed]))),

@@ -19,8 +19,6 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// End of a run that nothing else ends.
-const SAFETY_STOP: Time = Time::s(100);
 /// What a run waits for: the value in a scenario.
 pub(super) const UNTIL: [(Until, &str); 2] = [(Until::Received, "received"), (Until::Known, "known")];
 /// Memory limit where neither the scenario nor the system says one.
@@ -291,7 +289,7 @@ fn read_setup(
     let hosts = super::hosts::read(table)?;
     let fabric = FabricSpec { host_queue: hosts.queue, ..fabric };
     super::tuning::tune(&mut transports, &entries, &topology, &fabric);
-    let stop = table.get("stop").map_or(Ok(SAFETY_STOP), |i| i.period())?;
+    let stop = table.get("stop").map_or(Ok(Time::MAX), |i| i.period())?;
     let until = table.get("until").map_or(Ok(0), |i| i.choice(&UNTIL.map(|(_, name)| name)))?;
     let warmup_item = table.get("warmup");
     let warmup = warmup_item.as_ref().map_or(Ok(Time::ZERO), |i| i.time())?;

@@ -193,6 +193,10 @@ impl Scenario {
         map.insert("seed".into(), self.seed.into());
         if let Some(setup) = &self.setup {
             setup.describe(&mut map);
+            if setup.stop == Time::MAX {
+                // What such scenarios had once. All runs are the same that ended before, and so are their names.
+                map.insert("stop".into(), Time::s(100).to_string().into());
+            }
         }
         map
     }
@@ -269,7 +273,7 @@ impl Scenario {
 impl Setup {
     fn describe(&self, map: &mut Map<String, Json>) {
         let mut put = |key: &str, value: Json| map.insert(key.into(), value);
-        put("stop", self.stop.to_string().into());
+        put("stop", if self.stop == Time::MAX { Json::Null } else { self.stop.to_string().into() });
         // Where it is as usual, it is no part of what tells runs apart.
         if let Some((_, name)) = load::UNTIL.iter().find(|(u, _)| *u == self.until && *u != Until::Received) {
             put("until", (*name).into());

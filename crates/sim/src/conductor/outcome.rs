@@ -1,11 +1,12 @@
 //! What has become of a run: the records of its flows, links and hosts, and its warnings.
 
-use super::{Conductor, Guards, given, lock, whole};
+use super::{Conductor, Guards, Rest, given, lock, whole};
 use crate::engine::Engine;
 use crate::sampler::Sampler;
 use headway_gauges::{Gauge, RoundTrips};
+use headway_network::pfc::OnDeadlock;
 use headway_network::{
-    FaultCounts, FlowRecord, FlowSpec, FlowState, Ideals, LinkRecord, LinkStats, Outcome, RunSpec,
+    Ending, FaultCounts, FlowRecord, FlowSpec, FlowState, Ideals, LinkRecord, LinkStats, Outcome, RunSpec,
     TimeByCause, TransportRecord,
 };
 use headway_transport::Endpoint;
@@ -61,6 +62,7 @@ impl<'a> Conductor<'a> {
         let (events, digest) = all.iter().fold((0u64, 0u64), |(events, digest), shard| {
             (events + shard.events, digest.wrapping_add(shard.digest))
         });
+        let ending = self.ending();
         let hosts: Vec<_> = whole(&mut all[0].hosts).iter().map(|host| parts(&host.endpoint)).collect();
         let machines = || hosts.iter().flatten().map(|(_, machine)| *machine);
         Outcome {
@@ -79,6 +81,7 @@ impl<'a> Conductor<'a> {
             packet_hops,
             digest,
             interrupted,
+            ending,
             deadlock: self.deadlock,
         }
     }
@@ -86,6 +89,22 @@ impl<'a> Conductor<'a> {
     /// The flows that it was given while it went on, and the outcome of all.
     pub(crate) fn finish_with_given(self, interrupted: bool) -> (Vec<FlowSpec>, Outcome) {
         (self.given(), self.finish(interrupted))
+    }
+
+    /// Why it ended.
+    fn ending(&self) -> Ending {
+        let ends = self.spec.fabric.pfc.as_ref().is_some_and(|pfc| pfc.on_deadlock == OnDeadlock::End);
+        match self.rest {
+            _ if self.full.is_some() => Ending::Memory,
+            Some(Rest::Over) => Ending::Complete,
+            Some(Rest::Quiet) => Ending::Quiet,
+            Some(Rest::NoProgress) => Ending::NoProgress,
+            Some(Rest::Stop) if ends && self.deadlock.is_some() && self.now < self.spec.stop => {
+                Ending::Deadlock
+            }
+            Some(Rest::Stop) => Ending::Stop,
+            Some(Rest::Until | Rest::Asked | Rest::Cut) | None => Ending::Outside,
+        }
     }
 
     /// What every link did.
@@ -114,6 +133,16 @@ impl<'a> Conductor<'a> {
                 .push(format!("the run ended at {}: its {what} took all the memory that they may", self.now));
         }
         warnings.extend(self.deadlock_warning());
+        match self.ending() {
+            Ending::Quiet => warnings.push(format!(
+                "the run ended at {}: nothing was left to happen, not even a timer, and not all was over", self.now
+            )),
+            Ending::NoProgress => warnings.push(format!(
+                "the run ended at {}: no byte had arrived for half of that time, and nothing was planned that could change it; \
+                 only timers went on. With a `stop` it goes on until then", self.now
+            )),
+            _ => {}
+        }
         let unfinished =
             flows.iter().filter(|f| !matches!(f.state, FlowState::Done | FlowState::Stopped)).count();
         if unfinished > 0 {

@@ -42,6 +42,13 @@ enum Due {
     Timer(u64),
 }
 
+impl Given {
+    /// Whether a flow is to begin, or a time to be over.
+    pub(crate) fn is_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+}
+
 impl Engine<'_> {
     /// From now on flows may be given.
     pub(crate) fn take_flows(&mut self) {

@@ -4,6 +4,7 @@ mod amrt;
 mod attribution;
 mod common;
 mod dcpim;
+mod endings;
 mod engine;
 mod expresspass;
 mod faults;

@@ -151,7 +151,7 @@ impl SendingHalf<TimerKey> for Sender {
             departed: IndexWindow::default(),
             repeating: Vec::new(),
             restart,
-            idle: IdleTimer::new(now),
+            idle: IdleTimer::new(now, &path),
         };
         let key = self.messages.insert((message.dst, message.id), out);
         self.release_first_window(shared, now, message.dst, message.id);

@@ -306,7 +306,7 @@ impl SendingHalf<TimerKey> for Sender {
             waiting: 0,
             ranked: 0,
             timeout: path.max_rtt.saturating_mul(3).saturating_add(matching),
-            idle: IdleTimer::new(now),
+            idle: IdleTimer::new(now, &path),
         };
         out.announce(shared);
         out.arm_timeout(shared, now);

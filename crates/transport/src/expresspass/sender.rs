@@ -87,7 +87,8 @@ impl Outgoing {
 
     /// Arms the deadline for an answer, twice as far away for each repetition.
     fn wait(&mut self, shared: &mut Shared, now: Time, timeout: Time) {
-        self.due = now.saturating_add(timeout.saturating_mul(1 << self.repeats.min(MAX_DOUBLINGS)));
+        let path = (shared.context.path)(self.message.dst);
+        self.due = now.saturating_add(path.doubled(timeout, self.repeats, MAX_DOUBLINGS));
         shared.timers.arm(self.due, TimerKey::Idle(self.message.dst, self.message.id));
     }
 

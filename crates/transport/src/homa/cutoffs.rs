@@ -249,7 +249,14 @@ mod tests {
         Traffic {
             sizes: sizes.iter().map(|&bytes| (bytes, weight)).collect(),
             mean: sizes.iter().sum::<u64>() as f64 * weight,
-            path: Path { base_rtt: rtt, max_rtt: rtt + Time::us(1), bottleneck: nic, paths: 0, hops: 1 },
+            path: Path {
+                longest_timeout: Time::MAX,
+                base_rtt: rtt,
+                max_rtt: rtt + Time::us(1),
+                bottleneck: nic,
+                paths: 0,
+                hops: 1,
+            },
             nic,
             packet,
             oversubscription: 1.0,

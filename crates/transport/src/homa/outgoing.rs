@@ -4,7 +4,7 @@ use super::cutoffs::{Priorities, bytes_from};
 use super::packets::{Data, Probe};
 use super::{Shared, TimerKey};
 use crate::aeolus::FirstWindow;
-use crate::endpoint::HostContext;
+use crate::endpoint::{HostContext, Path};
 use crate::first_window::FirstWindowSchedule;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
@@ -74,7 +74,7 @@ pub(super) struct Terms {
     pub(super) initial_window: FirstWindowSchedule,
     pub(super) packets: u32,
     pub(super) order: u64,
-    pub(super) base_rtt: Time,
+    pub(super) path: Path,
     pub(super) timeout: Time,
     pub(super) boosted: u64,
     pub(super) first_window: Option<FirstWindow>,
@@ -104,9 +104,9 @@ impl Outgoing {
             asked_class: terms.class,
             first_window: terms.first_window,
             sent: now,
-            base_rtt: terms.base_rtt,
+            base_rtt: terms.path.base_rtt,
             timeout: terms.timeout,
-            idle: IdleTimer::new(now),
+            idle: IdleTimer::new(now, &terms.path),
             ranked: None,
         }
     }

@@ -269,6 +269,7 @@ mod tests {
     #[test]
     fn the_timeout_has_a_floor() {
         let path = Path {
+            longest_timeout: Time::MAX,
             base_rtt: Time::us(10),
             max_rtt: Time::us(50),
             bottleneck: headway_units::Rate::gbps(10),

@@ -27,7 +27,14 @@ fn settings() -> Settings {
 }
 
 fn context() -> HostContext {
-    let path = |_| Path { base_rtt: us(10), max_rtt: us(30), bottleneck: Rate::gbps(10), paths: 0, hops: 1 };
+    let path = |_| Path {
+        longest_timeout: Time::MAX,
+        base_rtt: us(10),
+        max_rtt: us(30),
+        bottleneck: Rate::gbps(10),
+        paths: 0,
+        hops: 1,
+    };
     HostContext { host: HERE, nic: Rate::gbps(10), sizes: Sizes::default(), seed: 0, path: Box::new(path) }
 }
 

@@ -68,8 +68,8 @@ impl Sender {
         Terms {
             packets,
             order: self.opened,
-            base_rtt: path.base_rtt,
             timeout: self.settings.timeout(&path),
+            path,
             boosted: if self.settings.boost_tail { tail } else { 0 },
             first_window: self
                 .aeolus

@@ -167,6 +167,7 @@ mod tests {
 
     fn paths(params: &NdpParams, count: u32) -> Paths {
         let path = Path {
+            longest_timeout: Time::MAX,
             base_rtt: Time::us(1),
             max_rtt: Time::us(2),
             bottleneck: Rate::gbps(10),

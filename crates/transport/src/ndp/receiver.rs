@@ -156,7 +156,7 @@ impl Receiver {
             tag: packet.tag,
             paths,
             timeout,
-            idle: IdleTimer::new(now),
+            idle: IdleTimer::new(now, &path),
             state: ReceiverState::Receiving,
         };
         incoming.arm_timeout(shared, (peer, id), now);

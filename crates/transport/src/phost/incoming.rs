@@ -30,6 +30,8 @@ pub(super) struct Terms {
     pub(super) bdp: u32,
     /// Wait for an answer before a packet is asked for again.
     pub(super) resend: Time,
+    /// The longest that it becomes.
+    pub(super) longest: Time,
     /// Wait for a downgraded source.
     pub(super) downgrade: Time,
     /// Validity of a token at the source.
@@ -217,7 +219,8 @@ impl Incoming {
 
     fn authorise(&mut self, index: u32, attempt: u32, at: Time) {
         if attempt > 0 {
-            let timeout = self.terms.resend.saturating_mul(1 << attempt.min(MAX_BACKOFF));
+            let Terms { resend, longest, .. } = self.terms;
+            let timeout = resend.saturating_mul(1 << attempt.min(MAX_BACKOFF)).min(longest.max(resend));
             self.retry_deadlines.arm(at.saturating_add(timeout), self.issued);
         }
         self.authorised.push_back(Authorisation { index, attempt, at, open: true });
@@ -450,6 +453,7 @@ mod tests {
             limit: 12,
             bdp: 10,
             resend: Time(100),
+            longest: Time::MAX,
             downgrade: Time(300),
             lifetime: Time::MAX,
             rtt: Time(100),

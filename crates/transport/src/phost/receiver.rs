@@ -147,6 +147,7 @@ impl Receiver {
             limit,
             bdp,
             resend,
+            longest: path.longest_timeout,
             // AMRT §VII: the default is three round trips.
             downgrade: match self.params.downgrade_frames {
                 0 => scale(path.base_rtt, self.params.downgrade_time),

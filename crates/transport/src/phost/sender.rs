@@ -113,7 +113,7 @@ impl Sender {
             priority: if self.params.priorities && packets > bdp { 2 } else { 1 },
             ready: false,
             retry: scale(path.max_rtt, self.params.rts_retry),
-            idle: IdleTimer::new(now),
+            idle: IdleTimer::new(now, &path),
         }
     }
 

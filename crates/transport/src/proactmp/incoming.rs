@@ -221,7 +221,7 @@ impl Incoming {
             return;
         }
         let timeout = self.timeout(settings);
-        let Some(number) = self.paths.ask(settings, now, timeout) else { return };
+        let Some(number) = self.paths.ask(settings, &self.path, now, timeout) else { return };
         let entropy = self.paths.entropy(number as usize).unwrap_or(0);
         let request = Pull { window: 0, subflow: label(number, self.allowed) };
         shared.control.push_back(self.control(shared, key, request, entropy));
@@ -242,7 +242,7 @@ impl Incoming {
             return;
         }
         let timeout = self.timeout(settings);
-        let idle_at = self.since.saturating_add(settings.doubled(timeout, self.backoff));
+        let idle_at = self.since.saturating_add(settings.doubled(&self.path, timeout, self.backoff));
         // A look finds nothing new until something arrives.
         let look = if self.since > self.looked.1 { self.looked.1.saturating_add(timeout) } else { idle_at };
         let at = idle_at.min(look);
@@ -263,7 +263,7 @@ impl Incoming {
         if !self.is_missing() {
             return;
         }
-        if now >= self.since.saturating_add(settings.doubled(timeout, self.backoff)) {
+        if now >= self.since.saturating_add(settings.doubled(&self.path, timeout, self.backoff)) {
             (self.since, self.looked) = (now, (self.high, now));
             self.backoff += 1;
             self.suspect = self.granted;

@@ -83,7 +83,7 @@ impl Outgoing {
             next: 0,
             again: VecDeque::new(),
             queued: false,
-            idle: IdleTimer::new(now),
+            idle: IdleTimer::new(now, &path),
             allowed,
         }
     }
@@ -230,7 +230,7 @@ impl Outgoing {
 
     /// Silence after which a probe asks.
     pub(super) fn timeout(&self, settings: &Settings) -> Time {
-        settings.doubled(settings.timeout(&self.path, self.shares.slowest()), self.idle.backoff())
+        settings.doubled(&self.path, settings.timeout(&self.path, self.shares.slowest()), self.idle.backoff())
     }
 
     /// Arms the idle timer for `timeout` from now on.

@@ -159,8 +159,8 @@ impl Settings {
     }
 
     /// A timeout that has been doubled this many times.
-    pub(super) fn doubled(&self, timeout: Time, times: u32) -> Time {
-        timeout.saturating_mul(1 << times.min(self.backoff as u32))
+    pub(super) fn doubled(&self, path: &Path, timeout: Time, times: u32) -> Time {
+        path.doubled(timeout, times, self.backoff as u32)
     }
 }
 
@@ -184,7 +184,14 @@ mod tests {
     use headway_units::Rate;
 
     fn path(base_rtt: Time) -> Path {
-        Path { base_rtt, max_rtt: base_rtt * 2, bottleneck: Rate::gbps(1), paths: 2, hops: 1 }
+        Path {
+            longest_timeout: Time::MAX,
+            base_rtt,
+            max_rtt: base_rtt * 2,
+            bottleneck: Rate::gbps(1),
+            paths: 2,
+            hops: 1,
+        }
     }
 
     fn context(payload: u16) -> HostContext {

@@ -1,6 +1,7 @@
 //! The subflows of a message as its receiver knows them: its path manager. ProactMP §III-B2
 
 use super::params::Settings;
+use crate::endpoint::Path;
 use headway_units::Time;
 
 /// One subflow.
@@ -60,10 +61,10 @@ impl PathList {
     }
 
     /// A subflow to ask for now: one that is not there, or has been silent; no more than one at a time.
-    pub(super) fn ask(&mut self, settings: &Settings, now: Time, timeout: Time) -> Option<u32> {
+    pub(super) fn ask(&mut self, settings: &Settings, path: &Path, now: Time, timeout: Time) -> Option<u32> {
         let silent = |s: &Joined| {
             let since = s.asked.max(s.heard);
-            since.is_none_or(|at| now >= at.saturating_add(settings.doubled(timeout, s.tries)))
+            since.is_none_or(|at| now >= at.saturating_add(settings.doubled(path, timeout, s.tries)))
         };
         if self.list.iter().any(|s| s.asked > s.heard && !silent(s)) {
             return None;
@@ -86,7 +87,15 @@ mod tests {
         let mut paths = PathList::new(7);
         paths.heard(0, 7, Time::us(1), true);
         paths.extend(3, |n| 7 + n);
-        let ask = |paths: &mut PathList, at| paths.ask(&settings, Time::us(at), Time::us(10));
+        let path = Path {
+            longest_timeout: Time::MAX,
+            base_rtt: Time::us(1),
+            max_rtt: Time::us(2),
+            bottleneck: headway_units::Rate::gbps(1),
+            paths: 0,
+            hops: 1,
+        };
+        let ask = |paths: &mut PathList, at| paths.ask(&settings, &path, Time::us(at), Time::us(10));
         assert_eq!(ask(&mut paths, 1), Some(1));
         assert_eq!(ask(&mut paths, 2), None, "one is pending");
         paths.heard(1, 8, Time::us(3), false);

@@ -54,6 +54,8 @@ struct Outgoing {
     min_rtt: Time,
     base_rtt: Time,
     max_rtt: Time,
+    /// Longest silence before it asks again.
+    longest: Time,
     /// The last packet: when it left, and its bytes.
     last: Option<(Time, u16)>,
     /// Whether it stands in the line for the wire.
@@ -184,7 +186,8 @@ impl Sender {
     /// How long nothing may be heard of something.
     fn timeout(&self, key: DefaultKey) -> Time {
         let out = &self.messages[key];
-        scale(out.max_rtt.max(out.rtt), self.params.timeout).saturating_mul(1 << out.backoff)
+        let first = scale(out.max_rtt.max(out.rtt), self.params.timeout);
+        first.saturating_mul(1 << out.backoff).min(out.longest.max(first))
     }
 
     fn await_silence(&mut self, shared: &mut Shared, key: DefaultKey) {
@@ -248,6 +251,7 @@ impl SendingHalf<TimerKey> for Sender {
             min_rtt: Time::MAX,
             base_rtt: path.base_rtt,
             max_rtt: path.max_rtt,
+            longest: path.longest_timeout,
             last: None,
             queued: false,
             asked: now,

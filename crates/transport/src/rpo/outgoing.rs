@@ -4,6 +4,7 @@ use super::opportunistic::Opportunistic;
 use super::packets::Grant;
 use super::sent_log::SentLog;
 use super::{OPPORTUNISTIC, Shared, TimerKey};
+use crate::endpoint::Path;
 use crate::first_window::FirstWindowSchedule;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
@@ -88,6 +89,7 @@ impl Outgoing {
         packets: u32,
         now: Time,
         (meeting_timeout, restart): (Time, Time),
+        path: &Path,
     ) -> Outgoing {
         let front = initial_window.window();
         let mut out = Outgoing {
@@ -110,7 +112,7 @@ impl Outgoing {
             meeting_timeout,
             meeting_at: None,
             restart,
-            idle: IdleTimer::new(now),
+            idle: IdleTimer::new(now, path),
         };
         out.meet();
         out

@@ -202,7 +202,7 @@ impl SendingHalf<TimerKey> for Sender {
         let initial_window = FirstWindowSchedule::new(message.initial_window, window, packets, slot, now);
         let meeting_timeout = scale(path.base_rtt, self.params.meeting_patience);
         let restart = self.params.timeout(&path, self.params.restart_timeout);
-        let out = Outgoing::new(message, initial_window, packets, now, (meeting_timeout, restart));
+        let out = Outgoing::new(message, initial_window, packets, now, (meeting_timeout, restart), &path);
         let key = self.messages.insert((message.dst, message.id), out);
         self.release_first_window(shared, now, message.dst, message.id);
         self.messages[key].arm_timeout(shared, now);

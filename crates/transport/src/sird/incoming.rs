@@ -133,7 +133,8 @@ impl Incoming {
     pub(super) fn watch(&mut self, shared: &mut Shared, (peer, id): MessageId, now: Time) {
         if self.armed == Time::MAX && self.out > 0 {
             // Nothing is lost of a large first window before it had the time to leave.
-            let timeout = self.timeout.saturating_mul(1 << self.attempts.min(MAX_BACKOFF));
+            let path = (shared.context.path)(peer);
+            let timeout = path.doubled(self.timeout, self.attempts, MAX_BACKOFF);
             let timeout = timeout.saturating_add(self.leaving.of(self.open()));
             (self.armed, self.looked_at) = (now.saturating_add(timeout), self.granted);
             shared.timers.arm(self.armed, TimerKey::Missing(peer, id));

@@ -2,7 +2,7 @@
 
 use super::packets::{Data, Rts};
 use super::{Shared, TimerKey};
-use crate::endpoint::HostContext;
+use crate::endpoint::{HostContext, Path};
 use crate::first_window::FirstWindowSchedule;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
@@ -51,7 +51,7 @@ impl Outgoing {
         message: &Message,
         (packets, order): (u32, u64),
         initial_window: Option<FirstWindowSchedule>,
-        timeout: Time,
+        (timeout, path): (Time, &Path),
         now: Time,
     ) -> Outgoing {
         let window = initial_window.as_ref().map_or(0, FirstWindowSchedule::window);
@@ -67,7 +67,7 @@ impl Outgoing {
             departed: IndexWindow::default(),
             asked: BTreeSet::new(),
             timeout,
-            idle: IdleTimer::new(now),
+            idle: IdleTimer::new(now, path),
             held: 0,
             ranked: None,
         };

@@ -218,7 +218,8 @@ impl SendingHalf<TimerKey> for Sender {
     fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let packets = shared.context.sizes.packets(message.bytes) as u32;
         let initial_window = self.first_window(&shared.context, now, message, packets);
-        let timeout = timeout(&self.params, &(shared.context.path)(message.dst));
+        let path = (shared.context.path)(message.dst);
+        let timeout = (timeout(&self.params, &path), &path);
         self.opened += 1;
         let out = Outgoing::new(message, (packets, self.opened), initial_window, timeout, now);
         if out.window == 0 {

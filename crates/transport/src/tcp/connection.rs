@@ -74,7 +74,7 @@ impl Connection {
             control,
             owns_window: rules.owns_window,
             window: Window { cwnd: 1.0, ssthresh: f64::INFINITY },
-            rtt: RttEstimator::new(params, flow.rtt, rules.counts_ack_delay),
+            rtt: RttEstimator::new(params, flow.rtt, rules.counts_ack_delay, flow.path.longest_timeout),
             board: Scoreboard::default(),
             rate: RateSampler::default(),
             usage: Usage::default(),

@@ -21,12 +21,19 @@ pub(crate) struct RttEstimator {
     floor: RtoFloor,
     /// How long an acknowledgement may be put off beyond the round trips that are measured.
     put_off: Time,
+    /// Upper end of the doublings.
+    longest: Time,
 }
 
 impl RttEstimator {
     /// Knows nothing, unless it is primed with a round trip; `counts` if the round trips that it is told hold the time
     /// for which acknowledgements are put off.
-    pub(crate) fn new(params: &ConnectionParams, primed: Option<Time>, counts: bool) -> RttEstimator {
+    pub(crate) fn new(
+        params: &ConnectionParams,
+        primed: Option<Time>,
+        counts: bool,
+        longest: Time,
+    ) -> RttEstimator {
         let mut fresh = RttEstimator {
             smoothed: None,
             variation: Time::ZERO,
@@ -36,6 +43,7 @@ impl RttEstimator {
             initial_rto: params.initial_rto,
             floor: params.rto_floor,
             put_off: if counts || params.ack_every <= 1 { Time::ZERO } else { params.ack_delay },
+            longest: longest.min(MAX_RTO),
         };
         if let Some(rtt) = primed {
             fresh.smooth(rtt);
@@ -81,7 +89,7 @@ impl RttEstimator {
             (Some(srtt), RtoFloor::Variance) => srtt.saturating_add(variation.max(self.min_rto)),
         };
         let base = base.saturating_add(self.put_off);
-        base.saturating_mul(1 << self.backoff).min(MAX_RTO.max(base)).max(Time(1))
+        base.saturating_mul(1 << self.backoff).min(self.longest.max(base)).max(Time(1))
     }
 
     /// The time-out has expired: the next one is twice as long.
@@ -103,7 +111,7 @@ mod tests {
     #[test]
     fn follows_rfc_6298_and_each_floor() {
         let paper = ConnectionParams::of(Preset::PaperNs2);
-        let mut rtt = RttEstimator::new(&paper, Some(Time::us(300)), true);
+        let mut rtt = RttEstimator::new(&paper, Some(Time::us(300)), true, Time::MAX);
         assert_eq!((rtt.rto(), rtt.min()), (Time::ms(10), Time::MAX), "priming measures nothing");
         rtt.sample(Time::ms(16));
         // variation 3/4 150 us + 1/4 15.7 ms, then smoothed 7/8 300 us + 1/8 16 ms.
@@ -115,7 +123,7 @@ mod tests {
         rtt.clear_backoff();
 
         let linux = ConnectionParams::of(Preset::Linux419);
-        let mut rtt = RttEstimator::new(&linux, None, true);
+        let mut rtt = RttEstimator::new(&linux, None, true, Time::MAX);
         assert_eq!(rtt.rto(), Time::ms(1000));
         rtt.sample(Time::ms(1));
         assert_eq!(rtt.rto(), Time::ms(201), "the floor is on the variance");
@@ -123,7 +131,7 @@ mod tests {
         assert_eq!(rtt.rto(), MAX_RTO);
         let patient = ConnectionParams { min_rto: Time::s(3600), ..paper };
         assert_eq!(
-            RttEstimator::new(&patient, Some(Time::us(300)), true).rto(),
+            RttEstimator::new(&patient, Some(Time::us(300)), true, Time::MAX).rto(),
             Time::s(3600),
             "as it was said"
         );

@@ -12,7 +12,14 @@ use headway_units::{Rate, Time};
 const RTT: Time = Time::us(100);
 
 fn context() -> HostContext {
-    let path = Path { base_rtt: RTT, max_rtt: RTT * 3, bottleneck: Rate::gbps(10), paths: 0, hops: 1 };
+    let path = Path {
+        longest_timeout: Time::MAX,
+        base_rtt: RTT,
+        max_rtt: RTT * 3,
+        bottleneck: Rate::gbps(10),
+        paths: 0,
+        hops: 1,
+    };
     HostContext {
         host: HostId(0),
         nic: Rate::gbps(10),

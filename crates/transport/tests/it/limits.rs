@@ -34,7 +34,14 @@ fn machine(name: &str, params: &[(&'static str, ParamValue)], host: u32) -> Mach
     let set = named(params);
     let nic = Rate::gbps(10);
     let (base_rtt, max_rtt) = (Time::us(22), Time::us(400));
-    let path = Box::new(move |_| Path { base_rtt, max_rtt, bottleneck: nic, paths: 4, hops: 1 });
+    let path = Box::new(move |_| Path {
+        longest_timeout: Time::MAX,
+        base_rtt,
+        max_rtt,
+        bottleneck: nic,
+        paths: 4,
+        hops: 1,
+    });
     let context = HostContext { host: HostId(host), nic, sizes: Sizes::default(), seed: 0, path };
     registry::machine(name, &set, context).expect("registered").expect("within its range")
 }
@@ -276,7 +283,14 @@ fn what_follows_from_the_network_is_within_its_range() {
         for base_rtt in [Time(1), Time::ms(1), Time::s(10), Time::DAY] {
             for nic in [Rate::new(1).expect("not zero"), Rate::gbps(100), Rate::gbps(1000)] {
                 for bytes in [1, 1 << 20, 1 << 40] {
-                    let path = Path { base_rtt, max_rtt: base_rtt, bottleneck: nic, paths: 4, hops: 3 };
+                    let path = Path {
+                        longest_timeout: Time::MAX,
+                        base_rtt,
+                        max_rtt: base_rtt,
+                        bottleneck: nic,
+                        paths: 4,
+                        hops: 3,
+                    };
                     let packet = Sizes { payload: 64, ..Sizes::default() };
                     let (sizes, mean) = (vec![(bytes, 1.0)], bytes as f64);
                     let traffic = Traffic { sizes, mean, path, nic, packet, oversubscription: 1e6 };

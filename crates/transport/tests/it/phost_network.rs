@@ -72,7 +72,14 @@ struct Network {
 impl Network {
     fn new(hosts: usize, params: &PhostParams) -> Network {
         let host = |n| {
-            let path = |_| Path { base_rtt: RTT, max_rtt: RTT * 2, bottleneck: NIC, paths: 0, hops: 1 };
+            let path = |_| Path {
+                longest_timeout: Time::MAX,
+                base_rtt: RTT,
+                max_rtt: RTT * 2,
+                bottleneck: NIC,
+                paths: 0,
+                hops: 1,
+            };
             let context = HostContext {
                 host: HostId(n as u32),
                 nic: NIC,

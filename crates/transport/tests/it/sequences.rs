@@ -184,6 +184,7 @@ fn rounds<C: CongestionControl>(
         rtt: None,
         entropy: 0,
         path: Path {
+            longest_timeout: Time::MAX,
             base_rtt: Time::us(300),
             max_rtt: Time::ms(2),
             bottleneck: Rate::gbps(1),

@@ -84,6 +84,8 @@ pub struct World {
     pub meddles: Option<Meddles>,
     /// How late a thread is that a deadline wakes.
     pub late: Time,
+    /// Loss in per cent of what each host sends, in place of that of the faults.
+    pub losses: Vec<u8>,
     faults: Faults,
     rng: Pcg64Mcg,
     steps: BinaryHeap<Reverse<(Time, u64)>>,
@@ -156,6 +158,7 @@ impl World {
             outcomes: BTreeMap::new(),
             sent: Vec::new(),
             keep_sent: false,
+            losses: Vec::new(),
             faults,
             rng: Pcg64Mcg::seed_from_u64(seed),
             steps: BinaryHeap::new(),
@@ -316,8 +319,10 @@ impl World {
             meddles(&mut datagram, self.now);
         }
         let copies = if self.chance(self.faults.duplicate) { 2 } else { 1 };
+        let from = self.hosts.iter().position(|host| host.address == datagram.from);
+        let own = from.and_then(|from| self.losses.get(from).copied());
         for _ in 0..copies {
-            if self.chance(self.faults.loss) {
+            if self.chance(own.unwrap_or(self.faults.loss)) {
                 continue;
             }
             let mut at = self.now + Time::us(20);

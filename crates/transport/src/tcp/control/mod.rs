@@ -331,7 +331,14 @@ pub(crate) mod tests {
     /// 300 us at 1 Gb/s, over one switch.
     fn path() -> Path {
         let (base_rtt, max_rtt) = (Time::us(300), Time::ms(2));
-        Path { base_rtt, max_rtt, bottleneck: headway_units::Rate::gbps(1), paths: 0, hops: 1 }
+        Path {
+            longest_timeout: Time::MAX,
+            base_rtt,
+            max_rtt,
+            bottleneck: headway_units::Rate::gbps(1),
+            paths: 0,
+            hops: 1,
+        }
     }
 
     /// A message of `bytes` that begins at 0.

@@ -18,7 +18,14 @@ pub(crate) fn us(n: u64) -> Time {
 
 /// A host at 10 Gb/s whose paths are all alike.
 pub(crate) fn context(base_rtt: Time, max_rtt: Time, paths: u32) -> HostContext {
-    let path = move |_| Path { base_rtt, max_rtt, bottleneck: Rate::gbps(10), paths, hops: 1 };
+    let path = move |_| Path {
+        longest_timeout: Time::MAX,
+        base_rtt,
+        max_rtt,
+        bottleneck: Rate::gbps(10),
+        paths,
+        hops: 1,
+    };
     HostContext { host: HERE, nic: Rate::gbps(10), sizes: Sizes::default(), seed: 0, path: Box::new(path) }
 }
 

@@ -99,7 +99,14 @@ impl Line {
         let end = |host| {
             let nic = Rate::gbps(10);
             let (base_rtt, max_rtt) = (Time::us(22), Time::us(400));
-            let path = Box::new(move |_| Path { base_rtt, max_rtt, bottleneck: nic, paths: 2, hops: 1 });
+            let path = Box::new(move |_| Path {
+                longest_timeout: Time::MAX,
+                base_rtt,
+                max_rtt,
+                bottleneck: nic,
+                paths: 2,
+                hops: 1,
+            });
             let context = HostContext { host: HostId(host), nic, sizes: Sizes::default(), seed: 0, path };
             let machine: Box<dyn Endpoint> = Box::new(T::endpoint(&chosen, context));
             Checked::new(machine)

@@ -1,0 +1,81 @@
+//! Wires that lose up to six datagrams of ten, each way another share: whoever sends a message hears what has become of it.
+
+use crate::wire;
+
+use headway_host::{Config, STALL_FACTOR, SendError};
+use headway_transport::registry;
+use headway_units::Time;
+use proptest::prelude::*;
+use wire::{Faults, World, config, content, identify, prefixes, shared_key};
+
+/// As docs/real-hosts.md has it: how long a sender waits at most to hear what has become of a message to a host that does not restart.
+fn longest(config: &Config) -> Time {
+    config.peer_timeout + config.progress_timeout * STALL_FACTOR
+}
+
+/// Messages both ways at once, and more when hosts have met, or not: each is delivered once and its sender knows it, or its sender
+/// hears why not, and in time.
+fn everyone_hears(world: &mut World, bytes: usize) -> Result<u64, TestCaseError> {
+    for ticket in 0..6 {
+        let (from, at) = ((ticket % 2) as usize, Time::ms(ticket / 2 * 300));
+        world.send(at, from, 1 - from, ticket, content(ticket, bytes));
+    }
+    let end = world.hosts.iter().map(|host| longest(&host.config)).max().unwrap_or_default();
+    world.run(end + Time::ms(600));
+    let arrived: Vec<u64> = world.got.iter().map(|got| identify(&got.bytes)).collect();
+    let mut good = 0;
+    for ticket in 0..6 {
+        let copies = arrived.iter().filter(|one| **one == ticket).count();
+        match world.outcomes.get(&ticket) {
+            Some(Ok(())) => {
+                good += 1;
+                prop_assert_eq!(copies, 1, "message {}", ticket);
+            }
+            // It may have arrived all the same, and the word of that not.
+            Some(Err(SendError::Stalled | SendError::Unreachable | SendError::PeerRestarted)) => {
+                prop_assert!(copies <= 1, "message {} arrived {} times", ticket, copies);
+            }
+            other => prop_assert!(false, "message {}: {:?} after {}", ticket, other, world.now),
+        }
+    }
+    Ok(good)
+}
+
+fn faults() -> impl Strategy<Value = (Faults, [u8; 2])> {
+    let faults = (0u8..=40, 0u8..=60, 0u64..30_000).prop_map(|(duplicate, late, us)| Faults {
+        loss: 0,
+        duplicate,
+        late,
+        lateness: Time::us(us),
+    });
+    (faults, [0u8..=60, 0u8..=60])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..headway_testing::cases!(120) })]
+
+    #[test]
+    fn every_sender_hears_what_became_of_its_message(
+        (faults, losses) in faults(), seed: u64, sealed: bool, bytes in 1usize..40_000,
+        name in proptest::sample::select(registry::NAMES),
+    ) {
+        let admission = if sealed { shared_key() } else { prefixes() };
+        let config = Config { peer_timeout: Time::s(30), ..config(name, admission) };
+        let mut world = World::new(&config, 2, faults, seed);
+        world.losses = losses.to_vec();
+        everyone_hears(&mut world, bytes)?;
+    }
+}
+
+/// How many do, for whoever changes a timer: with fixed seeds, so that the numbers are those of this code.
+#[test]
+fn nearly_all_messages_arrive_where_half_is_lost_each_way() {
+    let mut good = 0;
+    for (seed, name) in (0..).zip(registry::NAMES.iter().copied()) {
+        let config = Config { peer_timeout: Time::s(30), ..config(name, shared_key()) };
+        let mut world = World::new(&config, 2, Faults { loss: 50, ..Faults::default() }, seed);
+        good += everyone_hears(&mut world, 3000).expect("in time");
+    }
+    let all = 6 * registry::NAMES.len() as u64;
+    assert!(good * 100 >= all * 95, "{good} of {all}");
+}

@@ -1,0 +1,73 @@
+//! The end of a run that has no `stop` and in which nothing arrives any more (decision 120).
+//!
+//! The run is looked at after a first time, and then whenever it has lasted twice as long as at the look before. It ends at a look at which no byte has
+//! arrived since the last one, no flow or step has begun or ended, and nothing of that is planned. A timer that doubles without any limit,
+//! and was set when the run began, has then come at least once since the last look.
+
+use super::{Conductor, Guards};
+use headway_network::{Network, RunSpec};
+use headway_params::ParamValue;
+use headway_units::Time;
+
+/// The first look is not before. Every timer that a transport has by default is shorter.
+const LEAST: Time = Time::s(100);
+/// Longest times of a parameter before the first look.
+const TIMERS: u64 = 4;
+/// Largest round trips before it: sixteen time-outs of two of them that have doubled ten times.
+const TRIPS: u64 = 16 << 11;
+/// Paths whose round trips are looked at: the time need not be exact.
+const PATHS: usize = 1000;
+
+/// When a run is looked at, and what it had come to at the last look.
+pub(super) struct Looks {
+    pub(super) next: Time,
+    seen: [u64; 4],
+}
+
+impl Looks {
+    /// Of a run that ends by itself; `None` where it has a `stop`.
+    pub(super) fn of(spec: &RunSpec, network: &Network) -> Option<Looks> {
+        if spec.stop < Time::MAX {
+            return None;
+        }
+        let parameters = spec.transports.iter().flat_map(|transport| &transport.params);
+        let timer = parameters.filter_map(|(_, value)| match value {
+            ParamValue::Time(time) => Some(*time),
+            _ => None,
+        });
+        let flows = spec.flows.iter().step_by(spec.flows.len().div_ceil(PATHS).max(1));
+        let hosts = (1..network.hosts()).step_by((network.hosts() as usize).div_ceil(PATHS).max(1));
+        let pairs = flows.map(|flow| (flow.src, flow.dst)).chain(hosts.map(|host| (0, host)));
+        let trips = pairs.filter(|(a, b)| network.reachable(*a, *b) && network.reachable(*b, *a));
+        let trip = trips.map(|(a, b)| network.path(a, b).max_rtt).max().unwrap_or(Time::ZERO);
+        let timer = timer.max().unwrap_or(Time::ZERO).saturating_mul(TIMERS);
+        Some(Looks { next: LEAST.max(timer).max(trip.saturating_mul(TRIPS)), seen: [0; 4] })
+    }
+}
+
+impl<'a> Conductor<'a> {
+    /// When the run is looked at next; never where it has a `stop`.
+    pub(super) fn next_progress(&self) -> Time {
+        // A run that rested may be beyond it.
+        self.looks.as_ref().map_or(Time::MAX, |looks| looks.next.max(self.now))
+    }
+
+    /// Looks at the run if it is time for that, all events of this instant being over. Whether it makes no progress any more.
+    pub(super) fn stands_still(&mut self, all: &Guards<'_, 'a>) -> bool {
+        let now = self.now;
+        let Some(looks) = self.looks.as_mut().filter(|looks| looks.next <= now) else { return false };
+        let flows = all.first().map_or(&self.flows, |shard| &shard.flows);
+        let arrived = flows.iter().fold(0u64, |sum, flow| sum.wrapping_add(flow.delivered()));
+        let counts = all.iter().map(|shard| shard.begun_and_over());
+        let (begun, over) = counts.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let steps = self.waiting.as_ref().map_or(0, |waiting| waiting.steps_over());
+        let seen = [arrived, begun, over, steps];
+        let before = std::mem::replace(&mut looks.seen, seen);
+        looks.next = now.saturating_mul(2);
+        before == seen
+            && self.until == Time::MAX
+            && !all.iter().any(|shard| shard.has_plans())
+            && !self.waiting.as_ref().is_some_and(|waiting| waiting.is_under_way())
+            && !self.spec.faults.iter().any(|fault| fault.changes_after(now))
+    }
+}
