@@ -146,10 +146,13 @@ class _Packet:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What does not change on the way; trimming makes a header of a data packet."""
+        """What does not change on the way; trimming makes a header of a data packet.
+
+        A packet that is sent again is another one than the first, which was lost.
+        """
         src, dst, message, index, _, token = self.fields[:6]
         kind = "data" if self.kind == "header" else self.kind
-        return (kind, src, dst, message, index, token)
+        return (kind, src, dst, message, index, token, self.flags & _AGAIN)
 
     @property
     def message_of(self) -> tuple[int, int, int]:
