@@ -162,8 +162,8 @@ pub struct Dcpim;
 impl Transport for Dcpim {
     type Endpoint = DcpimEndpoint;
     type Params = DcpimParams;
-    /// 1: offers of rounds that are over do not wait for the wire.
-    const REVISION: u32 = 1;
+    /// 1: offers of rounds that are over do not wait for the wire. 2: of equal bids, that of the message that began first comes first.
+    const REVISION: u32 = 2;
     const CAPABILITIES: Capabilities =
         Capabilities { shared_clock: true, tunes: true, room: Room::Deep, ..Capabilities::NONE };
     const PROBES: &'static [GaugeInfo] = &[probes::PERMITTED, probes::OUTSTANDING];
@@ -181,6 +181,7 @@ impl Transport for Dcpim {
             "§3.3: channels of the ending data phase count as had in the next matching, as in the authors' simulator, although their packets may have been counted as received.",
             "§3.4: where neither a scenario nor `control_rtt` says the round trip of control, it counts as 100 us: hosts that went by what each has met would count different rounds.",
             "§3.5: tokens of one rank for one message are used in their order; the authors' simulator uses them in that of its heap.",
+            "§3.3: of equal bids the one of the message that began first is served first, as in the authors' simulator, where both ends read the same clock: a sender goes by when it opened its messages, a receiver by when they were announced, less the way of an announcement through empty queues.",
             "§3.5: the last packet of a message has its own size; the authors' simulator sends 1500 bytes.",
             "§3.6: a sender repeats the announcement of a message that hears nothing, and a receiver answers one of a finished message; the authors' simulator loses no control packets.",
             "§3.6: a free packet of a short message is not held back for the announcement of another; the hold-off of token timers is counted for each host, as in the authors' simulator.",
