@@ -2088,6 +2088,7 @@ def dcpim(
     resend_wait: float | None = None,
     prompt: bool | None = None,
     rules: Literal["usual", "simulator"] | None = None,
+    origin: Duration | None = None,
     skew: Duration | None = None,
 ) -> Transport:
     """Receivers and senders are matched in rounds, an epoch ahead; short messages begin at once (dcPIM, SIGCOMM 2022).
@@ -2113,6 +2114,8 @@ def dcpim(
     rules: Whose rules hold: with `simulator` a receiver takes part from the next round on, asks for what has not
         arrived, and every match begins anew; with `usual` it takes part from the next epoch on, asks for what has no
         token, and a match keeps the pace of a prompt one (usual, simulator; default: `"simulator"`)
+    origin: When an epoch begins on every host; others begin a whole number of epochs before and after it (a duration
+        with a unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
     skew: Hosts begin their epochs later than others by up to this, by lot (a duration with a unit, such as "40 us",
         from 0 s to 86400 s; default: `"0 s"`)
     """
@@ -2129,6 +2132,7 @@ def dcpim(
         resend_wait=resend_wait,
         prompt=prompt,
         rules=rules,
+        origin=origin,
         skew=skew,
     )
     return Transport("transports.dcpim", {"name": "dcpim", **keys})

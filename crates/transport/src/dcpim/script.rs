@@ -252,6 +252,21 @@ fn of_equal_requests_and_offers_that_of_the_message_that_began_first_comes_first
 }
 
 #[test]
+fn epochs_begin_at_the_origin() {
+    // 30 us later than from time 0 on; a whole number of epochs later changes nothing.
+    for (origin, asks, offers) in [(0, 80, 90), (30, 110, 120), (30 + 80, 110, 120)] {
+        let params = DcpimParams { origin: us(origin), ..params() };
+        let mut s = Script::new(&params);
+        s.on(us(asks - 5), rts(PEER, 100, 0));
+        assert_eq!(s.matching(us(asks + 5)), [at(asks, &["ask 4+4 of 100 in 2.1"])]);
+        let mut s = Script::new(&params);
+        s.open(us(0), message(100));
+        s.on(us(offers - 5), ask(PEER, 4, 100, 201));
+        assert_eq!(s.effects(us(offers + 5)), [at(offers, &["offer 4+4 of 100 in 2.1"])]);
+    }
+}
+
+#[test]
 fn what_the_first_leaves_is_offered_to_the_next() {
     let mut s = Script::new(&params());
     s.open(us(0), message(100));
