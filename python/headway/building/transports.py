@@ -2223,6 +2223,7 @@ def swift(
     slow_start: bool | None = None,
     base_target: Duration | None = None,
     hop_scaling: Duration | None = None,
+    hops: bool | None = None,
     fs_range: Duration | None = None,
     fs_min_cwnd: float | None = None,
     fs_max_cwnd: float | None = None,
@@ -2269,6 +2270,8 @@ def swift(
         the path. Swift §3.1 (a duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
     hop_scaling: What each switch of the path adds to the target; 0 = the base target divided by 6.55. Swift §3.1.1 (a
         duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
+    hops: Whether the switches of the path add to the target. csg-htsim counts none of them: `false` is its hop scaling
+        of zero (true or false; default: `true`)
     fs_range: What a small window adds to the target at most; 0 = five base targets. Swift §3.1.2 (a duration with a
         unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
     fs_min_cwnd: Window in packets from which down the target has all of `fs_range`. Swift §3.1.2 (a number from 0.001
@@ -2304,6 +2307,7 @@ def swift(
         slow_start=slow_start,
         base_target=base_target,
         hop_scaling=hop_scaling,
+        hops=hops,
         fs_range=fs_range,
         fs_min_cwnd=fs_min_cwnd,
         fs_max_cwnd=fs_max_cwnd,
