@@ -2436,6 +2436,7 @@ def uet_rccc(
     """Packets sprayed over all paths; receivers give credit at the rate of their link (Ultra Ethernet 1.0, RCCC).
 
     spraying: How packets are spread over the paths. UET §4 (oblivious, bitmap, reps, mixed; default: `"mixed"`)
+    base_rtt_on_nack: bool | None = None,
     entropies: Entropies of a message where switches hash them; where paths have numbers, it has all paths. UET §4 (a
         whole number from 1 to 65536; default: `64`)
     base_rtt: Round trip of an empty path, that of the longest one; 0 = the network's, as far as it is known. UET §0.2
@@ -2458,6 +2459,8 @@ def uet_rccc(
         it is known. RCCC §3.4 (a number from 0 to 1000; default: `0.0`)
     """
     keys = given(
+    base_rtt_on_nack: Whether the round trip of a trimmed header may be the base round trip of that window, as with
+        `uet-nscc`. NSCC §2.3 (true or false; default: `false`)
         spraying=spraying,
         entropies=entropies,
         base_rtt=base_rtt,
@@ -2473,6 +2476,7 @@ def uet_rccc(
     return Transport("transports.uet_rccc", {"name": "uet-rccc", **keys})
 
 
+        base_rtt_on_nack=base_rtt_on_nack,
 def dcqcn(
     *,
     preset: Literal["hpcc-sim", "paper"] | None = None,
