@@ -31,6 +31,8 @@ pub(super) struct Incoming {
     last_token: Time,
     /// Order of announcement, for ties.
     pub(super) order: u64,
+    /// When it began, if its announcement met no queue.
+    pub(super) began: Time,
     pub(super) state: ReceiverState,
     /// When its wait is over.
     pub(super) until: Time,
@@ -45,7 +47,7 @@ impl Incoming {
     }
 
     /// A message that `packet` is the first to speak of.
-    pub(super) fn new(packet: &Packet, packets: u32, order: u64, now: Time) -> Incoming {
+    pub(super) fn new(packet: &Packet, packets: u32, order: u64, now: Time, began: Time) -> Incoming {
         // An announcement says this where data packets do.
         let window = Data::read(packet).window.min(packets);
         let mut incoming = Incoming {
@@ -57,6 +59,7 @@ impl Incoming {
             named: window.checked_sub(1),
             last_token: now,
             order,
+            began,
             state: ReceiverState::Announced,
             until: Time::MAX,
             tag: packet.tag,

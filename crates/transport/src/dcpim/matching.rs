@@ -2,6 +2,7 @@
 
 use headway_packet::HostId;
 use headway_primitives::mix;
+use headway_units::Time;
 
 /// A host that asks for channels, or offers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub(super) struct Bid {
     pub(super) round: u64,
     /// Packets of that message to come.
     pub(super) packets: u32,
+    /// When the message began, as far as this host knows.
+    pub(super) began: Time,
     pub(super) channels: u32,
     /// Of these, those that may be used, or are wanted, at once.
     pub(super) prompt: u32,
@@ -32,10 +35,10 @@ pub(super) fn epoch_and_round(number: u64) -> (u64, u64) {
     (number / ROUNDS, number % ROUNDS)
 }
 
-/// Puts bids into the order in which they are served in a round.
+/// Puts bids into the order in which they are served in a round; those that are equal in all keep the order in which they came.
 pub(super) fn order(bids: &mut [Bid], host: HostId, (epoch, round): (u64, u64), smallest: bool) {
     if smallest {
-        bids.sort_unstable_by_key(|bid| (bid.packets, bid.peer.0, bid.message));
+        bids.sort_by_key(|bid| (bid.packets, bid.began));
     } else {
         let salt = mix(mix(u64::from(host.0) << 32 ^ round) ^ epoch);
         bids.sort_unstable_by_key(|bid| (mix(salt ^ u64::from(bid.peer.0)), bid.peer.0));
@@ -60,6 +63,7 @@ mod tests {
             epoch: 1,
             round: 1,
             packets: 100 - peer % 5,
+            began: Time::us(50 - u64::from(peer) / 5),
             channels: 4,
             prompt: 0,
         };
@@ -67,10 +71,14 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_come_first_or_all_by_lot() {
+    fn the_smallest_and_the_earliest_come_first_or_all_by_lot() {
         let mut smallest = bids();
         order(&mut smallest, HostId(3), (1, 1), true);
-        assert_eq!(smallest.iter().map(|bid| bid.peer.0).take(5).collect::<Vec<_>>(), [4, 9, 14, 19, 3]);
+        assert_eq!(smallest.iter().map(|bid| bid.peer.0).take(5).collect::<Vec<_>>(), [19, 14, 9, 4, 18]);
+        smallest.iter_mut().for_each(|bid| (bid.packets, bid.began) = (7, Time::ZERO));
+        let came = smallest.clone();
+        order(&mut smallest, HostId(3), (1, 1), true);
+        assert_eq!(smallest, came, "equal bids are served as they came");
         let by_lot = |host, round| {
             let mut all = bids();
             order(&mut all, HostId(host), round, false);

@@ -64,6 +64,8 @@ headway_params::params! {
         /// begins anew; with `usual` it takes part from the next epoch on, asks for what has no token, and a match keeps the pace of a
         /// prompt one.
         rules: Rules = Rules::Simulator, ParamKind::Choice(Rules::WORDS);
+        /// When an epoch begins on every host; others begin a whole number of epochs before and after it.
+        origin: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Hosts begin their epochs later than others by up to this, by lot.
         skew: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
     }
@@ -115,7 +117,8 @@ impl Terms {
         let channels = params.channels as u32;
         let lot = headway_primitives::mix(context.seed ^ u64::from(context.host.0));
         let skew = Time(if params.skew == Time::ZERO { 0 } else { lot % params.skew.0 });
-        let schedule = Schedule::new(scale(round_trip, params.beta), params.rounds, params.alpha, skew);
+        let later = params.origin.saturating_add(skew);
+        let schedule = Schedule::new(scale(round_trip, params.beta), params.rounds, params.alpha, later);
         let phase = schedule.period.0 / slot.0.max(1) / u64::from(channels);
         Terms {
             schedule,
@@ -162,8 +165,8 @@ pub struct Dcpim;
 impl Transport for Dcpim {
     type Endpoint = DcpimEndpoint;
     type Params = DcpimParams;
-    /// 1: offers of rounds that are over do not wait for the wire.
-    const REVISION: u32 = 1;
+    /// 1: offers of rounds that are over do not wait for the wire. 2: of equal bids, that of the message that began first comes first.
+    const REVISION: u32 = 2;
     const CAPABILITIES: Capabilities =
         Capabilities { shared_clock: true, tunes: true, room: Room::Deep, ..Capabilities::NONE };
     const PROBES: &'static [GaugeInfo] = &[probes::PERMITTED, probes::OUTSTANDING];
@@ -175,9 +178,10 @@ impl Transport for Dcpim {
         discipline: "priority-buffers",
         states: &[SenderState::TABLE, ReceiverState::TABLE],
         deviations: &[
-            "§3.2: boundaries are multiples of the epoch from time 0 on every host. The authors' simulator runs epochs for ever; a host takes part from the first round that begins while it has demand, which is the same. With `rules = \"usual\"` it waits for an epoch.",
+            "§3.2: boundaries are multiples of the epoch from `origin` on every host, which is time 0 by default. The authors' simulator runs epochs for ever; a host takes part from the first round that begins while it has demand, which is the same. With `rules = \"usual\"` it waits for an epoch.",
             "§3.2: what has arrived when a host's own half round ends takes part, as in the authors' DPDK implementation; one that is ahead waits for its round. The authors' simulator ignores what is late.",
             "§3.3: choices by lot are hashes of host, epoch, round and peer; the authors' simulator has one generator for all.",
+            "§3.3: of equal bids the one of the message that began first is served first, as in the authors' simulator, where both ends read the same clock: a sender goes by when it opened its messages, a receiver by when they were announced, less the way of an announcement through empty queues.",
             "§3.3: channels of the ending data phase count as had in the next matching, as in the authors' simulator, although their packets may have been counted as received.",
             "§3.4: where neither a scenario nor `control_rtt` says the round trip of control, it counts as 100 us: hosts that went by what each has met would count different rounds.",
             "§3.5: tokens of one rank for one message are used in their order; the authors' simulator uses them in that of its heap.",

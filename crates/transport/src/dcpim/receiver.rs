@@ -4,7 +4,7 @@ use super::incoming::{Incoming, ReceiverEvent};
 use super::matching::{Bid, epoch_and_round, number, order, put};
 use super::packets::{Busy, Credit, Data, Token};
 use super::schedule::Boundary;
-use super::{DcpimParams, Known, Rules, Shared, Terms, TimerKey};
+use super::{DcpimParams, Known, Rules, Shared, Terms, TimerKey, control_rtt};
 use crate::endpoint::Gone;
 use crate::finished::FinishedMessages;
 use crate::messages::{MessageId, Messages};
@@ -24,8 +24,10 @@ const OWN_LINK: u64 = 2;
 #[derive(Clone, Copy)]
 struct Got {
     channels: u32,
-    /// Packets of the message that they are for.
+    /// Packets of the message that they were first for.
     packets: u32,
+    /// Order of the first of them among those of the epoch.
+    order: usize,
 }
 
 /// Channels on which data flows.
@@ -54,6 +56,10 @@ pub struct Receiver {
     /// The epoch that it takes part in, and what it has got.
     epoch: u64,
     got: BTreeMap<HostId, Got>,
+    /// Channels that it got in the epoch before, in this one, and of these those that it used at once.
+    had: u32,
+    taken: u32,
+    prompted: u32,
     matches: BTreeMap<u32, Match>,
     numbered: u32,
     /// Tokens to leave out, because a short message takes the link.
@@ -74,6 +80,9 @@ impl Receiver {
             offers: Vec::new(),
             epoch: 0,
             got: BTreeMap::new(),
+            had: 0,
+            taken: 0,
+            prompted: 0,
             matches: BTreeMap::new(),
             numbered: 0,
             hold_off: 0,
@@ -122,7 +131,9 @@ impl Receiver {
         let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return false };
         let terms = self.known.terms(&self.params, &shared.context, key.0);
         self.arrived += 1;
-        let mut incoming = Incoming::new(packet, packets, self.arrived, now);
+        let path = (shared.context.path)(key.0);
+        let way = Time(control_rtt(&path, &shared.context.sizes).0 / 2);
+        let mut incoming = Incoming::new(packet, packets, self.arrived, now, now.saturating_sub(way));
         if !incoming.is_eligible() {
             // dcPIM §3.1: the link is theirs for as long as they take.
             self.hold_off = window.min(packets);
@@ -190,10 +201,11 @@ impl Receiver {
         let Busy { channels, prompt, round, packets } = Busy::read(packet);
         let (epoch, round) = epoch_and_round(round);
         let (peer, message, tag) = (packet.src, packet.message, packet.tag);
-        if epoch > self.epoch || self.messages.find((peer, message)).is_none() {
+        let Some(began) = self.messages.named((peer, message)).map(|known| known.began) else { return };
+        if epoch > self.epoch {
             return;
         }
-        put(&mut self.offers, Bid { peer, message, tag, epoch, round, packets, channels, prompt });
+        put(&mut self.offers, Bid { peer, message, tag, epoch, round, packets, began, channels, prompt });
         self.arm(shared, now);
     }
 
@@ -231,16 +243,14 @@ impl Receiver {
                 if self.epoch + 1 == epoch && terms.schedule.data_phase(self.epoch) <= at {
                     self.begin_data(shared, &terms, self.epoch, now);
                 }
-                self.got.clear();
-                self.epoch = epoch;
+                self.begin_epoch(epoch);
                 self.request(shared, &terms, 1, now);
             }
             Boundary::Round(epoch, round)
                 if epoch == self.epoch || !self.offers.is_empty() || self.follows_simulator() =>
             {
                 if epoch != self.epoch {
-                    self.got.clear();
-                    self.epoch = epoch;
+                    self.begin_epoch(epoch);
                 }
                 self.accept(shared, &terms, round - 1, now);
                 self.request(shared, &terms, round, now);
@@ -248,6 +258,24 @@ impl Receiver {
             Boundary::Round(..) => {}
         }
         self.arm(shared, now);
+    }
+
+    /// Takes part in another epoch.
+    fn begin_epoch(&mut self, epoch: u64) {
+        self.had = if epoch == self.epoch + 1 { self.taken } else { 0 };
+        (self.taken, self.prompted) = (0, 0);
+        self.got.clear();
+        self.epoch = epoch;
+    }
+
+    /// Channels on which a match of this epoch may begin at once.
+    fn idle(&self, terms: &Terms, now: Time) -> u32 {
+        let busy = match self.params.rules {
+            Rules::Usual => self.in_use(now),
+            // Those of a message that is over are not idle before the next epoch.
+            Rules::Simulator => self.had + self.prompted,
+        };
+        terms.channels.saturating_sub(busy)
     }
 
     /// Channels that data flows on now.
@@ -266,7 +294,7 @@ impl Receiver {
         // What an earlier round asked and a slow wire has not taken yet would only be answered too late.
         shared.control.retain(|packet| packet.kind != PacketKind::Credit || Credit::read(packet).stage != 0);
         let free = self.free(terms);
-        let idle = terms.channels.saturating_sub(self.in_use(now));
+        let idle = self.idle(terms, now);
         if free == 0 {
             return;
         }
@@ -306,7 +334,7 @@ impl Receiver {
         let smallest = round <= self.params.smallest_rounds;
         order(&mut offers, shared.context.host, (self.epoch, round), smallest);
         let mut free = self.free(terms);
-        let mut idle = terms.channels.saturating_sub(self.in_use(now));
+        let mut idle = self.idle(terms, now);
         for offer in offers {
             let channels = offer.channels.min(free);
             if channels == 0 || self.messages.find((offer.peer, offer.message)).is_none() {
@@ -314,18 +342,32 @@ impl Receiver {
             }
             let prompt = channels.min(offer.prompt).min(idle);
             (free, idle) = (free - channels, idle - prompt);
-            let got = self.got.entry(offer.peer).or_insert(Got { channels: 0, packets: offer.packets });
-            *got = Got { channels: got.channels + channels, packets: got.packets.min(offer.packets) };
+            (self.taken, self.prompted) = (self.taken + channels, self.prompted + prompt);
+            let order = self.got.len();
+            let first = Got { channels: 0, packets: offer.packets, order };
+            self.got.entry(offer.peer).or_insert(first).channels += channels;
             let round = number((self.epoch, round));
             let take = Credit { stage: 1, channels, prompt, round, packets: offer.packets };
             self.say(shared, (offer.peer, offer.message), take);
             if prompt > 0 {
                 let ends = terms.schedule.data_phase(self.epoch);
                 let (peer, rank) = (offer.peer, PROMPT_RANK);
-                let prompt = Match { peer, channels: prompt, rank, prompt: true, ends, due: now };
+                let channels = prompt + self.drop_prompt(peer, ends);
+                let prompt = Match { peer, channels, rank, prompt: true, ends, due: now };
                 self.begin(shared, terms, prompt, now);
             }
         }
+    }
+
+    /// Ends the match with a sender that began at once in an earlier round of this epoch; answers its channels. With what
+    /// the sender offered now it is one match.
+    fn drop_prompt(&mut self, peer: HostId, ends: Time) -> u32 {
+        let is_it = |m: &Match| m.prompt && m.peer == peer && m.ends == ends;
+        let Some((&number, _)) = self.matches.iter().find(|(_, m)| self.follows_simulator() && is_it(m))
+        else {
+            return 0;
+        };
+        self.matches.remove(&number).map_or(0, |m| m.channels)
     }
 
     /// The data phase of an epoch begins: its matches replace all others. dcPIM §3.5
@@ -339,7 +381,7 @@ impl Receiver {
             return;
         }
         let mut got: Vec<(HostId, Got)> = got.into_iter().collect();
-        got.sort_by_key(|(peer, got)| (got.packets, peer.0));
+        got.sort_by_key(|(_, got)| (got.packets, got.order));
         let ends = terms.schedule.data_phase(epoch).saturating_add(terms.schedule.period);
         let mut rank = FIRST_RANK;
         for (peer, Got { channels, .. }) in got {
@@ -427,8 +469,13 @@ impl ReceivingHalf<TimerKey> for Receiver {
         }
         self.offers.retain(|bid| !gone.covers((bid.peer, bid.message)));
         if let Gone::Peer(peer) = gone {
-            self.got.remove(&peer);
-            self.matches.retain(|_, m| m.peer != peer);
+            // What it had is idle.
+            let got = self.got.remove(&peer).map_or(0, |got| got.channels);
+            self.taken = self.taken.saturating_sub(got);
+            for gone in self.matches.extract_if(.., |_, m| m.peer == peer).map(|(_, gone)| gone) {
+                let busy = if gone.prompt { &mut self.prompted } else { &mut self.had };
+                *busy = busy.saturating_sub(gone.channels);
+            }
         }
         self.finished.forget(gone);
     }

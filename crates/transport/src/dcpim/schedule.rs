@@ -10,8 +10,8 @@ pub(super) struct Schedule {
     rounds: u64,
     /// From one epoch to the next.
     pub(super) period: Time,
-    /// How much later than others this host begins each epoch.
-    skew: Time,
+    /// How much later than a multiple of the period this host begins each epoch.
+    later: Time,
 }
 
 /// No epoch is longer, 13 days: times of the next two can be said.
@@ -27,11 +27,11 @@ pub(super) enum Boundary {
 }
 
 impl Schedule {
-    pub(super) fn new(round: Time, rounds: u64, alpha: f64, skew: Time) -> Schedule {
+    pub(super) fn new(round: Time, rounds: u64, alpha: f64, later: Time) -> Schedule {
         let half = Time((round.0 / 2).clamp(1, LONGEST.0 / (2 * rounds)));
         let matching = half * (2 * rounds);
         let period = crate::shared::scale(matching, alpha).clamp(matching, LONGEST);
-        Schedule { half, rounds, period, skew: Time(skew.0 % period.0) }
+        Schedule { half, rounds, period, later: Time(later.0 % period.0) }
     }
 
     /// From the beginning of an epoch to its data phase.
@@ -41,7 +41,7 @@ impl Schedule {
 
     /// Time on a clock on which epochs begin at multiples of the period; epoch 0 is over before it begins here.
     fn local(&self, now: Time) -> u64 {
-        now.0.saturating_add(self.period.0 - self.skew.0)
+        now.0.saturating_add(self.period.0 - self.later.0)
     }
 
     /// The epoch whose matching is under way, or was last.
@@ -51,7 +51,7 @@ impl Schedule {
 
     fn at(&self, epoch: u64, halves: u64) -> Time {
         let local = epoch.saturating_mul(self.period.0).saturating_add(self.half.0.saturating_mul(halves));
-        Time(local.saturating_sub(self.period.0 - self.skew.0))
+        Time(local.saturating_sub(self.period.0 - self.later.0))
     }
 
     /// The beginning of an epoch after `now`.

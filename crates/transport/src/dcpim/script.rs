@@ -218,6 +218,55 @@ fn the_first_round_goes_by_size_and_later_ones_by_lot() {
 }
 
 #[test]
+fn of_equal_requests_and_offers_that_of_the_message_that_began_first_comes_first() {
+    // At the sender, by when it opened them, whoever asked first; of two that began together, the one that asked first.
+    for (peer, other, first) in [(1, 0, OTHER), (0, 1, PEER), (0, 0, OTHER)] {
+        let mut s = Script::new(&params());
+        let (early, late) = (Message { dst: OTHER, ..message(100) }, message(100));
+        for at in 0..2 {
+            [(other, early), (peer, late)].iter().filter(|(when, _)| *when == at).for_each(|(_, message)| {
+                s.open(us(at), *message);
+            });
+        }
+        s.on(us(5), ask(OTHER, 4, 100, 101));
+        s.on(us(6), ask(PEER, 4, 100, 101));
+        s.wake(us(10));
+        let offers = s.packets(us(10));
+        assert_eq!(offers.iter().map(|offer| offer.dst).collect::<Vec<_>>(), [first]);
+    }
+    // At the receiver, by when they were announced.
+    for (peer, other, first) in [(70, 71, PEER), (71, 70, OTHER)] {
+        let mut s = Script::new(&params());
+        for at in 70..72 {
+            [(peer, PEER), (other, OTHER)].iter().filter(|(when, _)| *when == at).for_each(|(_, from)| {
+                s.on(us(at), rts(*from, 100, 0));
+            });
+        }
+        s.effects(us(85));
+        s.on(us(95), offer(OTHER, 4, 100, 201));
+        s.on(us(95), offer(PEER, 4, 100, 201));
+        s.wake(us(100));
+        let taken = s.packets(us(100)).into_iter().find(|packet| Credit::read(packet).stage == 1);
+        assert_eq!(taken.expect("one takes").dst, first, "announced at {peer} us and {other} us");
+    }
+}
+
+#[test]
+fn epochs_begin_at_the_origin() {
+    // 30 us later than from time 0 on; a whole number of epochs later changes nothing.
+    for (origin, asks, offers) in [(0, 80, 90), (30, 110, 120), (30 + 80, 110, 120)] {
+        let params = DcpimParams { origin: us(origin), ..params() };
+        let mut s = Script::new(&params);
+        s.on(us(asks - 5), rts(PEER, 100, 0));
+        assert_eq!(s.matching(us(asks + 5)), [at(asks, &["ask 4+4 of 100 in 2.1"])]);
+        let mut s = Script::new(&params);
+        s.open(us(0), message(100));
+        s.on(us(offers - 5), ask(PEER, 4, 100, 201));
+        assert_eq!(s.effects(us(offers + 5)), [at(offers, &["offer 4+4 of 100 in 2.1"])]);
+    }
+}
+
+#[test]
 fn what_the_first_leaves_is_offered_to_the_next() {
     let mut s = Script::new(&params());
     s.open(us(0), message(100));

@@ -45,6 +45,7 @@ struct Outgoing {
     packets: u32,
     /// Order of opening, for ties.
     order: u64,
+    began: Time,
     state: SenderState,
     initial_window: Option<FirstWindowSchedule>,
     window: u32,
@@ -176,6 +177,7 @@ impl Sender {
                 epoch,
                 round,
                 packets,
+                began: out.began,
                 channels: channels.min(terms.channels),
                 prompt: prompt.min(terms.channels),
             };
@@ -299,6 +301,7 @@ impl SendingHalf<TimerKey> for Sender {
             message: *message,
             packets,
             order: self.opened,
+            began: now,
             state: SenderState::Announced,
             window: initial_window.as_ref().map_or(0, FirstWindowSchedule::window),
             initial_window,

@@ -73,6 +73,7 @@ impl Transport for Eqds {
             "§5: the first answer voids what is left of the window that needs no credit. The authors' simulator keeps it, unused, and asks for so much less; a flow of 44 to 64 packets at 100 Gb/s then waits for a time-out, of which the paper says nothing.",
             "§5: while a message waits for its first answer it asks for a packet at least.",
             "§5: credit is counted in units of 256 bytes, there of 512; a pull is 4096 bytes for either.",
+            "§5: a sender sends as long as it has credit. The authors' simulator sends one packet for each pull or answer that finds its host's wire idle, and more only while the wire is busy: credit for several packets smaller than a pull stays unused.",
             "§5: packets without the first window's right leave by pulled credit only, repetitions among them, as there.",
             "§5: an entropy of a trimmed packet is left out for four turns, one of a marked packet for one, and only the first that is passed over has less of it; there each is left out for one turn and each passed over has less.",
             "§5: the time-out is two largest round trips of the path; there it is 150 us and six drains of a switch's queue. It doubles up to five times while nothing is heard; there it is constant.",

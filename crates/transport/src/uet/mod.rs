@@ -263,7 +263,9 @@ impl Transport for UetRccc {
             Settings {
                 common: params.uet.clone(),
                 most: Most::Products(rccc.credit),
-                window: rccc.window.then(NsccParams::default),
+                window: rccc
+                    .window
+                    .then(|| NsccParams { base_rtt_on_nack: rccc.base_rtt_on_nack, ..NsccParams::default() }),
                 credit: Some(CreditRules {
                     pull: rccc.pull,
                     pull_rate: rccc.pull_rate,

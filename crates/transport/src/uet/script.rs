@@ -319,6 +319,18 @@ fn with_a_window_as_well_both_have_to_permit_a_packet() {
 }
 
 #[test]
+fn the_base_round_trip_of_credit_with_a_window_may_be_that_of_a_trimmed_header() {
+    // A header comes back after 1 us of 12.3: the largest window is then 1.5 us, a packet, and fourteen are under way.
+    for (base_rtt_on_nack, more) in [(false, 2), (true, 0)] {
+        let mut script = Script::rccc(RcccParams { window: true, base_rtt_on_nack, ..RcccParams::default() });
+        script.open(us(0), message(60));
+        script.on(us(1), nack(14, PacketFlags::default()));
+        script.on(us(2), pull(1 << 20));
+        assert_eq!(script.on(us(14), ack(1, 2)).len(), more, "base_rtt_on_nack = {base_rtt_on_nack}");
+    }
+}
+
+#[test]
 fn ten_control_packets_leave_for_each_of_data() {
     let mut script = Script::nscc();
     script.machine().open(us(0), &message(20));

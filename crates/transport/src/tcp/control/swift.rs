@@ -24,6 +24,8 @@ headway_params::params! {
         base_target: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// What each switch of the path adds to the target; 0 = the base target divided by 6.55. Swift §3.1.1
         hop_scaling: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
+        /// Whether the switches of the path add to the target. csg-htsim counts none of them: `false` is its hop scaling of zero.
+        hops: bool = true, ParamKind::Bool;
         /// What a small window adds to the target at most; 0 = five base targets. Swift §3.1.2
         fs_range: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Window in packets from which down the target has all of `fs_range`. Swift §3.1.2
@@ -72,7 +74,8 @@ impl Target {
         let range = set(params.fs_range, RANGE_OF_BASE * base);
         let ends = (1.0 / libm::sqrt(params.fs_min_cwnd), 1.0 / libm::sqrt(params.fs_max_cwnd));
         let alpha = range / (ends.0 - ends.1);
-        Target { path: base + hop * f64::from(flow.path.hops), range, alpha, beta: alpha * ends.1 }
+        let hops = if params.hops { flow.path.hops.into() } else { 0.0 };
+        Target { path: base + hop * hops, range, alpha, beta: alpha * ends.1 }
     }
 
     /// In picoseconds, for a window of `cwnd` packets.
@@ -316,5 +319,10 @@ mod tests {
         // 300 us and one switch.
         assert_eq!(swift.target.path, 375e6 + 375e6 / 6.55);
         assert_eq!(swift.target.range, 5.0 * 375e6);
+        // Without hop scaling, whatever it would be.
+        let flat = control::<Swift>(1 << 40, |params: &mut SwiftParams| {
+            (params.hops, params.hop_scaling) = (false, Time::us(3));
+        });
+        assert_eq!((flat.target.path, flat.target.range), (375e6, 5.0 * 375e6));
     }
 }

@@ -18,6 +18,8 @@ headway_params::params! {
         pull_rate: f64 = 0.99, ParamKind::Float { min: 0.05, max: 1.0 };
         /// Whether senders have a window as well, that of `uet-nscc` with its defaults. RCCC §3.3
         window: bool = false, ParamKind::Bool;
+        /// Whether the round trip of a trimmed header may be the base round trip of that window, as with `uet-nscc`. NSCC §2.3
+        base_rtt_on_nack: bool = false, ParamKind::Bool;
         /// How many times more the hosts of a switch can send than its links upwards carry. Above 1, and without a window, the rate of pulls
         /// follows what is marked or trimmed on the way; 0 = the network's, as far as it is known. RCCC §3.4
         oversubscription: f64 = 0.0, ParamKind::Float { min: 0.0, max: MOST_OVERSUBSCRIPTION };
