@@ -28,6 +28,7 @@ from headway.explaining.targets import SEARCH_SEEDS
 from headway.loading import Threads, assignments, thread_count
 from headway.names import ScenarioFile
 from headway.progress import of_sweep
+from headway.reporting.look import Look
 from headway.reports import Format, ReportFiles, write_report
 from headway.reproducing.figure import judge_figure, plan_figure
 from headway.reproducing.figure import write_report as write_page
@@ -189,12 +190,15 @@ def report(
     *,
     format: Format = "html",
     replay: bool = False,
+    **look: Any,  # noqa: ANN401
 ) -> ReportFiles:
     """Write the report of a run, a sweep or a reproduction into its directory: `headway report`. Returns the files.
 
-    `html` is one page, `report.html`; the other formats are one file a figure, in `figures/`. With `replay`, the page
-    of a small run also shows its packets on the topology. A list of files is one of traces of messages between real
-    hosts (`trace_file` of an endpoint), whose page is written beside the first.
+    `html` is one page, `report.html`. The other formats are one file a figure, in `figures/`: pictures, or as `csv` the
+    values that they show. `look` says how pictures are to look: `width` and `height` in inches, `style`, `font`,
+    `variants`, `labels`, `xscale`, `yscale`, `xlim`, `ylim`, `legend`, as for `sweep.plot.figure`. With `replay`, the
+    page of a small run also shows its packets on the topology. A list of files is one of traces of messages between
+    real hosts (`trace_file` of an endpoint), whose page is written beside the first.
     """
     given = results if isinstance(results, str | Path | Sequence) else results.directory
     if given is None:
@@ -202,7 +206,10 @@ def report(
     places = (given,) if isinstance(given, str | Path) else tuple(given)
     if not places:
         raise HeadwayError("an empty list names neither results nor traces")
-    return write_report(tuple(map(directory_of, places)), format, replay=replay)
+    wanted, others = Look.of(look)
+    if others:
+        raise TypeError(f"report() takes no `{next(iter(others))}`")
+    return write_report(tuple(map(directory_of, places)), format, replay=replay, look=wanted if look else None)
 
 
 def diff(

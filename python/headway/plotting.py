@@ -17,6 +17,7 @@ from headway.data.run import Run
 from headway.data.sweep import Sweep
 from headway.errors import HeadwayError, NameNotFound
 from headway.reporting.load import Results
+from headway.reporting.look import Look
 from headway.reporting.spec import Panel
 
 if TYPE_CHECKING:
@@ -57,65 +58,78 @@ class Plots:
         self._points = tuple(points)
         self._directory = directory
 
-    def topology(self) -> Canvas:
+    def topology(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
         """The network as drawn."""
-        return self.figure("topology")
+        return self.figure("topology", **look)
 
-    def throughput_time(self) -> Canvas:
+    def throughput_time(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
         """Throughput of the sampled flows."""
-        return self.figure("throughput-time")
+        return self.figure("throughput-time", **look)
 
-    def probes(self) -> Canvas:
+    def probes(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
         """What transports hold of the sampled flows."""
-        return self.figure("probes")
+        return self.figure("probes", **look)
 
-    def utilisation_time(self) -> Canvas:
+    def utilisation_time(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
         """Utilisation of the sampled links."""
-        return self.figure("utilisation-time")
+        return self.figure("utilisation-time", **look)
 
-    def queue_time(self) -> Canvas:
+    def queue_time(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
         """Queues of the sampled links."""
-        return self.figure("queue-time")
+        return self.figure("queue-time", **look)
 
-    def numbers(self, *, y: str | Sequence[str] | None = None) -> Canvas:
+    def numbers(self, *, y: str | Sequence[str] | None = None, **look: Any) -> Canvas:  # noqa: ANN401
         """Numbers of the summary of each variant: a dot and its 95 % confidence interval over seeds.
 
         y: numbers of `summary.json` (default: those of the scenario's report, else mean and p99 of slowdowns)
         """
-        return self.figure("numbers", **({} if y is None else {"y": y}))
+        return self.figure("numbers", **look, **({} if y is None else {"y": y}))
 
-    def ratios(self, *, y: str | Sequence[str] | None = None, baseline: str | None = None) -> Canvas:
+    def ratios(
+        self,
+        *,
+        y: str | Sequence[str] | None = None,
+        baseline: str | None = None,
+        **look: Any,  # noqa: ANN401
+    ) -> Canvas:
         """Numbers of the summary of each variant over those of a baseline, paired by seed, with 95 % intervals.
 
         y: numbers of `summary.json` (default: those of the scenario's report, else median and p99 of slowdowns)
         baseline: a variant (default: that of the scenario's report, else the first)
         """
         wanted = {key: value for key, value in (("y", y), ("baseline", baseline)) if value is not None}
-        return self.figure("ratios", **wanted)
+        return self.figure("ratios", **wanted, **look)
 
-    def fct_load(self, *, x: str | None = None, y: str | Sequence[str] | None = None) -> Canvas:
+    def fct_load(
+        self,
+        *,
+        x: str | None = None,
+        y: str | Sequence[str] | None = None,
+        **look: Any,  # noqa: ANN401
+    ) -> Canvas:
         """Numbers of the summary against what was swept, with 95 % confidence intervals over seeds.
 
         x: a swept key, or its last part (default: the load if it varies, else the first number that varies)
         y: numbers of `summary.json` (default: those of the scenario's report, else `["fct_mean_s", "fct_p99_s"]`)
         """
-        return self.figure("fct-load", **{key: value for key, value in (("x", x), ("y", y)) if value is not None})
+        wanted = {key: value for key, value in (("x", x), ("y", y)) if value is not None}
+        return self.figure("fct-load", **wanted, **look)
 
-    def slowdown_size(self) -> Canvas:
+    def slowdown_size(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
         """Slowdown in bins of flow size."""
-        return self.figure("slowdown-size")
+        return self.figure("slowdown-size", **look)
 
-    def cdf(self) -> Canvas:
+    def cdf(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
         """Distributions of completion time and of slowdown."""
-        return self.figure("cdf")
+        return self.figure("cdf", **look)
 
-    def causes(self) -> Canvas:
+    def causes(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
         """Where the completion time of flows went, by cause; of runs that sample `causes`."""
-        return self.figure("causes")
+        return self.figure("causes", **look)
 
-    def critical_path(self) -> Canvas:
+    def critical_path(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
         """The chain of flows and steps that bound the end of a job."""
-        return self.figure("critical-path")
+        return self.figure("critical-path", **look)
 
     def fct_cdf(self) -> Canvas:
         """The distribution of completion time."""
@@ -125,36 +139,40 @@ class Plots:
         """The distribution of slowdown."""
         return self._distribution("slowdown")
 
-    def paired(self) -> Canvas:
+    def paired(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
         """Flows of each variant against the same flows of the baseline: ratios with their intervals."""
-        return self.figure("paired")
+        return self.figure("paired", **look)
 
-    def deadlines(self) -> Canvas:
+    def deadlines(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
         """Missed deadlines, and the time used of the time allowed."""
-        return self.figure("deadlines")
+        return self.figure("deadlines", **look)
 
-    def round_trips(self) -> Canvas:
+    def round_trips(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
         """The distribution of round trips, where the transport measures them."""
-        return self.figure("round-trips")
+        return self.figure("round-trips", **look)
 
-    def link_utilisation(self) -> Canvas:
+    def link_utilisation(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
         """The busy share of every link over the run."""
-        return self.figure("link-utilisation")
+        return self.figure("link-utilisation", **look)
 
-    def model(self) -> Canvas:
+    def model(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
         """The scenario's closed-form model."""
-        return self.figure("model")
+        return self.figure("model", **look)
 
     def figure(self, name: str, **wanted: Any) -> Canvas:  # noqa: ANN401  (keys of a report table)
         """A figure by the name that `[report]` has for it; docs/scenario-format.md lists them.
 
-        `wanted` are keys of the `[report]` table, such as `x` and `y`.
+        `wanted` are keys of the `[report]` table, such as `x` and `y`, and of how it looks: `width` and `height` in
+        inches, `style` (names of matplotlib's, or a dict of rcParams), `font`, `variants`, `labels` (a dict), `xscale`,
+        `yscale`, `xlim`, `ylim` in base units, `legend`. The rcParams of the program are respected.
         """
         from headway.reporting.figures import NAMES
 
         if name not in NAMES:
             raise NameNotFound("figure", name, NAMES, f"all figures: {', '.join(NAMES)}")
-        return _canvas(self._study(wanted), *self._drawn(name, wanted))
+        look, keys = Look.of(wanted)
+        plots = Plots(look.results(_results(self._points, self._directory, {})).points, self._directory)
+        return _canvas(plots._study(keys), *plots._drawn(name, keys), look=look)
 
     def _distribution(self, axis: str) -> Canvas:
         """The panels of `cdf` over one axis."""
@@ -202,24 +220,29 @@ def _report(study: Study, figures: Sequence[Figure]) -> Report:
     )  # fmt: skip
 
 
-def _canvas(study: Study, *figures: Figure) -> Canvas:
+def _canvas(study: Study, *figures: Figure, look: Look | None = None) -> Canvas:
     """The first figure with matplotlib, as `report --format svg` draws it."""
     from headway.reporting.assemble import styles
-    from headway.reporting.paper import draw, paper_style
+    from headway.reporting.paper import draw, own_settings, paper_style
 
-    with paper_style():
-        return draw(figures[0], styles(_report(study, figures)), _shown_type())
+    with paper_style(look, own_settings()):
+        return draw(figures[0], styles(_report(study, figures)), _shown_type(), look)
 
 
 def _shown_type() -> type[Canvas]:
     """A matplotlib figure that a notebook shows as it would be saved. It is made when something is drawn: matplotlib
     takes a second to import."""
     # First: it says what to install where matplotlib is absent.
-    from headway.reporting.paper import paper_style  # isort: skip
+    from headway.reporting.paper import AS_FONT, paper_style  # isort: skip
+    from matplotlib import rc_context
     from matplotlib.figure import Figure as Base
 
     class Shown(Base):
-        """A figure that shows itself."""
+        """A figure that shows itself, and is saved with fonts that journals take."""
+
+        def savefig(self, *arguments: Any, **named: Any) -> None:  # noqa: ANN401  (as its base)
+            with rc_context(AS_FONT):
+                super().savefig(*arguments, **named)
 
         def _repr_svg_(self) -> str:
             with paper_style():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from headway.data.jsonable import Jsonable
 from headway.data.qlog import is_trace
@@ -14,7 +14,10 @@ from headway.data.reader import of_results
 from headway.errors import ArgumentError, holds_results, no_results
 from headway.files import writable_directory
 
-Format = Literal["html", "svg", "pdf", "png"]
+if TYPE_CHECKING:
+    from headway.reporting.look import Look
+
+Format = Literal["html", "svg", "pdf", "png", "csv"]
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,13 @@ class ReportFiles(Jsonable):
 
 
 @of_results
-def write_report(places: Sequence[Path], fmt: Format = "html", *, replay: bool = False) -> ReportFiles:
+def write_report(
+    places: Sequence[Path], fmt: Format = "html", *, replay: bool = False, look: Look | None = None
+) -> ReportFiles:
     """Write the report of a directory into it, or the page of traces beside the first of them.
 
-    With `replay`, the page of a small run also shows its packets. Raises `ArgumentError` for what does not go together.
+    `look` is how figures are to look; a page has none. With `replay`, the page of a small run also shows its packets.
+    Raises `ArgumentError` for what does not go together.
     """
     if any(is_trace(place) for place in places):
         if replay or fmt != "html":
@@ -61,6 +67,8 @@ def write_report(places: Sequence[Path], fmt: Format = "html", *, replay: bool =
     directory = places[0]
     if replay and fmt != "html":
         raise ArgumentError(f"--replay is for pages; a figure as {fmt} does not move")
+    if look is not None and fmt == "html":
+        raise ArgumentError("how figures look is for --format pdf, svg, png or csv; a page has a look of its own")
     if not holds_results(directory):
         raise no_results(directory)
     writable_directory(directory)
@@ -69,5 +77,5 @@ def write_report(places: Sequence[Path], fmt: Format = "html", *, replay: bool =
     from headway.tape import record
 
     notes: list[str] = []
-    files = build(directory, fmt, record(directory) if replay else None, note=notes.append)
+    files = build(directory, fmt, record(directory) if replay else None, note=notes.append, look=look)
     return ReportFiles(tuple(files), tuple(notes))

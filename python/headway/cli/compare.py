@@ -63,6 +63,7 @@ class Numbers(click.ParamType[tuple[str, ...]]):
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override a key, if RUN is a scenario.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON and nothing else.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the variants of a sweep as CSV, with intervals and units.")
 def compare(
     run: str,
     reference: str | None,
@@ -77,6 +78,7 @@ def compare(
     sets: tuple[str, ...],
     page: Path | None,
     as_json: bool,
+    as_csv: bool,
 ) -> int:
     """Set numbers of RUN beside those of REFERENCE, or the variants of a sweep beside each other.
 
@@ -95,6 +97,8 @@ def compare(
         two variants of one sweep, flow by flow; where it sweeps more,
         a point is a variant and its values, as homa,load=0.7
     """
+    if as_csv and (as_json or causes or reference is not None or at is not None or not _has_variants(Path(run))):
+        raise click.UsageError("--csv is of all variants of a sweep, without REFERENCE, --at, --causes and --json")
     if causes:
         alone: dict[str, object] = {"REFERENCE": reference, "--reference": column, "--match": match, "--page": page}
         alone |= {"--at": at, "--reference-at": reference_at, "--set": sets or None}
@@ -109,8 +113,8 @@ def compare(
             text = f"{run} has several variants, and `{idle[0]}` is of the comparison of two"
             raise HeadwayError(f"{text}\n  help: name them, as --at homa --reference-at dctcp")
         table = compare_variants(run, of=judged, baseline=reference_at)
-        if as_json:
-            echo(table.to_json())
+        if as_json or as_csv:
+            echo(table.to_csv() if as_csv else table.to_json(), nl=as_json)
             return 0
         echo(table.headline())
         print_table(*table.table())

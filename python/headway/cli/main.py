@@ -26,6 +26,15 @@ INTERRUPTED = 130
 NO_READER = 141
 
 
+# What a bare `headway` says.
+BEGINNINGS = {
+    "headway reproduce amrt/fig01": "a published figure, in seconds, with its report",
+    "headway run examples/quickstart": "one run: flows, queues and times",
+    "headway new mine.toml": "a scenario of your own, with comments",
+    "headway docs tutorial": "a tour of fifteen minutes",
+}
+
+
 class Commands(click.Group):
     """A group that names the nearest command on a miss."""
 
@@ -40,10 +49,16 @@ class Commands(click.Group):
             raise click.UsageError(f"No such command '{args[0]}'.{hint}", ctx) from None
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="headway")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Datacenter transports on one packet-level fabric: run a scenario, reproduce a published figure."""
+    if context.invoked_subcommand is None:
+        echo(f"Headway {__version__}. To begin:\n")
+        for command, what in BEGINNINGS.items():
+            echo(f"  {command:<{max(map(len, BEGINNINGS)) + 2}}{what}")
+        echo(f"\n{context.get_help()}")
 
 
 def _add_commands() -> None:

@@ -28,11 +28,14 @@ from headway.cli.terminal import Progress, Stop, print_table, print_warnings
 from headway.data.earlier import earlier
 from headway.data.point import Point, by_place
 from headway.data.sentences import one_line, surprising
+from headway.data.statistics import over_seeds
 from headway.data.steadiness import unsteady
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import duration
 from headway.loading import Threads
 from headway.names import ScenarioFile
+from headway.reporting.summaries import summary_label, summary_number
+from headway.reporting.values import UNITS, as_csv
 from headway.sweeps import Job, Shard, State, SweepOutcome, SweepPlan, plan, run_sweep
 from headway.sweeps.capacity import with_threads
 from headway.sweeps.executor import Executor
@@ -55,6 +58,9 @@ INTERRUPTED = 130
 @shard_option
 @force_option
 @yes_option
+@click.option(
+    "--csv", "as_csv", is_flag=True, help="Print the numbers of all variants as CSV, with intervals and units."
+)
 @progress_options
 def sweep(
     file: ScenarioFile,
@@ -67,11 +73,15 @@ def sweep(
     shard: Shard | None,
     force: bool,
     yes: bool,
+    as_csv: bool,
 ) -> int:
     """Run every variant, axis value and seed of a scenario; run again, it goes on where it stopped."""
     planned = with_threads(plan(file, out, sets=sets, scale=scale, strict=True), threads, jobs)
-    outcome = run_watched(planned, jobs, quiet=is_quiet(), overwrite=force, executor=executor, shard=shard, yes=yes)
-    if outcome.plan.points:
+    quiet = is_quiet() or as_csv
+    outcome = run_watched(planned, jobs, quiet=quiet, overwrite=force, executor=executor, shard=shard, yes=yes)
+    if outcome.plan.points and as_csv:
+        echo(_csv(read_sweep(out)), nl=False)
+    elif outcome.plan.points:
         _print_numbers(read_sweep(out))
     return status(outcome)
 
@@ -95,6 +105,24 @@ def _print_numbers(results: Sweep) -> None:
         echo(f"note: {sentence}", err=True)
     if len(groups) > MOST_ROWS:
         echo(f"{len(groups) - MOST_ROWS} more rows are in the report: headway report {results.directory}")
+
+
+# Numbers of the table as CSV.
+OF_CSV = ("flows_done", *NOT_DONE, "fct_mean_s", "fct_p50_s", "fct_p99_s", "fct_max_s", "slowdown_mean", "slowdown_p99",
+          "drops", "queue_max_bytes")  # fmt: skip
+
+
+def _csv(results: Sweep) -> str:
+    """A row for each number at each place: its mean over seeds, with half of the 95 % interval."""
+    keys = list(dict.fromkeys(key for one in results for key in one.axes))
+    rows = []
+    for own in by_place(results):
+        place = (own[0].variant, *(own[0].axes.get(key) for key in keys))
+        for name in OF_CSV:
+            if (found := over_seeds([summary_number(point, name) for point in own])) is not None:
+                unit = UNITS.get(summary_label(name)[1], "1")
+                rows.append((*place, name, unit, found.mean, found.half_width, found.count))
+    return as_csv(("variant", *keys, "number", "unit", "mean", "half_width_95", "seeds"), rows)
 
 
 def _cells_of_place(point: Point, keys: Sequence[str]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from headway.data.sweep import Sweep, read_entries, read_sweep
 from headway.data.units import display
 from headway.errors import HeadwayError, NameNotFound, with_help
 from headway.reporting.summaries import summary_label, summary_number
+from headway.reporting.values import UNITS, as_csv
 
 from .numbers import check_number
 from .sides import place_of
@@ -94,6 +95,18 @@ class Variants(Jsonable):
             "rows": rows,
             "notes": list(self.notes),
         }
+
+    def to_csv(self) -> str:
+        """All of it as CSV in base units: a row for each number of each variant at each place."""
+        head = ("sweep", "variant", "at", "number", "unit", "mean", "half_width_95", "seeds", "baseline",
+                "baseline_mean", "ratio", "ratio_low_95", "ratio_high_95", "verdict", "flows_not_done")  # fmt: skip
+        rows = []
+        for one in self.rows:
+            low, high = one.interval or (None, None)
+            unit = UNITS.get(summary_label(one.number)[1], "1")
+            rows.append((self.name, one.variant, one.place, one.number, unit, one.value, one.half_width, one.seeds,
+                         self.baseline, one.baseline, one.ratio, low, high, one.verdict, one.unfinished))  # fmt: skip
+        return as_csv(head, rows)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Heads and rows, as text."""

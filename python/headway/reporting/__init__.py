@@ -18,21 +18,27 @@ if TYPE_CHECKING:
     from headway.data.tape import Tape
 
     from .assemble import Report
+    from .look import Look
 
 __all__ = ["ResultsError", "build", "build_page", "page_text"]
 
-FORMATS = ("html", "svg", "pdf", "png")
+FORMATS = ("html", "svg", "pdf", "png", "csv")
 
 
 def build(
-    directory: Path, fmt: str = "html", tape: Tape | None = None, *, note: Callable[[str], None] | None = None
+    directory: Path,
+    fmt: str = "html",
+    tape: Tape | None = None,
+    *,
+    note: Callable[[str], None] | None = None,
+    look: Look | None = None,
 ) -> list[Path]:
     """Write the report of `directory` into it and return the files written.
 
-    `html` writes `report.html`; `svg`, `pdf` and `png` write one file a figure into `figures/`. A
-    page with a `tape` (`headway.tape.record`) also plays the packets of the run. `note` is told of each figure that the
-    scenario asks for and that has no data. Raises `ResultsError`, which names the file, if a result is missing,
-    truncated or of the wrong shape, or if the report cannot be written.
+    `html` writes `report.html`; `svg`, `pdf` and `png` write one file a figure into `figures/`, in the `look` that is
+    wanted, and `csv` the values that each shows. A page with a `tape` (`headway.tape.record`) also plays the packets of
+    the run. `note` is told of each figure that the scenario asks for and that has no data. Raises `ResultsError`, which
+    names the file, if a result is missing, truncated or of the wrong shape, or if the report cannot be written.
     """
     if fmt not in FORMATS:
         raise ValueError(f"format {fmt!r} is not one of {', '.join(FORMATS)}")
@@ -40,11 +46,16 @@ def build(
         path, report = build_page(directory, tape)
         written = [path]
     else:
-        report = _assembled(Path(directory))
-        from .paper import write_figures
-
+        report = _assembled(Path(directory), look)
         try:
-            written = write_figures(report, Path(directory) / "figures", fmt)
+            if fmt == "csv":
+                from .values import write_values
+
+                written = write_values(report, Path(directory) / "figures", look)
+            else:
+                from .paper import write_figures
+
+                written = write_figures(report, Path(directory) / "figures", fmt, look)
         except OSError as error:
             raise _unwritten(error, Path(directory)) from None
     if note is not None:
@@ -72,11 +83,12 @@ def page_text(directory: Path) -> str:
     return render(report)
 
 
-def _assembled(directory: Path) -> Report:
+def _assembled(directory: Path, look: Look | None = None) -> Report:
     from .assemble import assemble
     from .load import load
 
-    return assemble(load(directory))
+    results = load(directory)
+    return assemble(results if look is None else look.results(results))
 
 
 def _unwritten(error: OSError, directory: Path) -> ResultsError:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from headway.data.point import Point
 from headway.data.statistics import Estimate
 
+from .chosen import chosen
 from .picks import Band
 from .study import Study
 from .summaries import least_of, summary_number
@@ -42,6 +43,8 @@ def owner(study: Study, metric: str) -> Study:
 
 def number_of(point: Point, metric: str, band: Band | None) -> float | None:
     """A number of a run; with a band, that of the flows of its sizes, where there is one."""
+    if band is not None and chosen(metric) is not None:
+        return None  # It chooses its own sizes.
     return summary_number(point, metric if band is None else f"by_size.bands.{band.key}.{metric}")
 
 

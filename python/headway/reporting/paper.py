@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from headway.errors import FeatureMissing
+from headway.errors import FeatureMissing, HeadwayError, NameNotFound
 
 try:
     import matplotlib as mpl
@@ -28,12 +28,14 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from matplotlib.transforms import Bbox, TransformedBbox
 
 from .assemble import Report, styles
+from .look import Look
 from .palette import Style
 from .placement import beside
 from .spec import Axis, BarPanel, Curve, DotPanel, Figure, Node, Panel, Sketch
 from .ticks import axis_title, ticks
 
 COLUMN_INCHES = 3.4
+TWO_COLUMNS_INCHES = 5.0
 PAGE_INCHES = 7.0
 PNG_DPI = 300
 SETTING_INCHES = 0.14
@@ -71,16 +73,61 @@ _STYLE: Any = {
 _SETTINGS = threading.RLock()
 
 
+# Settings of a program that its figures take over: not those of windows and files.
+_TAKEN = ("axes.", "font.", "grid.", "legend.", "lines.", "mathtext.", "text.", "xtick.", "ytick.")
+AS_FONT: Any = {"svg.fonttype": "none", "pdf.fonttype": 42, "ps.fonttype": 42}
+
+
+def own_settings() -> dict[str, Any]:
+    """What the program has set otherwise than matplotlib does, of what shows in figures."""
+    default = mpl.rcParamsDefault
+    return {key: value for key, value in mpl.rcParams.items() if key.startswith(_TAKEN) and value != default[key]}
+
+
 @contextmanager
-def paper_style() -> Iterator[None]:
-    """The settings that figures are drawn and saved with, whatever those of the program are; one thread at a time."""
+def paper_style(look: Look | None = None, settings: Mapping[str, Any] | None = None) -> Iterator[None]:
+    """The settings that figures are drawn and saved with, one thread at a time.
+
+    These are ours, then `settings` of the program, then the style and the font of `look`.
+    """
+    more: Any = dict(settings or {})
     with _SETTINGS, mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)
+        mpl.rcParams.update(more)
+        if look is not None:
+            _use(look)
         yield
 
 
-def write_figures(report: Report, directory: Path, fmt: str) -> list[Path]:
+def _use(look: Look) -> None:
+    """Set what a look says of styles and fonts; raises `HeadwayError` for a style or a setting that there is not."""
+    if isinstance(look.style, Mapping):
+        own: Any = dict(look.style)
+        try:
+            mpl.rcParams.update(own)
+        except (KeyError, ValueError) as error:
+            raise HeadwayError(f"a style of matplotlib's rcParams: {error.args[0]}") from None
+    elif look.style is not None:
+        from matplotlib import style
+
+        for name in [look.style] if isinstance(look.style, str) else look.style:
+            try:
+                style.use(name)
+            except OSError:
+                hint = "a name of `matplotlib.style.available`, or the path of a .mplstyle file"
+                raise NameNotFound("style of matplotlib", name, style.available, hint) from None
+        mpl.rcParams.update(AS_FONT)
+    if look.font is not None:
+        from matplotlib import font_manager
+
+        known = {one.name for one in font_manager.fontManager.ttflist}
+        if look.font not in (*known, "serif", "sans-serif", "monospace"):
+            raise NameNotFound("font", look.font, known, "matplotlib finds the fonts of the system")
+        mpl.rcParams["font.family"] = [look.font]
+
+
+def write_figures(report: Report, directory: Path, fmt: str, look: Look | None = None) -> list[Path]:
     """One file a figure that has data; returns the paths."""
     directory.mkdir(parents=True, exist_ok=True)
     named = styles(report)
@@ -90,28 +137,37 @@ def write_figures(report: Report, directory: Path, fmt: str) -> list[Path]:
         "pdf": {"CreationDate": None, "ModDate": None},
         "png": {"Software": None},
     }
-    with paper_style():
+    with paper_style(look):
         for figure in report.drawn:
             path = directory / f"{figure.id}.{fmt}"
-            canvas = draw(figure, named)
+            canvas = draw(figure, named, look=look)
             canvas.savefig(path, format=fmt, dpi=PNG_DPI, metadata=metadata[fmt])
             written.append(path)
     return written
 
 
-def draw(figure: Figure, named: Mapping[str, Style], canvas_type: type[Canvas] = Canvas) -> Canvas:
-    """The figure on one canvas: a single column of panels if there are few, else the width of the page."""
+def draw(
+    figure: Figure, named: Mapping[str, Style], canvas_type: type[Canvas] = Canvas, look: Look | None = None
+) -> Canvas:
+    """The figure on one canvas: a single column of panels if there are few, else the width of the page.
+
+    A width that is asked for decides as well: two columns of panels take 5 inches.
+    """
+    look = look or Look()
+    figure = look.figure(figure)
     count = len(figure.panels)
     columns = 1 if count <= 3 and figure.columns < 3 else min(3 if figure.columns == 3 else 2, count)
+    if look.width is not None and look.width < TWO_COLUMNS_INCHES:
+        columns = 1
     rows = math.ceil(count / columns)
-    width = COLUMN_INCHES if columns == 1 else PAGE_INCHES
-    legend = _legend(figure, named)
+    width = look.width or (COLUMN_INCHES if columns == 1 else PAGE_INCHES)
+    legend = [] if look.legend == "none" else _legend(figure, named)
     legend_columns = _legend_columns(legend, width)
     lines = math.ceil(len(legend) / legend_columns) if legend else 0
     height = sum(_height(figure, row * columns, columns) for row in range(rows)) + 0.17 * lines + 0.05
     height += SETTING_INCHES if figure.setting else 0.0
     layout = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, hspace=0.06, wspace=0.04)
-    canvas = canvas_type(figsize=(width, height), layout=layout)
+    canvas = canvas_type(figsize=(width, look.height or height), layout=layout)
     ratios = [_height(figure, row * columns, columns) for row in range(rows)]
     grid = canvas.subplots(rows, columns, squeeze=False, height_ratios=ratios)
     for index, axes in enumerate(grid.flat):
@@ -130,10 +186,16 @@ def draw(figure: Figure, named: Mapping[str, Style], canvas_type: type[Canvas] =
     if figure.setting:
         canvas.supxlabel(figure.setting, fontsize=6.5, color="#5b6472", x=0.99, ha="right")
     if legend:
-        canvas.legend(
-            handles=legend, loc="outside upper left", ncols=legend_columns, frameon=False,
-            borderpad=0.2, handlelength=1.8, columnspacing=1.2, borderaxespad=0.2,
-        )  # fmt: skip
+        box: dict[str, Any] = {"handles": legend, "frameon": False, "borderpad": 0.2, "handlelength": 1.8}
+        box |= {"columnspacing": 1.2, "borderaxespad": 0.2}
+        place = look.legend or "top"
+        if place == "inside":
+            grid.flat[0].legend(loc="best", **box)
+        elif place == "right":
+            canvas.legend(loc="outside right upper", ncols=1, **box)
+        else:
+            side: Any = "outside upper left" if place == "top" else "outside lower left"
+            canvas.legend(loc=side, ncols=legend_columns, **box)
     return canvas
 
 

@@ -147,10 +147,13 @@ fn cell(column: &Column, row: usize) -> String {
     text.unwrap_or_default()
 }
 
+/// A text as a field. A spreadsheet takes what begins with one of these signs for a formula, but for the apostrophe.
 fn quoted(text: &str) -> String {
+    let mark = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+    let text = format!("{mark}{text}");
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
-        text.into()
+        text
     }
 }

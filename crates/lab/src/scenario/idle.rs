@@ -1,12 +1,11 @@
 //! Overrides that change nothing: what a sweep or a variant sets again, and what only a sweep reads.
 
-use super::{Plan, Scenario};
+use super::Scenario;
+use super::load::OF_SWEEPS;
+use super::plan::{Plan, Seeds};
 use crate::text::overrides::{self, Override};
 use crate::text::{Origin, Problem, ScenarioError, Source, Table, names};
 use std::sync::Arc;
-
-/// Tables of the root that only sweeps read.
-const OF_SWEEPS: [&str; 2] = ["sweep", "variants"];
 
 impl Scenario {
     /// An error at the first override that a single run does not read.
@@ -86,12 +85,16 @@ impl Scenario {
                 idle.push(number);
             }
         }
-        for point in points {
+        for (nth, point) in points.iter().enumerate() {
             if idle.is_empty() {
                 return Ok(Vec::new());
             }
-            let (root, given) = self.request.tree(point)?;
-            idle.retain(|&number| !is_left(&root, &given[number]));
+            // No point changes what only sweeps read.
+            let root = match nth {
+                0 => self.request.tree(&sets, point)?,
+                _ => self.request.tree_of_point(&sets, point)?,
+            };
+            idle.retain(|&number| !is_left(&root, &sets[number]));
         }
         let error = |number: usize| {
             let (text, help) = why(&sets[number]);
@@ -118,7 +121,7 @@ fn refuse_scale(set: &Override) -> Result<(), ScenarioError> {
 
 /// A sweep over a number of seeds begins at the scenario's own.
 fn is_first_seed(plan: &Plan, set: &Override) -> bool {
-    set.path.trim() == "seed" && !plan.seeds_listed
+    set.path.trim() == "seed" && matches!(plan.seeds, Seeds::Counted { .. })
 }
 
 /// Whether a value is still the one that was given.

@@ -30,9 +30,11 @@ pub struct Request {
     source: Arc<Source>,
     name: String,
     folder: PathBuf,
-    sets: Vec<String>,
+    sets: Vec<Arc<str>>,
     scale: Option<String>,
     foreign: Arc<[Foreign]>,
+    /// The tree as every point has it before it is changed, once somebody asked for it.
+    base: Arc<OnceLock<(Table, Origin)>>,
 }
 
 impl Request {
@@ -51,9 +53,10 @@ impl Request {
             source,
             name,
             folder,
-            sets: sets.to_vec(),
+            sets: sets.iter().map(|set| set.as_str().into()).collect(),
             scale: scale.map(str::to_string),
             foreign: Arc::default(),
+            base: Arc::default(),
         })
     }
 
@@ -63,9 +66,10 @@ impl Request {
             source: Source::new(name, text),
             name: name.into(),
             folder: folder.to_path_buf(),
-            sets: sets.to_vec(),
+            sets: sets.iter().map(|set| set.as_str().into()).collect(),
             scale: scale.map(str::to_string),
             foreign: Arc::default(),
+            base: Arc::default(),
         }
     }
 
@@ -100,8 +104,41 @@ impl Request {
         let written = plan::written_scales(&root);
         let sets = self.overrides()?;
         self.apply(&mut root, &sets, further)?;
-        let scenario = self.read(&root, &at).map_err(catalogue::with_hint)?;
+        let scenario = self.read(&root, &at, None).map_err(catalogue::with_hint)?;
         Ok(Scenario { written_scales: written, ..scenario })
+    }
+
+    /// The same for a point of `whole`, whose text and scale this has, too.
+    ///
+    /// Variants and the values of swept keys are read once, with the whole: a point costs the same however many there are.
+    pub(super) fn load_point(
+        &self,
+        whole: &Scenario,
+        further: &[Override],
+    ) -> Result<Scenario, ScenarioError> {
+        if further.iter().any(|set| is_of_sweep(&set.path)) {
+            return self.load_with(further);
+        }
+        let (base, at) = self.base()?;
+        let sets = self.sets.iter().filter(|set| !is_of_sweep(set));
+        let sets: Vec<Override> = sets.map(|set| overrides::argument(set)).collect::<Result<_, _>>()?;
+        let mut root = base.clone();
+        overrides::apply_all(&mut root, &sets)?;
+        overrides::apply_all(&mut root, further)?;
+        let scenario = self.read(&root, at, Some(&whole.plan)).map_err(catalogue::with_hint)?;
+        Ok(Scenario { written_scales: whole.written_scales.clone(), ..scenario })
+    }
+
+    /// The tree at the scale, without what only sweeps read.
+    fn base(&self) -> Result<&(Table, Origin), ScenarioError> {
+        if let Some(found) = self.base.get() {
+            return Ok(found);
+        }
+        let (mut root, at) = self.document()?;
+        let scale = plan::scale(&root, self.scale.as_deref())?;
+        overrides::apply_all(&mut root, &scale)?;
+        root.entries.retain(|entry| !OF_SWEEPS.contains(&entry.key.as_str()));
+        Ok(self.base.get_or_init(|| (root, at)))
     }
 
     /// The text as a tree.
@@ -131,33 +168,47 @@ impl Request {
         overrides::apply_all(root, further)
     }
 
-    /// The tree as it is read at a point, and the overrides that are in it.
-    pub(super) fn tree(&self, point: &[Override]) -> Result<(Table, Vec<Override>), ScenarioError> {
+    /// The tree as it is read at a point, with these overrides of its own.
+    pub(super) fn tree(&self, sets: &[Override], point: &[Override]) -> Result<Table, ScenarioError> {
         let (mut root, _) = self.document()?;
-        let sets = self.overrides()?;
-        self.apply(&mut root, &sets, point)?;
-        Ok((root, sets))
+        self.apply(&mut root, sets, point)?;
+        Ok(root)
+    }
+
+    /// The same without what only sweeps read.
+    pub(super) fn tree_of_point(
+        &self,
+        sets: &[Override],
+        point: &[Override],
+    ) -> Result<Table, ScenarioError> {
+        let mut root = self.base()?.0.clone();
+        let sets: Vec<Override> = sets.iter().filter(|set| !is_of_sweep(&set.path)).cloned().collect();
+        overrides::apply_all(&mut root, &sets)?;
+        overrides::apply_all(&mut root, point)?;
+        Ok(root)
     }
 
     /// The same with further overrides, which come last.
     pub(crate) fn with_sets(&self, further: &[String]) -> Request {
-        Request { sets: [&self.sets, further].concat(), ..self.clone() }
+        let further = further.iter().map(|set| set.as_str().into());
+        Request { sets: self.sets.iter().cloned().chain(further).collect(), ..self.clone() }
     }
 
     /// All that is needed to load it again, from anywhere.
     #[allow(clippy::disallowed_methods, reason = "a relative folder is one of this process")]
     pub(crate) fn to_json(&self) -> serde_json::Value {
         let folder = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
-        serde_json::json!({ "name": self.name, "folder": folder, "text": self.source.text, "sets": self.sets,
+        serde_json::json!({ "name": self.name, "folder": folder, "text": self.source.text, "sets": self.sets.iter().map(|set| &**set).collect::<Vec<&str>>(),
             "scale": self.scale })
     }
 
     /// The same scenario at another scale.
     pub(crate) fn at_scale(&self, scale: &str) -> Request {
-        Request { scale: Some(scale.into()), ..self.clone() }
+        Request { scale: Some(scale.into()), base: Arc::default(), ..self.clone() }
     }
 
-    fn read(&self, root: &Table, at: &Origin) -> Result<Scenario, ScenarioError> {
+    /// The scenario that a tree holds; `plan` is what it varies, where that is no longer in the tree.
+    fn read(&self, root: &Table, at: &Origin, plan: Option<&plan::Plan>) -> Result<Scenario, ScenarioError> {
         let table = Reader::root(root, at, "the scenario");
         table.refuse_unknown(&[ABOUT_KEYS, SETUP_KEYS].concat())?;
         let text = |key: &str| table.get(key).map_or(Ok(""), |i| i.text()).map(str::to_string);
@@ -173,7 +224,10 @@ impl Request {
             None => serde_json::json!({}),
         };
         let sweep = table.get("sweep").map(|i| i.table()).transpose()?;
-        let plan = plan::read(root, sweep.as_ref(), seed)?;
+        let plan = match plan {
+            Some(plan) => plan.from_seed(seed),
+            None => plan::read(root, sweep.as_ref(), seed)?,
+        };
         // Read before anything else, by the plan.
         let _ = (table.get("variants"), table.get("scale"));
         let model = table.get("model").map(|i| model::read(&i)).transpose()?;
@@ -193,6 +247,14 @@ impl Request {
         let request = self.clone();
         Ok(Scenario { about, seed, setup, model, report, plan, written_scales: Vec::new(), request })
     }
+}
+
+/// Tables of the root that only sweeps read.
+pub(super) const OF_SWEEPS: [&str; 2] = ["sweep", "variants"];
+
+/// Whether an override, or its path, is of one of these tables.
+pub(super) fn is_of_sweep(set: &str) -> bool {
+    OF_SWEEPS.contains(&set.split(['.', '=']).next().unwrap_or_default().trim())
 }
 
 /// Keys of the root that say what a scenario is, and how it is varied and shown.

@@ -184,7 +184,12 @@ impl Scenario {
 
     /// The same with further overrides (`key=value`), which come last: one of its points.
     pub fn with_sets(&self, further: &[String]) -> Result<Scenario, ScenarioError> {
-        self.request.with_sets(further).load()
+        let request = self.request.with_sets(further);
+        if further.iter().any(|set| load::is_of_sweep(set)) {
+            request.load()
+        } else {
+            request.load_point(self, &[])
+        }
     }
 
     /// Everything that a run depends on, and nothing else.
@@ -257,8 +262,8 @@ impl Scenario {
         }
         let points = self.listed_points();
         // The seeds of one combination stand together, and differ in what is drawn alone.
-        for point in points.iter().step_by(self.plan.seeds.len().max(1)) {
-            self.request.load_with(&point.overrides)?;
+        for point in points.iter().step_by(self.plan.seeds.count().max(1)) {
+            self.request.load_point(self, &point.overrides)?;
         }
         Ok(points)
     }

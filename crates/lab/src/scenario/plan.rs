@@ -6,6 +6,7 @@ use crate::text::{
 };
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
+use std::sync::Arc;
 
 /// The scales that there are; without a table they change nothing.
 pub const SCALES: [&str; 3] = ["smoke", "proxy", "paper"];
@@ -37,13 +38,49 @@ pub struct Axis {
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// In the order written.
-    pub variants: Vec<Changes>,
+    pub variants: Arc<[Changes]>,
     /// In the order written; the last changes fastest.
-    pub axes: Vec<Axis>,
+    pub axes: Arc<[Axis]>,
     /// At least one.
-    pub seeds: Vec<u64>,
-    /// Whether they are written one by one, and not counted from the scenario's own.
-    pub seeds_listed: bool,
+    pub seeds: Seeds,
+}
+
+/// The seeds of a sweep.
+#[derive(Clone, Debug)]
+pub enum Seeds {
+    /// So many, counted from the scenario's own.
+    Counted {
+        /// The scenario's own.
+        first: u64,
+        /// How many.
+        count: u64,
+    },
+    /// Those that are written.
+    Listed(Arc<[u64]>),
+}
+
+impl Default for Seeds {
+    fn default() -> Seeds {
+        Seeds::Counted { first: 0, count: 0 }
+    }
+}
+
+impl Seeds {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        match self {
+            Seeds::Counted { count, .. } => *count as usize,
+            Seeds::Listed(listed) => listed.len(),
+        }
+    }
+
+    /// Each of them.
+    fn each(&self) -> Vec<u64> {
+        match self {
+            Seeds::Counted { first, count } => (0..*count).map(|i| first + i).collect(),
+            Seeds::Listed(listed) => listed.to_vec(),
+        }
+    }
 }
 
 /// One run of a sweep.
@@ -112,22 +149,22 @@ fn changes(root: &Table, key: &str) -> Result<Vec<Changes>, ScenarioError> {
 
 /// Reads `[sweep]` and `[variants]`.
 pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan, ScenarioError> {
-    let variants = changes(root, "variants")?;
-    let mut plan = Plan { variants, axes: Vec::new(), seeds: vec![seed], seeds_listed: false };
+    let variants = changes(root, "variants")?.into();
+    let mut plan = Plan { variants, axes: Arc::default(), seeds: Seeds::Counted { first: seed, count: 1 } };
     let Some(table) = table else { return Ok(plan) };
     if let Some(item) = table.get("seeds") {
-        plan.seeds_listed = matches!(item.value(), Value::List(_));
         plan.seeds = match item.value() {
-            Value::List(_) => {
-                item.list()?.iter().map(|i| i.int(0, i64::MAX as u64)).collect::<Result<_, _>>()?
-            }
-            _ => (0..item.int(1, MOST_SEEDS)?).map(|i| seed + i).collect(),
+            Value::List(_) => Seeds::Listed(
+                item.list()?.iter().map(|i| i.int(0, i64::MAX as u64)).collect::<Result<_, _>>()?,
+            ),
+            _ => Seeds::Counted { first: seed, count: item.int(1, MOST_SEEDS)? },
         };
-        if plan.seeds.is_empty() {
+        if plan.seeds.count() == 0 {
             return Err(item.range("at least one seed", "an empty list"));
         }
         refuse_repeats("seeds", &item)?;
     }
+    let mut axes = Vec::new();
     for (entry, item) in table.rest() {
         let quoted = |error: ScenarioError| match item.value() {
             Value::Table(_) => error.help(format!(
@@ -143,10 +180,11 @@ pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan,
         refuse_repeats(&entry.key, &item)?;
         let Value::List(nodes) = item.value() else { continue };
         let one = |node| Override { path: entry.key.clone(), path_at: entry.key_at.clone(), node };
-        plan.axes.push(Axis { key: entry.key.clone(), values: nodes.iter().cloned().map(one).collect() });
+        axes.push(Axis { key: entry.key.clone(), values: nodes.iter().cloned().map(one).collect() });
     }
+    plan.axes = axes.into();
     let points =
-        plan.axes.iter().map(|a| a.values.len()).chain([plan.seeds.len(), plan.variants.len().max(1)]);
+        plan.axes.iter().map(|a| a.values.len()).chain([plan.seeds.count(), plan.variants.len().max(1)]);
     if points.fold(1, usize::saturating_mul) > MOST_POINTS {
         let problem = Problem::Contradiction(format!("the sweep has more than {MOST_POINTS} points"));
         return Err(ScenarioError::new(problem, table.at()));
@@ -210,10 +248,20 @@ impl Plan {
                 .map(|v| Point { variant: v.name.clone(), overrides: v.overrides.clone(), ..base.clone() })
                 .collect(),
         };
-        for axis in &self.axes {
+        for axis in self.axes.iter() {
             points = points.iter().flat_map(|p| axis.values.iter().map(|v| with_value(p, axis, v))).collect();
         }
-        points.iter().flat_map(|p| self.seeds.iter().map(|s| with_seed(p, *s, self.short_names()))).collect()
+        let (seeds, short) = (self.seeds.each(), self.short_names());
+        points.iter().flat_map(|p| seeds.iter().map(|s| with_seed(p, *s, &short))).collect()
+    }
+
+    /// The same for a scenario with another seed.
+    pub(super) fn from_seed(&self, seed: u64) -> Plan {
+        let seeds = match &self.seeds {
+            Seeds::Counted { count, .. } => Seeds::Counted { first: seed, count: *count },
+            listed => listed.clone(),
+        };
+        Plan { seeds, ..self.clone() }
     }
 
     /// For each axis, the last part of its key if no other axis has it, or else the whole key.
@@ -234,7 +282,7 @@ fn with_value(point: &Point, axis: &Axis, value: &Override) -> Point {
     point
 }
 
-fn with_seed(point: &Point, seed: u64, short: Vec<String>) -> Point {
+fn with_seed(point: &Point, seed: u64, short: &[String]) -> Point {
     let mut point = point.clone();
     let source = Source::new("[sweep] seeds", format!("seed={seed}"));
     let at = Origin::new(&source, 0..source.text.len());
