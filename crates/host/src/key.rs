@@ -104,7 +104,7 @@ impl PreSharedKey {
         Ok(key)
     }
 
-    /// Whether it is all zeros: a place for a key that nobody has filled.
+    /// Whether it is all zeros, as a key is that was never filled in.
     pub(crate) fn is_zero(&self) -> bool {
         self.0 == [0; 32]
     }
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Nobody ever writes to it.
+    /// A pipe without a writer: reading it would never end.
     #[test]
     fn a_pipe_in_place_of_a_key_is_refused_at_once() {
         let pipe = std::env::temp_dir().join(format!("headway-pipe-{}", std::process::id()));
