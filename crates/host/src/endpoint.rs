@@ -488,6 +488,11 @@ impl Received {
         self.inner.shared.owned()
     }
 
+    /// Bytes of a reply at most.
+    pub fn longest_reply(&self) -> u64 {
+        self.inner.largest
+    }
+
     /// Replies to a request. The reply goes to the incarnation of the peer that asked, or fails with
     /// [`SendError::PeerRestarted`].
     ///

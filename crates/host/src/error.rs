@@ -55,6 +55,9 @@ pub enum ConfigError {
         "another key is said, and none that hosts share: `Admission::PreSharedKey` (the setting `key_file`) has it"
     )]
     OtherKeyAlone,
+    /// A key that protects nothing.
+    #[error("the shared key is all zeros, which protects nothing: make one by `openssl rand -hex 32`")]
+    ZeroKey,
     /// A number out of its range.
     #[error("{what} is {value}, and must be {range}")]
     Range {

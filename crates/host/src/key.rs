@@ -1,9 +1,10 @@
 //! The shared key, and the file that it is in.
 
+use rustix::fs::OFlags;
 use std::fmt;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -43,6 +44,28 @@ pub enum KeyFileError {
         /// Its permissions.
         mode: u32,
     },
+    /// It belongs to another user, who can read and change it whatever its mode.
+    #[error("{}: the file belongs to user {owner}, who can read the key: chown {user} {}", file.display(), file.display())]
+    Owner {
+        /// Path as it was given.
+        file: PathBuf,
+        /// The user that it belongs to.
+        owner: u32,
+        /// The user of this process.
+        user: u32,
+    },
+    /// It is a directory, a pipe or a device.
+    #[error("{}: no regular file, as a key has to be in", file.display())]
+    Kind {
+        /// Path as it was given.
+        file: PathBuf,
+    },
+    /// It is all zeros.
+    #[error("{}: the key is all zeros, which protects nothing: make one by `openssl rand -hex 32`", file.display())]
+    Zero {
+        /// Path as it was given.
+        file: PathBuf,
+    },
     /// It is not as long as a key, or not of digits.
     #[error("{}: a key is 32 bytes, or 64 hexadecimal digits", file.display())]
     Form {
@@ -56,16 +79,34 @@ impl PreSharedKey {
     #[allow(clippy::disallowed_methods, reason = "keys come from files")]
     pub fn read(file: &Path) -> Result<PreSharedKey, KeyFileError> {
         let failed = |source| KeyFileError::Io { file: file.into(), source };
-        let opened = File::open(file).map_err(failed)?;
+        // Opening a pipe would wait for somebody who writes to it.
+        let flags = OFlags::NONBLOCK.bits() as i32;
+        let opened = OpenOptions::new().read(true).custom_flags(flags).open(file).map_err(failed)?;
         // Of what was opened, not of what bears the name by now.
         let about = opened.metadata().map_err(failed)?;
+        if !about.is_file() {
+            return Err(KeyFileError::Kind { file: file.into() });
+        }
         let mode = about.permissions().mode() & 0o7777;
-        if about.is_file() && mode & 0o077 != 0 {
+        if mode & 0o077 != 0 {
             return Err(KeyFileError::Open { file: file.into(), mode });
+        }
+        let (owner, user) = (about.uid(), rustix::process::geteuid().as_raw());
+        if owner != user && owner != 0 {
+            return Err(KeyFileError::Owner { file: file.into(), owner, user });
         }
         let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST_FILE as usize + 1));
         opened.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
-        PreSharedKey::parse(&bytes).ok_or_else(|| KeyFileError::Form { file: file.into() })
+        let key = PreSharedKey::parse(&bytes).ok_or_else(|| KeyFileError::Form { file: file.into() })?;
+        if key.is_zero() {
+            return Err(KeyFileError::Zero { file: file.into() });
+        }
+        Ok(key)
+    }
+
+    /// Whether it is all zeros, as a key is that was never filled in.
+    pub(crate) fn is_zero(&self) -> bool {
+        self.0 == [0; 32]
     }
 
     /// The key in the bytes of a file.
@@ -121,8 +162,45 @@ mod tests {
         }
         fs::write(&file, [5; 500]).expect("written");
         assert!(matches!(PreSharedKey::read(&file), Err(KeyFileError::Form { .. })));
+        fs::write(&file, [0; 32]).expect("written");
+        let error = PreSharedKey::read(&file).expect_err("all zeros").to_string();
+        assert!(error.contains("the key is all zeros"), "{error}");
         fs::remove_file(&file).expect("removed");
         assert!(matches!(PreSharedKey::read(&file), Err(KeyFileError::Io { .. })));
+        for other in ["/", "/dev/null"] {
+            assert!(
+                matches!(PreSharedKey::read(Path::new(other)), Err(KeyFileError::Kind { .. })),
+                "{other}"
+            );
+        }
+    }
+
+    /// A pipe without a writer: reading it would never end.
+    #[test]
+    fn a_pipe_in_place_of_a_key_is_refused_at_once() {
+        let pipe = std::env::temp_dir().join(format!("headway-pipe-{}", std::process::id()));
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
+        let error = PreSharedKey::read(&pipe).expect_err("no key");
+        fs::remove_file(&pipe).expect("removed");
+        assert!(matches!(error, KeyFileError::Kind { .. }), "{error}");
+    }
+
+    /// Only root can open such a file, or give one away.
+    #[test]
+    fn a_file_of_another_user_is_refused() {
+        let file = std::env::temp_dir().join(format!("headway-owner-{}", std::process::id()));
+        fs::write(&file, [5; 32]).expect("written");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("set");
+        let given = std::os::unix::fs::chown(&file, Some(12_345), None).is_ok();
+        let read = PreSharedKey::read(&file);
+        fs::remove_file(&file).expect("removed");
+        if given {
+            let error = read.expect_err("of another").to_string();
+            assert!(error.contains("belongs to user 12345"), "{error}");
+        } else {
+            assert_eq!(read.expect("one's own"), PreSharedKey([5; 32]));
+        }
     }
 
     #[test]

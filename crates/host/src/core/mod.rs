@@ -27,6 +27,7 @@ use crate::buffers::Buffers;
 use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, Renewal, RoundTrip};
 use crate::counters::{Count, Counters};
 use crate::error::{ConfigError, SendError};
+use crate::key::PreSharedKey;
 use crate::machine::{Machine, PathTable};
 use crate::message_event::{MessageEvent, MessageEventKind};
 use crate::nic::Nic;
@@ -272,6 +273,9 @@ impl Core {
         check(config)?;
         if config.other_key.is_some() && !config.admission.seals() {
             return Err(ConfigError::OtherKeyAlone);
+        }
+        if config.keys().any(PreSharedKey::is_zero) {
+            return Err(ConfigError::ZeroKey);
         }
         let mut config = config.clone();
         let found = headway_transport::registry::find(&config.transport);

@@ -2,10 +2,15 @@
 #![allow(unsafe_code, reason = "fork, and the end of a child without the rest of the tests")]
 #![allow(clippy::disallowed_methods, reason = "real sockets, real processes, real time")]
 
+use crate::nonces::Sealed;
 use headway_host::{
-    BindError, CallError, Config, Endpoint, Forked, Queue, RecvError, SendError, SendOptions,
+    Admission, BindError, CallError, Config, Endpoint, Forked, PreSharedKey, Queue, RecvError, SendError,
+    SendOptions,
 };
+use std::net::{SocketAddr, UdpSocket};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -127,6 +132,84 @@ fn an_endpoint_that_was_closed_before_the_fork_closes_nothing_in_the_child() {
         drop(closed);
         assert_eq!(sockets(), open);
     });
+}
+
+/// Passes on what two hosts say to each other, and looks at all of it, until it is dropped.
+struct Between {
+    address: SocketAddr,
+    seen: Arc<Mutex<Sealed>>,
+    over: Arc<AtomicBool>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Between {
+    fn new(server: SocketAddr) -> Between {
+        let [front, back] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").expect("a socket"));
+        let address = front.local_addr().expect("an address");
+        back.connect(server).expect("connected");
+        let (seen, over) = (Arc::<Mutex<Sealed>>::default(), Arc::new(AtomicBool::new(false)));
+        let theirs = (Arc::clone(&seen), Arc::clone(&over));
+        for socket in [&front, &back] {
+            socket.set_nonblocking(true).expect("a socket");
+        }
+        let work = move || {
+            let (mut client, mut room) = (None, vec![0; 10_000]);
+            while !theirs.1.load(Relaxed) {
+                let mut idle = true;
+                while let Ok((length, from)) = front.recv_from(&mut room) {
+                    (client, idle) = (Some(from), false);
+                    theirs.0.lock().expect("no panic").look(address, &room[..length]);
+                    _ = back.send(&room[..length]);
+                }
+                while let (Ok(length), Some(client)) = (back.recv(&mut room), client) {
+                    idle = false;
+                    theirs.0.lock().expect("no panic").look(server, &room[..length]);
+                    _ = front.send_to(&room[..length], client);
+                }
+                if idle {
+                    thread::sleep(Duration::from_micros(50));
+                }
+            }
+        };
+        Between { address, seen, over, thread: Some(thread::spawn(work)) }
+    }
+}
+
+impl Drop for Between {
+    fn drop(&mut self) {
+        self.over.store(true, Relaxed);
+        let ended = self.thread.take().map_or(Ok(()), thread::JoinHandle::join);
+        assert!(ended.is_ok() || thread::panicking(), "a datagram was sealed like another");
+    }
+}
+
+/// All nonces of datagrams that a process and its forks seal, and of the process that comes after it at the same peer.
+#[test]
+fn no_two_datagrams_carry_one_nonce_over_forks_and_restarts() {
+    let key = || Config { admission: Admission::PreSharedKey(PreSharedKey([7; 32])), ..Config::default() };
+    let server = Endpoint::bind("127.0.0.1:0", key()).expect("bound");
+    let between = Between::new(server.local_addr());
+    let (to, rounds) = (between.address, 5 * headway_testing::times());
+    let zeros = vec![0; 100_000];
+    for _ in 0..3 {
+        between.seen.lock().expect("no panic").other_keys();
+        let client = Endpoint::bind("127.0.0.1:0", key()).expect("bound");
+        for _ in 0..rounds {
+            let sent = client.send_nowait(to, zeros.clone()).expect("room");
+            in_a_child(|| {
+                for _ in 0..3 {
+                    assert_eq!(client.send(to, zeros.clone()).expect_err("forked"), SEND);
+                    assert_eq!(client.call(to, zeros.clone()).expect_err("forked"), CALL);
+                }
+            });
+            sent.wait().expect("delivered");
+            server.recv_timeout(LONG).expect("a message");
+            client.send(to, zeros.clone()).expect("delivered");
+            server.recv_timeout(LONG).expect("a message");
+        }
+    }
+    let seen = between.seen.lock().expect("no panic");
+    assert!(seen.streams() as u32 >= rounds * 3 * 2 * 60, "{} have payload", seen.streams());
 }
 
 #[cfg(feature = "tokio")]

@@ -1,4 +1,4 @@
-//! Wires that lose up to six datagrams of ten, each way another share: whoever sends a message hears what has become of it.
+//! Wires that lose up to six datagrams of ten, a different share each way: every sender of a message hears what has become of it.
 
 use crate::wire;
 
@@ -67,7 +67,7 @@ proptest! {
     }
 }
 
-/// How many do, for whoever changes a timer: with fixed seeds, so that the numbers are those of this code.
+/// A change of a timer must not make it fewer. Seeds are fixed, so that the count is one of this code alone.
 #[test]
 fn nearly_all_messages_arrive_where_half_is_lost_each_way() {
     let mut good = 0;

@@ -11,6 +11,7 @@ mod late;
 mod loopback;
 mod lossy;
 mod meeting;
+mod nonces;
 mod queue;
 mod receive;
 mod round_trip;

@@ -120,6 +120,17 @@ fn another_key_without_one_is_refused() {
 }
 
 #[test]
+fn a_key_of_zeros_is_refused_wherever_it_is_said() {
+    let key = |byte| PreSharedKey([byte; 32]);
+    for (first, other) in [(0, None), (1, Some(0)), (0, Some(1))] {
+        let admission = Admission::PreSharedKey(key(first));
+        let config = Config { admission, other_key: other.map(key), ..Config::default() };
+        let error = headway_host::Endpoint::bind("127.0.0.1:0", config).expect_err("refused").to_string();
+        assert!(error.contains("all zeros, which protects nothing"), "{error}");
+    }
+}
+
+#[test]
 fn every_transport_has_a_name_that_fits() {
     for name in registry::NAMES.iter().copied() {
         assert!(Terms::new(name, 1500).is_some(), "{name}");

@@ -22,7 +22,7 @@ fn core(bottleneck: u64, packets: u32) -> Core {
     core_of("anti-ecn", bottleneck, packets)
 }
 
-fn core_of(discipline: &str, bottleneck: u64, packets: u32) -> Core {
+pub(crate) fn core_of(discipline: &str, bottleneck: u64, packets: u32) -> Core {
     core_with(discipline, bottleneck, packets, Vec::new())
 }
 
@@ -63,11 +63,11 @@ fn core_with(discipline: &str, bottleneck: u64, packets: u32, faults: Vec<FaultS
 }
 
 /// A data frame with its mark set, `bytes` of payload behind the header.
-fn frame(from: u32, to: u32, index: u32, bytes: usize) -> Vec<u8> {
+pub(crate) fn frame(from: u32, to: u32, index: u32, bytes: usize) -> Vec<u8> {
     frame_of(PacketKind::Data, from, to, index, bytes)
 }
 
-fn frame_of(kind: PacketKind, from: u32, to: u32, index: u32, bytes: usize) -> Vec<u8> {
+pub(crate) fn frame_of(kind: PacketKind, from: u32, to: u32, index: u32, bytes: usize) -> Vec<u8> {
     let mut packet = Packet::new(kind, HostId(from), HostId(to), 0);
     (packet.index, packet.payload, packet.wire, packet.priority) = (index, bytes as u16, 1538, 1);
     let mut payload = packet.header_bytes().to_vec();

@@ -4,5 +4,6 @@
 mod committed;
 mod core;
 mod frames;
+mod hostile;
 mod objects;
 mod rewrites;
