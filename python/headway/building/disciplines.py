@@ -55,12 +55,13 @@ def strict_priority(
 
 def anti_ecn(
     *,
-    rule: Literal["any-gap", "half-slot", "full-slot", "literal"] | None = None,
+    rule: Literal["exceeds", "any-gap", "half-slot", "full-slot", "literal"] | None = None,
     gap_bytes: Bytes | None = None,
 ) -> Discipline:
     """Control before data, tail drop; data keeps its mark only after an idle gap (AMRT, IEEE TNSM 2022 §IV-A).
 
-    rule: Which gaps keep a mark. AMRT §IV-A eq. 1 (any-gap, half-slot, full-slot, literal; default: `"any-gap"`)
+    rule: Which gaps keep a mark. AMRT §IV-A eq. 1 (exceeds, any-gap, half-slot, full-slot, literal; default:
+        `"exceeds"`)
     gap_bytes: Bytes of the packet that a gap must have room for; 0 = a full frame, or 1500 under `literal` (bytes, such
         as 1500 or "1 MB", from 0 to 65535; default: `0`)
     """
@@ -189,7 +190,7 @@ def cross_queue_ecn(
 
     round_trip: Time over which the rate of normal packets is measured, and k holds; 0 = the longest base round trip of
         the first host. RPO §IV-B (a duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
-    mark_when: When a normal packet is marked. RPO §IV-B (reaches, exceeds, exceeds-or-any; default: `"reaches"`)
+    mark_when: When a normal packet is marked. RPO §IV-B (reaches, exceeds, exceeds-or-any; default: `"exceeds"`)
     drop: Which normal packets are dropped at the threshold. RPO §IV-A (unscheduled, all, off; default: `"unscheduled"`)
     drop_threshold: Normal packets that wait already when one more is dropped, the one on the wire not counted. RPO
         §IV-A (a whole number from 1 to 1000000; default: `1`)

@@ -67,9 +67,9 @@ def amrt(
     loss_timeout: Time after which a granted packet that has not arrived is granted again, in round trips. AMRT §IV-B (a
         number from 0.1 to 1000; default: `1.0`)
     loss_timer: Which round trip `loss_timeout` counts (max-rtt, base-rtt; default: `"max-rtt"`)
-    reissue: When overdue packets are granted again (paced, at-once; default: `"paced"`)
-    backoff: Doublings of the time-out of a packet granted again and again, at most (a whole number from 0 to 20;
-        default: `3`)
+    reissue: When overdue packets are granted again. AMRT §IV-B (paced, at-once; default: `"at-once"`)
+    backoff: Doublings of the time-out of a packet granted again and again, at most. AMRT §IV-B (a whole number from 0
+        to 20; default: `0`)
     restart_timeout: Silence after which a sender repeats packet 0, in largest round trips; doubles each time (a number
         from 0.5 to 1000; default: `3.0`)
     fair_marks: Receivers hand marks to the message that has used fewest, instead of the one that brought them. AMRT
@@ -777,19 +777,19 @@ def rpo(
 
     window: Packets sent before the first grant; 0 = one bandwidth-delay product of the pair. RPO §IV-A (a whole number
         from 0 to 1000000; default: `0`)
-    detection: How lost packets are found (acknowledgements, timer, both; default: `"both"`)
+    detection: How lost packets are found. RPO §IV-C (acknowledgements, timer, both; default: `"timer"`)
     reordering: Packets that may overtake one of the same queue before it counts as lost (a whole number from 0 to
         1000000; default: `0`)
     loss_timeout: Time after which a receiver asks again, in round trips: since the grant, or without any arrival. RPO
         §IV-C (a number from 0.1 to 1000; default: `3.0`)
     loss_timer: Which round trip `loss_timeout` counts; `restart_timeout` counts the one through empty queues where it
         is measured (base-rtt, max-rtt, measured; default: `"measured"`)
-    reissue: When overdue packets are granted again (paced, at-once; default: `"paced"`)
-    backoff: Doublings of that time-out, at most (a whole number from 0 to 20; default: `5`)
+    reissue: When overdue packets are granted again. RPO §IV-C (paced, at-once; default: `"at-once"`)
+    backoff: Doublings of that time-out, at most. RPO §IV-C (a whole number from 0 to 20; default: `0`)
     restart_timeout: Silence after which a sender repeats packet 0, in round trips; doubles each time (a number from 0.5
         to 1000; default: `3.0`)
     meeting_patience: Age, in base round trips, at which an opportunistic packet without acknowledgement is sent again
-        as a normal one once the two ends have met; 0 = at once. RPO §IV-A (a number from 0 to 1000; default: `1.5`)
+        as a normal one once the two ends have met; 0 = at once. RPO §IV-A (a number from 0 to 1000; default: `0.0`)
     opportunistic_mark: What grants for opportunistic packets say of marks (inherit, never; default: `"inherit"`)
     opportunistic: Whether unmarked grants release an opportunistic packet as well; without, what they cost can be told
         (true or false; default: `true`)
