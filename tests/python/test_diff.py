@@ -26,7 +26,7 @@ def test_a_run_directory_is_the_same_as_its_scenario(headway: Headway, tmp_path:
 def test_the_first_event_is_named_with_time_place_and_packet(headway: Headway) -> None:
     answer = headway("diff", INCAST, INCAST, "--right-set", "fabric.rule=half-slot")
     assert answer.status == 1
-    assert 'fabric.rule: "any-gap" | "half-slot"' in answer.out
+    assert 'fabric.rule: "exceeds" | "half-slot"' in answer.out
     assert "is the first that differs" in answer.out
     (left,) = [line for line in answer.out.splitlines() if line.startswith("  left")]
     assert "us  s0->h16: a packet arrives at the switch: data" in left

@@ -5,10 +5,11 @@
 //!
 //! * Equation 1 marks when the start-to-start interval is *at least* MSS/C. Back-to-back full frames
 //!   satisfy that exactly, so a saturated link marks everything and its queue grows by a
-//!   bandwidth-delay product a round trip. The default here is the prose's "greater than": any idle
-//!   time at all on the port's departure clock keeps the mark. The literal rule is `literal`.
-//! * A rule that wants room for a whole packet (`full-slot`) never fills gaps shorter than a slot; it
-//!   and `half-slot` are kept for comparison.
+//!   bandwidth-delay product a round trip. The text of the same section says *greater than*, and that is
+//!   the default (`exceeds`), with the time of a full frame on the wire for MSS/C. Equation 1 as printed is
+//!   `literal`.
+//! * The text also speaks of room for one more packet. A rule that wants a whole idle slot (`full-slot`)
+//!   never fills gaps shorter than that; it and `half-slot` are kept for comparison.
 //! * Control packets between two data packets take their own time out of the gap: that time is not
 //!   spare, and they neither carry nor clear marks.
 
@@ -21,6 +22,9 @@ use headway_units::Time;
 headway_params::choice! {
     /// When a gap counts as room for one more packet.
     pub enum GapRule {
+        /// Start to start more than the time of a full frame: the text of §IV-A. After a full packet that is any idle
+        /// time at all, and after a shorter one as much as it lacks.
+        Exceeds = "exceeds",
         /// The port was idle for any time at all.
         AnyGap = "any-gap",
         /// Idle for at least half the time of a full packet.
@@ -36,7 +40,7 @@ headway_params::params! {
     /// Parameters of anti-ECN marking.
     pub struct AntiEcnParams {
         /// Which gaps keep a mark. AMRT §IV-A eq. 1
-        rule: GapRule = GapRule::AnyGap, ParamKind::Choice(GapRule::WORDS);
+        rule: GapRule = GapRule::Exceeds, ParamKind::Choice(GapRule::WORDS);
         /// Bytes of the packet that a gap must have room for; 0 = a full frame, or 1500 under `literal`.
         gap_bytes: u64 = 0, ParamKind::Bytes { min: 0, max: 65_535 };
     }
@@ -47,9 +51,10 @@ headway_params::params! {
 pub struct AntiEcn {
     /// Shortest gap that keeps a mark.
     min_gap: Time,
-    /// Where the gap begins: at the end of the last data packet plus the time of control packets since, or
-    /// under the literal rule at its start.
+    /// Where the gap begins: at the end of the last data packet, or at its start under a rule that counts from start to
+    /// start; later by the control packets since.
     gap_start: Time,
+    from_start: bool,
     literal: bool,
     seen_data: bool,
 }
@@ -77,9 +82,11 @@ impl Discipline for AntiEcn {
             GapRule::AnyGap => Time(1),
             GapRule::HalfSlot => Time(slot.0.div_ceil(2)),
             GapRule::FullSlot | GapRule::Literal => slot,
+            GapRule::Exceeds => Time(slot.0 + 1),
         };
         let literal = params.rule == GapRule::Literal;
-        AntiEcn { min_gap, gap_start: Time::ZERO, literal, seen_data: false }
+        let from_start = literal || params.rule == GapRule::Exceeds;
+        AntiEcn { min_gap, gap_start: Time::ZERO, from_start, literal, seen_data: false }
     }
 
     fn classes(&self) -> usize {
@@ -98,9 +105,9 @@ impl Discipline for AntiEcn {
     // AMRT §IV-A
     #[inline]
     fn depart(&mut self, departing: &Departing, packet: &mut Packet) {
-        let takes = if self.literal { Time::ZERO } else { departing.takes };
+        let taken = |skipped: bool| if skipped { Time::ZERO } else { departing.takes };
         if !packet.is_data() {
-            self.gap_start += takes;
+            self.gap_start += taken(self.literal);
             return;
         }
         // The first data packet of a port follows an endless gap.
@@ -109,7 +116,7 @@ impl Discipline for AntiEcn {
             packet.ecn = Ecn::NotEct;
         }
         self.seen_data = true;
-        self.gap_start = departing.now + takes;
+        self.gap_start = departing.now + taken(self.from_start);
     }
 }
 
@@ -156,10 +163,27 @@ mod tests {
     #[test]
     fn each_rule_draws_its_line() {
         let starts = [0, 10, 21, 36, 56];
+        assert_eq!(marks(GapRule::Exceeds, &starts), [true, false, true, true, true]);
         assert_eq!(marks(GapRule::AnyGap, &starts), [true, false, true, true, true]);
         assert_eq!(marks(GapRule::HalfSlot, &starts), [true, false, false, true, true]);
         assert_eq!(marks(GapRule::FullSlot, &starts), [true, false, false, false, true]);
         assert_eq!(marks(GapRule::Literal, &starts), [true, true, true, true, true]);
+    }
+
+    #[test]
+    fn the_interval_after_a_short_packet_counts_from_its_start() {
+        // Half a slot of data, idle until 0.8 and then until 1.2 slots after its start.
+        for (start, exceeds) in [(8, false), (10, false), (12, true)] {
+            for (rule, expected) in [(GapRule::Exceeds, exceeds), (GapRule::AnyGap, true)] {
+                let mut rules = AntiEcn::new(&AntiEcnParams { rule, gap_bytes: 0 }, &port());
+                let slot = Rate::gbps(10).time_of(1538);
+                let departing = |now, takes| Departing { now, takes, data_waiting: 0, data_bytes: 0 };
+                rules.depart(&departing(Time::ZERO, Time(slot.0 / 2)), &mut data());
+                let mut next = data();
+                rules.depart(&departing(slot * start / 10, slot), &mut next);
+                assert_eq!(next.ecn == Ecn::Spare, expected, "{rule:?} at {start} tenths of a slot");
+            }
+        }
     }
 
     #[test]

@@ -2,13 +2,13 @@
 //! queue of the latter is.
 //!
 //! Source: RPO, ICNP 2021 §IV-A (drop threshold) and §IV-B. Three strict classes: control, normal data
-//! (priority 1), opportunistic data (priority 2 and beyond). A normal packet leaves marked while at least k
+//! (priority 1), opportunistic data (priority 2 and beyond). A normal packet leaves marked while more than k
 //! opportunistic packets wait, k being what the normal packets of the last period left over of the link.
 //! What is deliberately different, and why:
 //!
-//! * The paper marks when the queue *exceeds* k. With k = 0 and nothing in the queue that is no mark, although
-//!   the text says that then all normal packets are marked; and a buffer full of normal packets, which
-//!   refuses every opportunistic one, would never say so. The default is "reaches": k = 0 marks every one.
+//! * The paper marks when the queue *exceeds* k, in §I, §III, §IV-B and §VI, and so does the default. With k = 0 and
+//!   nothing in the queue that is no mark, although §VII says that all normal packets are marked then; and a buffer
+//!   full of normal packets, which refuses every opportunistic one, never marks. `reaches` is the rule of §VII.
 //! * The paper does not say whether the two queues share a buffer. Here they do: a normal packet that finds
 //!   it full pushes out the last opportunistic one, so that these cost the others neither delay nor loss;
 //!   and the opportunistic queue has a bound of its own, since k acts a round trip late.
@@ -27,9 +27,9 @@ use headway_units::Time;
 headway_params::choice! {
     /// When a normal packet is marked.
     pub enum MarkWhen {
-        /// The opportunistic queue has k packets or more; k = 0 marks all.
+        /// The opportunistic queue has k packets or more; k = 0 marks all, as RPO §VII tells of its testbed.
         Reaches = "reaches",
-        /// It has more than k: the letter of RPO §IV-B.
+        /// It has more than k, as RPO §IV-B says.
         Exceeds = "exceeds",
         /// It has more than k, or k is 0 and it has any.
         ExceedsOrAny = "exceeds-or-any",
@@ -54,7 +54,7 @@ headway_params::params! {
         /// Time over which the rate of normal packets is measured, and k holds; 0 = the longest base round trip of the first host. RPO §IV-B
         round_trip: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// When a normal packet is marked. RPO §IV-B
-        mark_when: MarkWhen = MarkWhen::Reaches, ParamKind::Choice(MarkWhen::WORDS);
+        mark_when: MarkWhen = MarkWhen::Exceeds, ParamKind::Choice(MarkWhen::WORDS);
         /// Which normal packets are dropped at the threshold. RPO §IV-A
         drop: DropRule = DropRule::Unscheduled, ParamKind::Choice(DropRule::WORDS);
         /// Normal packets that wait already when one more is dropped, the one on the wire not counted. RPO §IV-A

@@ -89,14 +89,16 @@ def _testbed(
         yield line
 
 
-def _speed(slowdown: int) -> str:
-    """The speed of the links on real packets beside that of the paper."""
+def _speed(slowdown: int | None) -> str:
+    """The speed of the links on real packets beside that of the paper; variants may differ in theirs."""
+    if slowdown is None:
+        return "more than one speed"
     return "full speed" if slowdown == 1 else f"1/{slowdown} of the speed"
 
 
 def _how(one: RealClaim) -> str:
     """How an entry was measured: command, machine, other work, lateness."""
-    slowdown = "unscaled" if one.slowdown == 1 else f"slowdown {one.slowdown}"
+    slowdown = f"slowdown {one.slowdown or 'by variant'}" if one.slowdown != 1 else "unscaled"
     late, work = duration(one.late_s), one.other_work
     return (
         f"`{one.command}`: {one.repetitions} repetitions, {slowdown}, on {machine_text(one.machine)}. "

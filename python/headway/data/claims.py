@@ -117,7 +117,7 @@ class RealClaim(Jsonable):
     repetitions: int
     scale: str | None
     runs: str
-    slowdown: int
+    slowdown: int | None
     machine: Any
     other_work: float
     late_s: float

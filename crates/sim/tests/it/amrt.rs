@@ -101,8 +101,8 @@ fn a_gap_rule_of_a_full_slot_never_fills_gaps_shorter_than_a_slot() {
         let out = outcome(&rule(run, word));
         mean(&link_series(&out, "s0->h21", Metric::Utilisation), Time::ms(3), Time::ms(6))
     };
-    let (any, full) = (used("any-gap"), used("full-slot"));
-    assert!(any > 0.999, "any-gap: {any}");
+    let (exceeds, full) = (used("exceeds"), used("full-slot"));
+    assert!(exceeds > 0.999, "exceeds: {exceeds}");
     // 21 of 40, and the one packet more that a port's very first mark releases.
     assert!((0.52..0.56).contains(&full), "full-slot: {full}");
 }

@@ -24,7 +24,7 @@ headway_params::choice! {
     pub enum LossTimer {
         /// Base round trip plus one full-buffer drain at each switch.
         MaxRtt = "max-rtt",
-        /// Base round trip, the literal reading of AMRT §IV-B; fires spuriously once a queue stands.
+        /// Base round trip: whatever waits in a standing queue is granted again as well.
         BaseRtt = "base-rtt",
     }
 }
@@ -34,8 +34,8 @@ headway_params::choice! {
     pub enum Reissue {
         /// One a frame time of the receiver's link, over all its messages.
         Paced = "paced",
-        /// All at the moment they are overdue, the literal reading of AMRT §IV-B: what was lost together
-        /// comes back together, and is lost again where a buffer was too small for it.
+        /// All at the moment they are overdue, as AMRT §IV-B says: what was lost together comes back together, and is
+        /// lost again where a buffer was too small for it.
         AtOnce = "at-once",
     }
 }
@@ -49,10 +49,10 @@ headway_params::params! {
         loss_timeout: f64 = 1.0, ParamKind::Float { min: 0.1, max: 1000.0 };
         /// Which round trip `loss_timeout` counts.
         loss_timer: LossTimer = LossTimer::MaxRtt, ParamKind::Choice(LossTimer::WORDS);
-        /// When overdue packets are granted again.
-        reissue: Reissue = Reissue::Paced, ParamKind::Choice(Reissue::WORDS);
-        /// Doublings of the time-out of a packet granted again and again, at most.
-        backoff: u64 = 3, ParamKind::Int { min: 0, max: 20 };
+        /// When overdue packets are granted again. AMRT §IV-B
+        reissue: Reissue = Reissue::AtOnce, ParamKind::Choice(Reissue::WORDS);
+        /// Doublings of the time-out of a packet granted again and again, at most. AMRT §IV-B
+        backoff: u64 = 0, ParamKind::Int { min: 0, max: 20 };
         /// Silence after which a sender repeats packet 0, in largest round trips; doubles each time.
         restart_timeout: f64 = 3.0, ParamKind::Float { min: 0.5, max: 1000.0 };
         /// Receivers hand marks to the message that has used fewest, instead of the one that brought them. AMRT §VIII-F
@@ -68,6 +68,8 @@ impl Transport for Amrt {
     type Params = AmrtParams;
     const PACKETS: Family = packets::PACKETS;
     const PROBES: &'static [GaugeInfo] = &[probes::PERMITTED, probes::OUTSTANDING, receiver::MARKS_USED];
+    // 1: grants again as the paper says, at once and without doubling; marks by the interval from start to start.
+    const REVISION: u32 = 1;
     const INFO: TransportInfo = TransportInfo {
         name: "amrt",
         summary: "receiver-driven; switches mark gaps with anti-ECN, a marked grant releases two packets",
@@ -75,13 +77,19 @@ impl Transport for Amrt {
         discipline: "anti-ecn",
         states: &[SenderState::TABLE, ReceiverState::TABLE],
         deviations: &[
-            "§IV-B: the loss time-out is one largest round trip (base plus a full buffer at each switch); `loss_timer = \"base-rtt\"` is the literal reading.",
-            "§IV-B: a re-issued grant names one packet and is never marked, so that a lost marked grant cannot inject a third packet.",
-            "§IV-B: overdue packets are granted again one a frame time of the receiver's link, and with a time-out that doubles up to three times; `reissue = \"at-once\"` and `backoff = 0` are the literal reading, under which an incast loses the same packets together for as long as it lasts.",
+            "§IV-B: the paper counts the time-out in round trips and does not say which. Here it is the largest one, base plus a full buffer at each switch (`loss_timer`): by the base round trip a packet that waits in a full buffer is granted again.",
+            "§IV-B: a re-issued grant names one packet and is never marked, so that a lost marked grant cannot inject a third packet. Two packets of one marked grant are granted again one by one.",
+            "§IV-B: there is no grant for a packet of the first window. It counts as granted when the first packet of the message arrives, so that one that is lost is granted again a time-out later.",
             "§IV-B: a sender ignores a re-issued grant while the packet it names still waits in the sender's own queue.",
-            "§IV-C: the paper does not say how a sender whose whole first window is lost continues; here it repeats packet 0 after a silence of three largest round trips.",
+            "§IV-B: an arrival after which nothing of its message is left to grant earns no grant. The paper's §VIII-B says that flows to one receiver can share grants under every receiver-driven transport, and no rule of AMRT's says how.",
+            "§IV-C: the paper does not say how a sender whose whole first window is lost continues; here it repeats packet 0 after a silence of three largest round trips (`restart_timeout`).",
+            "§IV-C: the paper does not say how the packets of several messages share a sender; here they leave in the order in which they were permitted.",
             "§VIII-F: marks are spread among the messages that arrive, a newcomer counting from where the others are; a mark not used within a round trip expires. The paper says only that marked packets are reassigned fairly.",
+            "§IV-A: a switch marks an interval that is greater than the time of a packet, as the text has it (`anti-ecn.rule`); equation 1 as printed marks one that is equal as well, and with it every packet of a saturated link.",
+            "§IV-A: control packets go first, wait in a buffer of their own, and take their time out of the interval between two data packets: that time is not spare.",
+            "§IV-A: the mark is ECT(1) (01), which a port without room clears to Not-ECT (00). The paper sets CE (11); other switches set CE where they are congested, which is the opposite of spare.",
             "§IV-A: the host's own link applies the gap rule as well; without it a sender of two messages over-commits its own wire.",
+            "§VI: there is no program for DPDK. The switch and the hosts of real packets are processes over AF_XDP or packet sockets; a port finds gaps on its own departure clock, packet by packet, and not per burst of up to four packets.",
         ],
     };
 

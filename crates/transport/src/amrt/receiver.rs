@@ -52,7 +52,9 @@ struct Incoming {
     again: Timers<(u32, u32)>,
     timeout: Time,
     mark_life: Time,
-    /// Marks handed on with this message's grants. AMRT §VIII-F
+    /// Grants of this message that permitted two packets.
+    marked_grants: u32,
+    /// The same as `fair_marks` compares it: a newcomer counts from where the others are. AMRT §VIII-F
     marks_used: u32,
     /// Last arrival of a new packet, kept up for marks alone.
     heard: Option<Time>,
@@ -164,6 +166,7 @@ impl Receiver {
             again: Timers::default(),
             timeout,
             mark_life: path.base_rtt,
+            marked_grants: 0,
             marks_used: 0,
             heard: None,
             loss_at: None,
@@ -267,7 +270,7 @@ impl ReceivingHalf<TimerKey> for Receiver {
     fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
         if let Some(incoming) = self.messages.get(&id) {
             found(&probes::OUTSTANDING, f64::from(incoming.next.saturating_sub(incoming.received.len())));
-            found(&MARKS_USED, incoming.marks_used.into());
+            found(&MARKS_USED, incoming.marked_grants.into());
         }
     }
 
@@ -296,13 +299,14 @@ impl Incoming {
         let grant = Grant { first: self.next, permitted: count };
         let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
         let flags = PacketFlags::when(count == 2, PacketFlags::ECE);
+        self.marked_grants += u32::from(count == 2);
         shared.control.push_back(Packet { flags, ..grant });
         let end = self.next + count;
         self.expected.push_back(Expected { by: now + self.timeout, first: self.next, end });
         self.next = end;
     }
 
-    /// Grants one missing packet again, unmarked, and doubles its time-out.
+    /// Grants one missing packet again, unmarked; its time-out doubles up to `backoff` times.
     fn grant_again(&mut self, shared: &mut Shared, now: Time, missing: &Missing, backoff: u32) {
         let (peer, id) = missing.message;
         self.state.step(ReceiverEvent::Overdue);

@@ -185,14 +185,24 @@ fn a_duplicate_earns_no_grant() {
     assert_eq!(s.on(us(12), data(500, 1, false)), ["delivered 1460", "grant 12"]);
 }
 
-/// The literal reading: everything overdue is granted again at once, with as many doublings as there is time for.
-fn at_once() -> AmrtParams {
-    AmrtParams { reissue: Reissue::AtOnce, backoff: 10, ..AmrtParams::default() }
+/// Everything overdue is granted again at once, with as many doublings as there is time for.
+fn doubling() -> AmrtParams {
+    AmrtParams { backoff: 10, ..AmrtParams::default() }
+}
+
+/// AMRT §IV-B: a round trip after a grant without its packet, the same grant goes out again, and again.
+#[test]
+fn overdue_packets_are_granted_again_together_every_time_out() {
+    let mut s = Script::new(AmrtParams::default());
+    s.on(us(10), data(4, 0, false));
+    let again: Vec<String> = (1..4).map(|i| format!("grant {i} again")).collect();
+    let times = (1..=5).map(|n| (us(10) + T_LOSS * n, again.clone()));
+    assert_eq!(s.effects(us(119)), times.collect::<Vec<_>>());
 }
 
 #[test]
 fn overdue_packets_are_granted_again_one_a_frame_time_and_wait_three_doublings_at_most() {
-    let mut s = Script::new(AmrtParams::default());
+    let mut s = Script::new(AmrtParams { reissue: Reissue::Paced, backoff: 3, ..AmrtParams::default() });
     s.on(us(10), data(4, 0, false));
     let again = |from: Time| -> Vec<_> {
         (0..3u64).map(|i| (from + SLOT * i, vec![format!("grant {} again", i + 1)])).collect()
@@ -212,8 +222,8 @@ fn overdue_packets_are_granted_again_one_a_frame_time_and_wait_three_doublings_a
 }
 
 #[test]
-fn an_overdue_packet_is_granted_again_alone_unmarked_with_a_doubling_timeout() {
-    let mut s = Script::new(at_once());
+fn an_overdue_packet_is_granted_again_alone_unmarked_and_may_double_its_timeout() {
+    let mut s = Script::new(doubling());
     for index in 0..10 {
         s.on(us(10), data(12, index, index == 0));
     }
@@ -233,7 +243,7 @@ fn an_overdue_packet_is_granted_again_alone_unmarked_with_a_doubling_timeout() {
 }
 
 #[test]
-fn the_literal_loss_timer_is_one_base_round_trip() {
+fn the_loss_timer_can_count_the_base_round_trip() {
     let mut s = Script::new(AmrtParams { loss_timer: LossTimer::BaseRtt, ..AmrtParams::default() });
     s.on(us(10), data(2, 0, false));
     assert_eq!(s.effects(us(30)), [(us(10) + SLOT * 10, vec!["grant 1 again".to_string()])]);
@@ -241,7 +251,7 @@ fn the_literal_loss_timer_is_one_base_round_trip() {
 
 #[test]
 fn a_newly_lost_packet_is_noticed_in_time_while_an_older_one_backs_off() {
-    let mut s = Script::new(at_once());
+    let mut s = Script::new(doubling());
     for index in 0..9 {
         s.on(us(10), Packet { count: 9, ..data(500, index, false) });
     }
@@ -296,7 +306,7 @@ fn the_restart_timeout_counts_from_the_last_packet_sent() {
 
 #[test]
 fn the_receiver_recovers_a_first_window_of_which_only_packet_0_came() {
-    let mut s = Script::new(at_once());
+    let mut s = Script::new(doubling());
     assert_eq!(s.on(us(10), Packet { flags: PacketFlags::AGAIN, ..data(500, 0, true) }).len(), 2);
     let overdue: Vec<_> = (1..12).map(|i| format!("grant {i} again")).collect();
     assert_eq!(s.effects(us(30)), [(us(30), overdue)]);

@@ -31,7 +31,7 @@ headway_params::choice! {
     pub enum Detection {
         /// By their sender, as soon as a grant acknowledges one that left later in the same queue.
         Acknowledgements = "acknowledgements",
-        /// By their receiver, a time-out after the grant: the letter of RPO §IV-C.
+        /// By their receiver, a time-out after the grant, as RPO §IV-C says.
         Timer = "timer",
         /// By both: the sender repairs with the permissions at hand, and the receiver restores those that were lost.
         Both = "both",
@@ -43,7 +43,7 @@ headway_params::choice! {
     pub enum Reissue {
         /// One a frame time of the receiver's link, over all its messages.
         Paced = "paced",
-        /// All at the moment they are overdue, the letter of RPO §IV-C.
+        /// All at the moment they are overdue, as RPO §IV-C says.
         AtOnce = "at-once",
     }
 }
@@ -75,22 +75,22 @@ headway_params::params! {
     pub struct RpoParams {
         /// Packets sent before the first grant; 0 = one bandwidth-delay product of the pair. RPO §IV-A
         window: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
-        /// How lost packets are found.
-        detection: Detection = Detection::Both, ParamKind::Choice(Detection::WORDS);
+        /// How lost packets are found. RPO §IV-C
+        detection: Detection = Detection::Timer, ParamKind::Choice(Detection::WORDS);
         /// Packets that may overtake one of the same queue before it counts as lost.
         reordering: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// Time after which a receiver asks again, in round trips: since the grant, or without any arrival. RPO §IV-C
         loss_timeout: f64 = 3.0, ParamKind::Float { min: 0.1, max: 1000.0 };
         /// Which round trip `loss_timeout` counts; `restart_timeout` counts the one through empty queues where it is measured.
         loss_timer: LossTimer = LossTimer::Measured, ParamKind::Choice(LossTimer::WORDS);
-        /// When overdue packets are granted again.
-        reissue: Reissue = Reissue::Paced, ParamKind::Choice(Reissue::WORDS);
-        /// Doublings of that time-out, at most.
-        backoff: u64 = 5, ParamKind::Int { min: 0, max: 20 };
+        /// When overdue packets are granted again. RPO §IV-C
+        reissue: Reissue = Reissue::AtOnce, ParamKind::Choice(Reissue::WORDS);
+        /// Doublings of that time-out, at most. RPO §IV-C
+        backoff: u64 = 0, ParamKind::Int { min: 0, max: 20 };
         /// Silence after which a sender repeats packet 0, in round trips; doubles each time.
         restart_timeout: f64 = 3.0, ParamKind::Float { min: 0.5, max: 1000.0 };
         /// Age, in base round trips, at which an opportunistic packet without acknowledgement is sent again as a normal one once the two ends have met; 0 = at once. RPO §IV-A
-        meeting_patience: f64 = 1.5, ParamKind::Float { min: 0.0, max: 1000.0 };
+        meeting_patience: f64 = 0.0, ParamKind::Float { min: 0.0, max: 1000.0 };
         /// What grants for opportunistic packets say of marks.
         opportunistic_mark: OpportunisticMark = OpportunisticMark::Inherit, ParamKind::Choice(OpportunisticMark::WORDS);
         /// Whether unmarked grants release an opportunistic packet as well; without, what they cost can be told.
@@ -132,6 +132,8 @@ impl Transport for Rpo {
     const PROBES: &'static [GaugeInfo] = &[probes::PERMITTED, probes::SMOOTHED_RTT, probes::HELD];
     const GAUGES: &'static [GaugeInfo] =
         &[sender::SENT, sender::SENT_OPPORTUNISTIC, receiver::REORDER_BUFFER, receiver::DUPLICATES];
+    // 1: losses are found by the receiver's time-out alone and granted again at once, and the ends meet at once, as the paper says.
+    const REVISION: u32 = 1;
     const INFO: TransportInfo = TransportInfo {
         name: "rpo",
         summary: "receiver-driven; a grant releases a normal packet and, unless marked, an opportunistic one from the message's end",
@@ -140,18 +142,22 @@ impl Transport for Rpo {
         states: &[SenderState::TABLE, ReceiverState::TABLE],
         deviations: &[
             "§IV-A: the paper does not say how a sender knows which opportunistic packets arrived. Here every grant says which packet earned it, and up to where the message has arrived from its front and from its end.",
-            "§IV-A: when the two ends meet, opportunistic packets are sent again as normal ones if nothing has been heard of them for one and a half base round trips, which is those that wait in a queue; `meeting_patience = 0` is the letter, which also repeats those that are merely on their way.",
             "§IV-A: an opportunistic packet that still waits at its own host at the meeting changes queues there instead of being sent twice.",
             "§IV-B: the host's own link serves and marks by the same rule as a switch port; without it the opportunistic packets of a lone message queue at its host, a bandwidth-delay product more each round trip. `nic_marks = false` leaves it out.",
             "§IV-C: only normal packets carry marks. The grant for an opportunistic packet repeats the last mark of the message's normal packets; otherwise a draining opportunistic queue would call for more. `opportunistic_mark = \"never\"` is the letter.",
             "§IV-C: the paper does not say which round trip the time-out of three counts. Here it is the one that the sender measures and tells with each packet: by the one through empty queues, packets that wait in a full buffer are granted again, and by the one through full buffers a message waits a millisecond for a first window of which nothing waits anywhere. `loss_timer` has the others.",
-            "§IV-C: overdue packets are granted again one a frame time of the receiver's link, over all its messages, and with a time-out that doubles up to five times; `reissue = \"at-once\"` and `backoff = 0` are the letter.",
-            "§IV-C: the sender finds losses as well, by grants for packets that left later in the same queue, and repairs them with the permissions at hand. What the receiver grants again thereafter permits another packet, since what was lost is a permission. `detection = \"timer\"` is the letter: the sender repeats a packet only when it is granted again; with `detection = \"acknowledgements\"` nothing restores the permissions that are lost, but for one after three round trips without any arrival.",
             "§IV-C: there is no grant for a packet of the first window. It is overdue when it would be had a grant brought it, two round trips after the first of the window has arrived and its own place in it later; and at once if all of the window is lost.",
+            "§IV-C: what the receiver grants again for a packet of the first window is in addition to the grants for arrivals, so that a message has the rate of its whole first window back. The paper's Fig. 11 has a flow that lost 25 of 80 packets and stays below the link until another leaves; `detection = \"acknowledgements\"` restores nothing.",
+            "§IV-C: packets are handed to the application as they arrive, and the re-sequencing buffer is measured and not kept.",
             "§IV-C: a missing opportunistic packet is asked for only while the message is not marked: it may wait in a queue for as long as it is.",
-            "§IV-A: the paper does not say how a sender whose whole first window is lost continues; here it repeats packet 0 after a silence of three round trips.",
+            "§IV-A: the paper does not say how a sender whose whole first window is lost continues; here it repeats packet 0 after a silence of three round trips (`restart_timeout`), each time twice as long.",
             "§IV-C: once the two ends have met, or in a message of one first window, an unmarked grant repeats two lost packets, the smallest as a normal and the largest as an opportunistic one; the paper names only the first, under which such a message repeats one packet for each that arrives and never doubles.",
             "§IV-A: a packet that arrives twice earns one grant.",
+            "§IV-A: the drop threshold is for packets of first windows (`cross-queue-ecn.drop`), as in Aeolus, which the paper names as its model; its sentence says normal packets, which `drop = \"all\"` takes for all.",
+            "§IV-B: the port has a third class, for grants, before both queues of data.",
+            "§IV-B: the two queues share the buffer. A normal packet that finds it full takes the place of the last opportunistic one, and no more than half the buffer or two round trips of the link wait opportunistically (`cross-queue-ecn.push_out`, `cross-queue-ecn.low_limit`). The paper does not say how the buffer is divided.",
+            "§IV-B: k counts packets of full size on the wire, where the paper divides by the TCP segment size, and is rounded down; the time t is the longest base round trip of the network's first host where a scenario gives none (`cross-queue-ecn.round_trip`), and the periods of two ports are not in step.",
+            "§VI: there is no program for DPDK nor one for P4. The switch and the hosts of real packets are processes over AF_XDP or packet sockets, with the same rules.",
         ],
     };
 
@@ -162,6 +168,8 @@ impl Transport for Rpo {
 
 impl Promised for Rpo {
     const GRANTS_NAME: bool = false;
+    /// A loss moves the instant at which the two ends meet, and what is on its way then goes again: a short path's packets.
+    const COPIES: u64 = 10;
 
     fn promises(params: &RpoParams, path: &crate::Path, _: u64) -> Promises {
         // A lost tail waits for the receiver's time-out, and its repair for a round trip.

@@ -26,8 +26,19 @@ struct Script {
     left: Vec<Packet>,
 }
 
-/// A host whose link marks nothing, unless a test is about that.
+/// A host whose link marks nothing, unless a test is about that; both ends find losses, and nothing is asked for together.
 fn params() -> RpoParams {
+    RpoParams {
+        detection: Detection::Both,
+        reissue: Reissue::Paced,
+        backoff: 5,
+        meeting_patience: 1.5,
+        ..letter()
+    }
+}
+
+/// The same by the rules of the paper: a receiver's time-out alone finds losses, and everything overdue is granted again.
+fn letter() -> RpoParams {
     RpoParams { window: 4, nic_marks: false, ..RpoParams::default() }
 }
 
@@ -450,6 +461,23 @@ fn what_was_granted_is_granted_again_after_three_round_trips_one_a_frame_time() 
     assert_eq!(s.later(again), at(again, &["again 1"]));
 }
 
+/// RPO §IV-C: a grant without its packet is repeated after three round trips, and again after as many.
+#[test]
+fn by_the_letter_everything_overdue_is_granted_again_together_every_three_round_trips() {
+    let mut s = Script::new(letter());
+    s.on(us(1), data(4, 0));
+    let first = us(1) + RTT * 2;
+    let mut expected = Vec::new();
+    for round in 0..3 {
+        for packet in 1..4u64 {
+            expected.push((first + SLOT * packet + RTT * 3 * round, format!("again {packet}")));
+        }
+    }
+    let asked: Vec<_> = s.later(first + SLOT * 4 + RTT * 6);
+    let overdue: Vec<_> = asked.iter().filter(|asked| expected.contains(asked)).cloned().collect();
+    assert_eq!(overdue, expected);
+}
+
 #[test]
 fn turns_are_taken_over_all_messages_of_a_receiver() {
     let mut s = Script::new(params());
@@ -466,11 +494,11 @@ fn turns_are_taken_over_all_messages_of_a_receiver() {
     }
     let expected = [(0, PEER, 1), (1, OTHER, 1), (2, PEER, 2), (3, OTHER, 2), (4, PEER, 3), (5, OTHER, 3)];
     assert_eq!(turns, expected.map(|(slot, dst, index)| (due + SLOT * slot, dst, index)));
-    // The letter has them all at once, and the turns of a message that is over are nobody's.
-    let mut letter = Script::new(RpoParams { reissue: Reissue::AtOnce, ..params() });
-    letter.on(us(1), data(4, 0));
-    letter.on(us(1), other(0));
-    assert_eq!(letter.later(due), [(due, "again 1".to_string()), (due, "again 1".to_string())]);
+    // By the letter they have them all at once, and the turns of a message that is over are nobody's.
+    let mut together = Script::new(RpoParams { reissue: Reissue::AtOnce, ..params() });
+    together.on(us(1), data(4, 0));
+    together.on(us(1), other(0));
+    assert_eq!(together.later(due), [(due, "again 1".to_string()), (due, "again 1".to_string())]);
     let mut over = Script::new(params());
     over.on(us(1), data(4, 0));
     over.on(us(1), other(0));

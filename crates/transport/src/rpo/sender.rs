@@ -21,7 +21,7 @@ pub(super) const SENT: GaugeInfo = GaugeInfo::packets("data_packets", "data pack
 pub(super) const SENT_OPPORTUNISTIC: GaugeInfo = GaugeInfo::packets(
     "opportunistic_packets",
     "opportunistic packets",
-    "of those, sent without a permission",
+    "of those, from the end of a message with low priority",
 );
 
 /// Packets of one message that wait for the wire.
