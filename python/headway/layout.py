@@ -30,7 +30,7 @@ CLAIMS_FILE = "claims.json"
 EXPECTATIONS_FILE = "expectations.json"
 REPORT_FILE = "report.html"
 DRAWN = "figures"
-DRAWN_FORMATS = (".svg", ".pdf")
+DRAWN_FORMATS = (".svg", ".pdf", ".png", ".csv")
 EXPLAIN_FILE = "explain.json"
 READINGS_FILE = "readings.json"
 # A run in the simulator beside the same one on real packets, and the sweeps by which `explain` searches.
