@@ -6,7 +6,7 @@ use headway_units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum DropReason {
-    /// The buffer for data was full.
+    /// The buffer for data was full, or so nearly full that the port drops by lot.
     BufferFull = 0,
     /// The buffer for control was full.
     ControlFull = 1,

@@ -18,6 +18,7 @@ mod fair_queue;
 mod port;
 mod priority_buffers;
 mod queues;
+mod random_drop;
 mod red_ecn;
 pub mod registry;
 mod selective_credit_shaping;

@@ -155,6 +155,7 @@ disciplines! {
     "priority-buffers" => crate::priority_buffers::PriorityBuffers,
     "core-ecn" => crate::core_ecn::CoreEcn,
     "red-ecn" => crate::red_ecn::RedEcn,
+    "random-drop" => crate::random_drop::RandomDrop,
     "trimming-ecn" => crate::trimming_ecn::TrimmingEcn,
     "trimming-core-ecn" => crate::trimming_ecn::TrimmingCoreEcn,
 }

@@ -57,6 +57,11 @@ fn headroom_of(params: &PfcParams, largest: u64, (to, back): (Range, Range)) -> 
     to.highest.bytes_in(time).saturating_add(2 * largest)
 }
 
+/// Headroom of a link in products of its rate and its own delay: switch latency and frames are not looked at.
+fn products_of(products: f64, to: Range) -> u64 {
+    (to.highest.bytes_in(to.longest) as f64 * products) as u64
+}
+
 /// What of a run makes more arrive after a link was told to stop than the network says.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Surplus<'a> {
@@ -108,6 +113,7 @@ impl Lossless {
                 Range { longest, ..ranges[number] }
             };
             let whole = match params.headroom {
+                0 if params.headroom_products > 0.0 => products_of(params.headroom_products, ranges[number]),
                 0 => headroom_of(&params, largest, (way(number), way(back[number] as usize))),
                 bytes => bytes,
             };
@@ -232,5 +238,18 @@ mod tests {
         let (to, back) = (way(25, 500), way(25, 500));
         let (to, back) = (Range { highest: Rate::gbps(100), ..to }, Range { lowest: Rate::gbps(10), ..back });
         assert_eq!(headroom_of(&PfcParams::default(), 1090, (to, back)), 24_240 + 2 * 1090);
+    }
+
+    #[test]
+    fn headroom_in_products_is_of_each_link() {
+        let way = |rate, delay| {
+            let rate = Rate::gbps(rate);
+            Range { lowest: rate, highest: rate, longest: Time::ns(delay) }
+        };
+        // HPCC's simulator: rate x delay / 8 x 3.
+        assert_eq!(products_of(3.0, way(100, 1000)), 37_500);
+        assert_eq!(products_of(3.0, way(400, 1000)), 150_000);
+        assert_eq!(products_of(3.0, way(25, 5000)), 46_875);
+        assert_eq!(products_of(0.5, way(100, 1000)), 6_250);
     }
 }

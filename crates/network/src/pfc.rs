@@ -29,6 +29,8 @@ headway_params::params! {
         reserve: u64 = 4096, ParamKind::Bytes { min: 0, max: 1 << 30 };
         /// Part of it for what arrives over a link in one class after the decision to stop it; 0 = what can arrive at the most, from the delay and the rate of the link and the packets that are on their way. 802.1Qbb
         headroom: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 40 };
+        /// Headroom of each link in products of its rate and its own delay, instead; 0 = as `headroom` says. HPCC's simulator: 3
+        headroom_products: f64 = 0.0, ParamKind::Float { min: 0.0, max: 1000.0 };
         /// Bytes by which the headroom is less than that: with 1, some traffic loses a packet.
         headroom_less: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 40 };
         /// Bytes of the largest packet on the wire, for the headroom; 0 = a full data packet, with the telemetry that ports write into it.

@@ -170,7 +170,11 @@ pub const LINKS: &[Field] = &[
     Field::packets("dequeued", "dequeued", "that left, or had begun to by the end"),
     Field::packets("waiting", "waiting", "in the queues at the end"),
     Field::packets("drops", "drops", "dropped for any reason"),
-    Field::packets("drops_buffer_full", "drops, buffer full", "dropped because the buffer had no room"),
+    Field::packets(
+        "drops_buffer_full",
+        "drops, buffer full",
+        "dropped because the buffer had no room, or by lot because it had little (`random-drop`)",
+    ),
     Field::packets(
         "drops_control_full",
         "drops, control full",

@@ -77,6 +77,7 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("", "paper", "a text for readers"),
     ("", "memory_limit", "within_memory.rs has it"),
     ("fabric", "headroom", "with less than there may arrive, packets are lost as they should be"),
+    ("fabric", "headroom_products", "with less than there may arrive, packets are lost as they should be"),
     ("fabric", "headroom_less", "with less than there may arrive, packets are lost as they should be"),
     ("traffic", "stack", KERNELS),
     ("traffic", "congestion", KERNELS),

@@ -167,7 +167,6 @@ macro_rules! deviations {
             "§2.6: the time-out is a share of the largest round trip of the path; there it is 15 us and six drains of a switch's queue, which is 1.17 of it at 100 Gb/s. It doubles up to five times while nothing is heard; there it is constant.",
             "§2.6: a sender that has no credit, and nothing under way, asks again after four time-outs. There it waits for good if the last pull is lost.",
             "§2.6: a header that a switch returns is sent again like one that was trimmed; there switches do not return any.",
-            "§2.7: SLEEK and its probes are not implemented: without trimming, losses are found by the time-out alone.",
             "§4: what is lost counts against the entropy that it had, there against entropy 0. The frozen ring of REPS thaws after a time-out, there after 10 ms, and needs no trimming.",
             "§4: entropies are counted from the message's own, so that messages do not share paths; there the simulator hashes the flow's number as well.",
             "§6: increases are numbers of double precision; there they overflow 32 bits from 800 Gb/s on.",
@@ -194,6 +193,7 @@ impl Transport for UetNscc {
         deviations: deviations!(
             "§2.3: the round trip of a trimmed header is no sample of the base round trip unless `base_rtt_on_nack`, which is there the default: a header skips the queues and takes less time on every link, so that windows shrink for good.",
             "§2.6: a sender whose window is closed does not ask by a request; what is under way has a time-out of its own.",
+            "§2.7: without `sleek` and without trimming, losses are found by the time-out alone, as there by default. With it the time-out stays in force while losses are repaired; there it is not, and a packet that is lost twice waits for the next answer. A probe is a request, there an empty data packet.",
         ),
     };
 
@@ -244,6 +244,7 @@ impl Transport for UetRccc {
         discipline: "trimming-core-ecn",
         states: &[UetSenderState::TABLE, UetReceiverState::TABLE],
         deviations: deviations!(
+            "§2.7: there is no SLEEK with credit: without trimming, losses are found by the time-out alone.",
             "§3.2: a finished message gets no more pulls; there its connection gets those that it may have beyond its target, up to 16 control packets a flow at 100 Gb/s.",
             "§3.4: where the network is not known, the rate of credit does not follow marks and trimming unless `oversubscription` says so. It never follows the receiver's bus.",
         ),
@@ -298,11 +299,15 @@ crate::timer_keys! {
         Lost(HostId, u32),
         /// A pull may leave.
         Pull,
+        /// A sender may have heard nothing for too long.
+        Probe(HostId, u32),
     }
 }
 
 type Shared = crate::shared::Shared<TimerKey>;
 
+/// Marks a request that only asks what has arrived, and its answer. NSCC §2.7
+const PROBE: PacketFlags = PacketFlags::PULL;
 /// Marks a header that was cut in front of its receiver.
 const LAST_HOP: PacketFlags = PacketFlags::LAST_HOP;
 
@@ -343,6 +348,7 @@ impl TwoSided for Uet {
             TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
             TimerKey::Lost(peer, id) => sender.overdue(shared, now, peer, id),
             TimerKey::Pull => receiver.pull_due(shared, now),
+            TimerKey::Probe(peer, id) => sender.probe_due(shared, now, peer, id),
         }
     }
 

@@ -2,8 +2,9 @@
 
 use super::control::nscc::{Scale, Window};
 use super::control::rccc::Credit;
+use super::control::sleek::Sleek;
 use super::packets::{Ack, Data, Rts};
-use super::{LAST_HOP, Shared, TimerKey};
+use super::{LAST_HOP, PROBE, Shared, TimerKey};
 use crate::endpoint::HostContext;
 use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
@@ -53,6 +54,7 @@ pub(super) struct Start {
     pub(super) schedule: FirstWindowSchedule,
     pub(super) window: Option<Window>,
     pub(super) credit: Option<Credit>,
+    pub(super) sleek: bool,
     pub(super) entropies: Entropies,
     /// Time after which a packet is taken for lost, and the network's base round trip.
     pub(super) timeout: Time,
@@ -89,6 +91,8 @@ pub(super) struct Outgoing {
     last: i64,
     pub(super) window: Option<Window>,
     pub(super) credit: Option<Credit>,
+    /// What finds losses before the time-out, where it is wanted.
+    pub(super) sleek: Option<Box<Sleek>>,
     entropies: Entropies,
     timeout: Time,
     base_rtt: Time,
@@ -106,7 +110,8 @@ pub(super) struct Outgoing {
 
 impl Outgoing {
     pub(super) fn new(context: &HostContext, message: &Message, start: Start, now: Time) -> Outgoing {
-        let Start { packets, schedule, window, credit, entropies, timeout, base_rtt, asks_again } = start;
+        let Start { packets, schedule, window, credit, sleek, entropies, timeout, base_rtt, asks_again } =
+            start;
         let sizes = &context.sizes;
         let last = sizes.data_wire(sizes.payload_of(message.bytes, u64::from(packets) - 1));
         Outgoing {
@@ -130,6 +135,7 @@ impl Outgoing {
             last: last.into(),
             window,
             credit,
+            sleek: sleek.then(Box::default),
             entropies,
             timeout,
             base_rtt,
@@ -200,7 +206,9 @@ impl Outgoing {
         let index = self.candidate()?;
         let needs = self.in_flight.max(0) + self.wire(index);
         let fits = self.window.as_ref().is_none_or(|window| window.bytes() >= needs);
-        (fits && !self.is_without_credit()).then_some(index)
+        // NSCC §2.7: what is sent again does not wait for the window.
+        let repairs = !self.again.is_empty() && self.sleek.as_ref().is_some_and(|sleek| sleek.is_repairing());
+        ((fits || repairs) && !self.is_without_credit()).then_some(index)
     }
 
     /// Whether there is a packet that may leave.
@@ -322,7 +330,17 @@ impl Outgoing {
         let there = index.checked_sub(arrived.saturating_add(from));
         let there = index < arrived || there.is_some_and(|bit| bit < 64 && bitmap >> bit & 1 == 1);
         let sent = self.slot(index).filter(|slot| there && slot.place == Place::Away);
-        let sample = sent.filter(|slot| slot.sends == if again { 2 } else { 1 }).map(|slot| now - slot.sent);
+        let mut sample =
+            sent.filter(|slot| slot.sends == if again { 2 } else { 1 }).map(|slot| now - slot.sent);
+        let mut quick = false;
+        if let (Some(sleek), Some(window), Some(scale)) = (&mut self.sleek, &self.window, scale)
+            && packet.flags.has(PROBE)
+        {
+            // A probe is no sample of the base round trip.
+            let base_rtt = window.limits().1;
+            sample = sleek.answered(now, packet.entropy).map(|sample| sample.max(base_rtt));
+            quick = sample.is_some_and(|sample| sample - base_rtt < scale.target());
+        }
         while self.base < arrived {
             let Some(slot) = self.slots.pop_front() else { break };
             self.reached(self.base, slot.place);
@@ -344,7 +362,49 @@ impl Outgoing {
         if let (Some(window), Some(scale)) = (&mut self.window, scale) {
             window.acked(scale, now, (marked, sample), newly, self.in_flight.max(0));
         }
+        self.find_lost(received.min(self.packets).saturating_sub(arrived), quick);
         sample
+    }
+
+    /// Sends again what SLEEK takes for lost, with `beyond` packets behind a missing one. NSCC §2.7
+    fn find_lost(&mut self, beyond: u32, quick: bool) {
+        let Some(window) = &self.window else { return };
+        let packets = |bytes: i64| bytes / self.full;
+        let sizes = (packets(window.bytes()), packets(window.limits().0));
+        let waiting = !self.again.is_empty();
+        let Some(sleek) = &mut self.sleek else { return };
+        for index in sleek.lost((self.base, self.next), sizes, beyond, (waiting, quick)) {
+            if self.slot(index).is_some_and(|slot| slot.place == Place::Away) {
+                self.repeat(index);
+            }
+        }
+    }
+
+    /// Puts off the next probe. NSCC §2.7
+    pub(super) fn put_off(&mut self, shared: &mut Shared, scale: Option<&Scale>, now: Time) {
+        let (Some(sleek), Some(window), Some(scale)) = (&mut self.sleek, &self.window, scale) else { return };
+        let all = self.next == self.limit;
+        if let Some(at) = sleek.heard(now, (window.limits().1, scale.target()), all) {
+            shared.timers.arm(at, TimerKey::Probe(self.message.dst, self.message.id));
+        }
+    }
+
+    /// A probe may be due: a request that the receiver answers at once. NSCC §2.7
+    pub(super) fn probe(&mut self, shared: &mut Shared, now: Time) {
+        let (Some(sleek), Some(window)) = (&mut self.sleek, &self.window) else { return };
+        let (due, again) = sleek.expired(now, window.limits().1);
+        let message = &self.message;
+        let (peer, id, tag) = (message.dst, message.id, message.tag);
+        if let Some(at) = again {
+            shared.timers.arm(at, TimerKey::Probe(peer, id));
+        }
+        if due && self.base < self.next {
+            let entropy = self.entropies.next_entropy();
+            sleek.probed(now, entropy);
+            let probe = Rts { again: 0, window: self.first, message_bytes: message.bytes, target: 0 };
+            let probe = shared.control_view(probe, peer, id, tag, entropy);
+            shared.control.push_back(Packet { flags: PROBE, ..probe });
+        }
     }
 
     /// A packet arrived without its payload. UET §2.4

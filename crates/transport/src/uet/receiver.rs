@@ -3,7 +3,7 @@
 use super::control::rccc::QUANTUM;
 use super::pacer::{Line, Pacer};
 use super::packets::{Ack, Data, Nack, Pull, Rts};
-use super::{CreditRules, LAST_HOP, Settings, Shared, TimerKey};
+use super::{CreditRules, LAST_HOP, PROBE, Settings, Shared, TimerKey};
 use crate::endpoint::{Gone, HostContext};
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
@@ -249,6 +249,7 @@ fn echo(packet: &Packet) -> PacketFlags {
     let again = packet.flags.has(PacketFlags::AGAIN);
     PacketFlags::when(packet.ecn == Ecn::Ce, PacketFlags::ECE)
         .with(PacketFlags::when(again, PacketFlags::AGAIN))
+        .with(PacketFlags::when(packet.kind == PacketKind::Rts && packet.flags.has(PROBE), PROBE))
 }
 
 impl Incoming {

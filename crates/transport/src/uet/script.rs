@@ -40,6 +40,11 @@ impl Script {
         Script::over(SLOT * 10)
     }
 
+    fn nscc_with(nscc: NsccParams) -> Script {
+        let params = UetNsccParams { uet: common(), nscc };
+        Script { machine: Checked::new(UetNscc::endpoint(&params, context(SLOT * 10, us(40), 0))) }
+    }
+
     /// With a window, over a path of another base round trip.
     fn over(base_rtt: Time) -> Script {
         let params = UetNsccParams { uet: common(), nscc: NsccParams::default() };
@@ -328,6 +333,46 @@ fn the_base_round_trip_of_credit_with_a_window_may_be_that_of_a_trimmed_header()
         script.on(us(2), pull(1 << 20));
         assert_eq!(script.on(us(14), ack(1, 2)).len(), more, "base_rtt_on_nack = {base_rtt_on_nack}");
     }
+}
+
+#[test]
+fn sleek_sends_again_what_is_missing_ahead_of_a_window_and_a_half() {
+    // A window of 15 packets, which is the largest.
+    let lost = |sleek, to| {
+        let mut script = Script::nscc_with(NsccParams { sleek, ..NsccParams::default() });
+        script.open(us(0), message(60));
+        script.on(us(13), ack_beyond(8, 0, 8));
+        let words = script.on(us(14), ack_beyond(to, 0, to));
+        words.into_iter().filter(|word| word.contains("again")).collect::<Vec<_>>()
+    };
+    assert_eq!(lost(true, 14), Vec::<String>::new());
+    assert_eq!(lost(false, 15), Vec::<String>::new());
+    assert_eq!(lost(true, 15), ["data 0 again ask"]);
+}
+
+#[test]
+fn a_sender_that_hears_nothing_probes_and_repairs_when_the_answer_comes_at_once() {
+    let mut script = Script::nscc_with(NsccParams { sleek: true, ..NsccParams::default() });
+    script.open(us(0), message(15));
+    assert_eq!(script.on(us(13), ack(12, 13)), Vec::<String>::new());
+    // All has been sent: a base round trip and the target, three quarters of one, later.
+    let due = us(13) + Time(SLOT.0 * 10 * 7 / 4);
+    assert_eq!(script.effects(due - Time(1)), []);
+    script.machine().timeout(due);
+    assert!(script.events().is_empty());
+    let probe = script.packets(due).pop().expect("a probe");
+    assert_eq!(probe.kind, PacketKind::Rts);
+    let answer = Packet { entropy: probe.entropy, flags: probe.flags, ..ack(12, 13) };
+    assert_eq!(script.on(due + us(13), answer), ["data 13 again ask", "data 14 again ask"]);
+    // One that took longer than the target more than an empty path tells nothing.
+    let mut script = Script::nscc_with(NsccParams { sleek: true, ..NsccParams::default() });
+    script.open(us(0), message(15));
+    script.on(us(13), ack(12, 13));
+    script.machine().timeout(due);
+    assert!(script.events().is_empty());
+    let probe = script.packets(due).pop().expect("a probe");
+    let answer = Packet { entropy: probe.entropy, flags: probe.flags, ..ack(12, 13) };
+    assert_eq!(script.on(due + us(23), answer), Vec::<String>::new());
 }
 
 #[test]

@@ -124,7 +124,17 @@ impl Sender {
         if out.calm() || out.is_unwatched() {
             out.watch(shared, now);
         }
+        if packet.kind == PacketKind::Ack {
+            out.put_off(shared, scale, now);
+        }
         self.take_turns(key);
+    }
+
+    /// NSCC §2.7: a sender that has heard nothing for a while asks what has arrived.
+    pub(super) fn probe_due(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        if let Some(key) = self.messages.find((peer, id)) {
+            self.messages[key].0.probe(shared, now);
+        }
     }
 
     fn finished(&mut self, shared: &mut Shared, key: DefaultKey, id: MessageId) {
@@ -184,6 +194,7 @@ impl SendingHalf<TimerKey> for Sender {
             schedule,
             window,
             credit,
+            sleek: scale.is_some_and(|place| self.scales[place].1.sleek),
             entropies: Entropies::new(policy, count, (&path, timeout), message.entropy, seed),
             timeout,
             base_rtt,

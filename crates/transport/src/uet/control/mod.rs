@@ -1,5 +1,7 @@
-//! What lets a packet leave: the window of NSCC at the sender, the credit of RCCC from the receiver, or both.
+//! What lets a packet leave: the window of NSCC at the sender, the credit of RCCC from the receiver, or both. And what finds
+//! losses where switches do not trim.
 
 pub(super) mod nscc;
 pub(super) mod rccc;
+pub(super) mod sleek;
 pub(super) mod uplinks;

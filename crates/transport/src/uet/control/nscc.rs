@@ -21,6 +21,9 @@ headway_params::params! {
         quick_adapt: bool = true, ParamKind::Bool;
         /// Whether the round trip of a trimmed header may be the base round trip: it skips the queues of data, and takes less time on each link. NSCC §2.3
         base_rtt_on_nack: bool = false, ParamKind::Bool;
+        /// Whether SLEEK finds losses, for switches that do not trim: what is missing ahead of five packets and a window and a half is sent again, and
+        /// a sender that hears nothing for a few round trips probes. NSCC §2.7
+        sleek: bool = false, ParamKind::Bool;
     }
 }
 
@@ -58,6 +61,8 @@ pub(in crate::uet) struct Scale {
     gate: u32,
     quick: bool,
     base_rtt_on_nack: bool,
+    /// Whether SLEEK finds losses.
+    pub(in crate::uet) sleek: bool,
 }
 
 impl Scale {
@@ -86,7 +91,13 @@ impl Scale {
             gate: params.quick_gate as u32,
             quick: params.quick_adapt,
             base_rtt_on_nack: params.base_rtt_on_nack,
+            sleek: params.sleek,
         }
+    }
+
+    /// Queueing delay that windows aim at.
+    pub(in crate::uet) fn target(&self) -> Time {
+        self.target
     }
 
     /// The largest window over a path of this base round trip, in bytes.
@@ -145,6 +156,11 @@ impl Window {
     /// Bytes that may be under way.
     pub(in crate::uet) fn bytes(&self) -> i64 {
         self.bytes
+    }
+
+    /// Bytes that may be under way at the most, and the round trip of an empty path.
+    pub(in crate::uet) fn limits(&self) -> (i64, Time) {
+        (self.most, self.base_rtt)
     }
 
     /// The average delay beyond an empty path, in seconds.
