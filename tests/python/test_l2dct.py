@@ -44,6 +44,10 @@ def value(text: str, context: Context) -> object:
         ("backoff(0.25, 0.5)", 0.5),
         ("least_threshold(1)", 1 / 7),
         ("increase(1000000)", 0.05),
+        ("sizes_below('homa_w1_fb_memcached', 10)", 0.31931),
+        ("sizes_below('homa_w1_fb_memcached', 1e9)", 1.0),
+        ("sizes_below('l2dct_uniform', 50000)", 0.5),
+        ("sizes_below('l2dct_uniform', 1)", 0.0),
     ],
 )
 def test_models_are_the_native_ones(text: str, expected: object) -> None:
@@ -60,6 +64,7 @@ def test_models_are_the_native_ones(text: str, expected: object) -> None:
         ("backoff(2, 1)", "alpha must be from 0 to 1"),
         ("least_threshold(0)", "the weight must be more than 0"),
         ("cannot('it is quoted')", "it is quoted"),
+        ("sizes_below('l2dct_unifrom', 1)", "no workload 'l2dct_unifrom'"),
     ],
 )
 def test_what_models_do_not_cover_cannot_be_measured(text: str, message: str) -> None:
@@ -123,11 +128,17 @@ def test_which_runs_a_measure_looks_at_does_not_depend_on_what_they_gave(runs: l
     assert trace.seen == {place(point) for point in runs}
 
 
-def test_rises_count_crossings(tmp_path: Path) -> None:
+def test_rises_count_crossings_and_falls_are_measured(tmp_path: Path) -> None:
     made = HandMade()
     made.sample("s0->s1", "utilisation", [0.0, 1.0, 1.0, 0.2, 0.9, 0.1])
     point = Point("x", "x", {}, 1, results=Run(made.write(tmp_path / "run")))
     assert value("rises(utilisation('s0->s1'), 0.5, 0, '6 ms')", Context([point])) == 2.0
+    assert value("mean_fall(utilisation('s0->s1'), 0, '6 ms')", Context([point])) == pytest.approx(0.8)
+    made.sample("s1->s2", "utilisation", [1.0, 0.7, 0.4, 0.4, 0.9, 0.5])
+    point = Point("x", "x", {}, 1, results=Run(made.write(tmp_path / "other")))
+    assert value("mean_fall(utilisation('s1->s2'), 0, '6 ms')", Context([point])) == pytest.approx(0.5)
+    with pytest.raises(CannotMeasure, match="never fall"):
+        value("mean_fall(utilisation('s1->s2'), '3 ms', '4 ms')", Context([point]))
 
 
 LEDGER = """
@@ -162,7 +173,7 @@ def test_a_measure_is_shown_at_other_values_of_the_axes(runs: list[Point], tmp_p
 
 def test_the_ledger_holds_every_claim_of_the_paper() -> None:
     claims = load_ledger(L2DCT / "claims.toml")
-    assert len(claims) == 72
+    assert len(claims) == 83
     assert all(claim.id.startswith("l2dct-") and claim.scenario.startswith("l2dct/") for claim in claims)
     assert {claim.scenario.removeprefix("l2dct/") for claim in claims} <= {path.stem for path in L2DCT.glob("*.toml")}
 

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import reduce
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+from headway import _headway
 from headway.claims.context import Context
 from headway.claims.language import CannotMeasure, Evaluator, Vocabulary
 from headway.claims.models import MODELS
@@ -23,6 +25,7 @@ from headway.data.units import parse_seconds
 from headway.errors import HeadwayError, nearest
 from headway.programs import program
 
+WORKLOADS = Path(__file__).parents[1] / "workloads"
 # So many names are listed whole.
 FEW = 12
 
@@ -262,6 +265,16 @@ def rises(_: Context, samples: Series, level: float, start: str | float, end: st
     return float(sum(before < level <= after for before, after in pairwise(values)))
 
 
+def mean_fall(_: Context, samples: Series, start: str | float, end: str | float) -> float:
+    """How far the samples of a window fall at a time, from where they begin to fall to where they end, in the mean."""
+    values = [value for _, value in samples.window(seconds(start), seconds(end))]
+    steps = [before - after for before, after in pairwise(values)]
+    number = sum(step > 0 and not last > 0 for last, step in pairwise([0.0, *steps]))
+    if number == 0:
+        raise CannotMeasure("the samples of this window never fall")
+    return sum(step for step in steps if step > 0) / number
+
+
 # --- numbers ---
 
 
@@ -283,6 +296,20 @@ def within(_: Context, value: float, reference: float, percent: float) -> bool:
 def jain(_: Context, *shares: float) -> float:
     """Jain's index of fairness."""
     return math.fsum(shares) ** 2 / (len(shares) * math.fsum(x * x for x in shares))
+
+
+def sizes_below(_: Context, workload: str, limit: float) -> float:
+    """The share of the sizes of a workload's table that are below `limit` bytes."""
+    known = {entry["name"]: entry["interpolation"] for entry in json.loads(_headway.catalogue("workloads"))}
+    if workload not in known:
+        raise CannotMeasure(f"no workload '{workload}'{near(workload, list(known))}")
+    text = (WORKLOADS / f"{workload}.csv").read_text(encoding="utf-8")
+    rows = [tuple(map(float, line.split(","))) for line in text.splitlines() if line[:1].isdigit()]
+    before = max((row for row in rows if row[0] < limit), default=(0.0, 0.0))
+    after = next((row for row in rows if row[0] >= limit), None)
+    if known[workload] == "step" or after is None:
+        return before[1]
+    return before[1] + (after[1] - before[1]) * (limit - before[0]) / (after[0] - before[0])
 
 
 def least(_: Context, *values: float) -> float:
@@ -390,8 +417,8 @@ _PLAIN: tuple[Callable[..., Any], ...] = (
         links_largest,
     ),
     *(series, throughput, rate, utilisation, queue, waiting, switches_largest),
-    *(mean, peak, trough, when_above, when_below, rises),
-    *(percent_lower, percent_higher, within, jain, least, most),
+    *(mean, peak, trough, when_above, when_below, rises, mean_fall),
+    *(percent_lower, percent_higher, within, jain, least, most, sizes_below),
     code_lines,
     *MODELS,
 )
