@@ -36,16 +36,16 @@ def test_every_packet_on_a_link_is_a_line(run: Path) -> None:
     axes = drawing.sequence(run).axes[0]
     kinds = len({WHATS[what] for what in tape.what})
     # For each kind of packet the packets on links, and then those that wait.
-    lines = [collection.get_segments() for collection in axes.collections]  # type: ignore[attr-defined]
+    lines = [collection.get_segments() for collection in axes.collections]  # type: ignore[attr-defined,misc]
     assert len(lines) == 2 * kinds
     assert sum(map(len, lines[::2])) == len(tape)
     early = drawing.sequence(run, end="60 us").axes[0].collections[1::2]
-    assert sum(len(one.get_segments()) for one in early) > 0, "packets of two senders wait for one link"  # type: ignore[attr-defined]
+    assert sum(len(one.get_segments()) for one in early) > 0, "packets of two senders wait for one link"  # type: ignore[attr-defined,misc]
     assert len(axes.lines[0].get_xdata()) == sum(tape.lost) > 0  # type: ignore[arg-type]
     names = [label.get_text() for label in axes.get_xticklabels()]
     assert names.index("h0") < names.index("s0") < names.index("s1") < names.index("h2")
     few = drawing.sequence(run, flow="two", end="5 us").axes[0]
-    assert 0 < sum(len(one.get_segments()) for one in few.collections[::2]) < len(tape)  # type: ignore[attr-defined]
+    assert 0 < sum(len(one.get_segments()) for one in few.collections[::2]) < len(tape)  # type: ignore[attr-defined,misc]
     assert "h0" not in [label.get_text() for label in few.get_xticklabels()]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,9 @@ from headway.errors import ResultsError
 from headway.files import keep_inputs
 from headway.loading import Scenario
 from headway.names import resolve
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 OUT = click.option("--out", type=Path, metavar="FILE", help="File to write, .svg, .pdf or .png; default: NAME.svg.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite a file that is there.")
@@ -81,7 +85,7 @@ def topology(file: str, out: Path | None, force: bool, sets: tuple[str, ...], sc
         _save(drawing.topology(scenario), place, force)
 
 
-def _save(canvas: drawing.Canvas, path: Path, force: bool) -> None:
+def _save(canvas: Canvas, path: Path, force: bool) -> None:
     if path.exists() and not force:
         raise ResultsError(path, "is there already; choose another name, or --force")
     echo(str(drawing.save(canvas, path)))

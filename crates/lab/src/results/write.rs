@@ -151,9 +151,5 @@ fn cell(column: &Column, row: usize) -> String {
 fn quoted(text: &str) -> String {
     let mark = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     let text = format!("{mark}{text}");
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text
-    }
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
