@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import asyncio
 import gc
+import math
 import re
 import signal
 import subprocess
@@ -151,8 +152,9 @@ def test_what_cannot_be_is_said_by_type() -> None:
             endpoint.send("localhost", b"")
         with pytest.raises(TypeError, match="a peer is an address"):
             endpoint.send(7, b"")  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match="is no time"):
-            endpoint.recv(timeout=-1.0)
+        for timeout in (-1.0, math.nan, -math.inf):
+            with pytest.raises(ValueError, match="is no time"):
+                endpoint.recv(timeout=timeout)
         with pytest.raises(TypeError):
             endpoint.send(endpoint.address, "text")  # type: ignore[arg-type]
         with pytest.raises(BufferError, match="one after another"):

@@ -15,6 +15,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -22,6 +23,9 @@ use std::time::Duration;
 pub const HW_FOREVER: i64 = -1;
 /// Of `timeout_us` of `hw_call` and `hw_call_begin`: what the setting `call_timeout` says, 60 s without it.
 pub const HW_USUAL: i64 = -2;
+
+/// Settings of an endpoint at most: a number that a negative one of a program never becomes.
+const MOST_SETTINGS: usize = 1 << 16;
 
 /// Of an `hw_event`: a message arrived that is not a reply.
 pub const HW_MESSAGE: u32 = 0;
@@ -37,6 +41,8 @@ pub struct hw_endpoint {
     endpoint: Endpoint,
     queue: OnceLock<Queue>,
     call_timeout: Duration,
+    /// Bytes of a message at most.
+    longest: u64,
 }
 
 /// A message or a reply that was received. It holds its memory until `hw_free`.
@@ -139,9 +145,18 @@ unsafe fn behind<'a, T>(pointer: *const T, what: &str) -> Answer<&'a T> {
 ///
 /// # Safety
 /// The pointer is null, or to where a value of this kind may be written.
-unsafe fn place<'a, T>(pointer: *mut T, what: &str) -> Answer<&'a mut T> {
-    // SAFETY: as said above.
-    unsafe { pointer.as_mut() }.ok_or_else(|| bad(format!("the place for {what} is a null pointer")))
+unsafe fn place<T>(pointer: *mut T, what: &str) -> Answer<Place<T>> {
+    NonNull::new(pointer).map(Place).ok_or_else(|| bad(format!("the place for {what} is a null pointer")))
+}
+
+/// Where a value may be written. Nothing need be there, so that there is no reference to it.
+struct Place<T>(NonNull<T>);
+
+impl<T> Place<T> {
+    fn put(&self, value: T) {
+        // SAFETY: who called `place` promised that a value may be written here.
+        unsafe { self.0.write(value) };
+    }
 }
 
 /// The text behind a pointer.
@@ -157,16 +172,20 @@ unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Answer<&'a str> {
     text.to_str().map_err(|_| bad(format!("{what} is not UTF-8")))
 }
 
-/// A copy of the bytes behind a pointer.
+/// A copy of the bytes behind a pointer, of which nothing is read where there are more than a message may have: a negative length of a
+/// program is such a number.
 ///
 /// # Safety
 /// The pointer is to so many bytes, or null.
-unsafe fn copied(pointer: *const c_void, length: usize) -> Answer<Bytes> {
+unsafe fn copied(pointer: *const c_void, length: usize, longest: u64) -> Answer<Bytes> {
     if length == 0 {
         return Ok(Bytes::new());
     }
     if pointer.is_null() {
         return Err(bad("the bytes of the message are a null pointer"));
+    }
+    if length as u64 > longest {
+        return Err(SendError::TooLong { bytes: length as u64, limit: longest }.into());
     }
     // SAFETY: as said above.
     Ok(Bytes::copy_from_slice(unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), length) }))
@@ -200,8 +219,8 @@ impl hw_address {
 }
 
 impl hw_message {
-    fn give(message: Message, to: &mut *mut hw_message) {
-        *to = Box::into_raw(Box::new(hw_message(message)));
+    fn given(message: Message) -> *mut hw_message {
+        Box::into_raw(Box::new(hw_message(message)))
     }
 
     fn bytes(&self) -> &Bytes {
@@ -285,12 +304,15 @@ pub unsafe extern "C" fn hw_bind(
     guarded(|| {
         // SAFETY: the caller's promise.
         let place = unsafe { place(endpoint, "the endpoint") }?;
-        *place = std::ptr::null_mut();
+        place.put(std::ptr::null_mut());
         // SAFETY: the same.
         let address = unsafe { text(address, "the address") }?;
         let mut all = Vec::with_capacity(count.min(64));
         if count > 0 && settings.is_null() {
             return Err(bad("the settings are a null pointer"));
+        }
+        if count > MOST_SETTINGS {
+            return Err(bad(format!("{count} settings: a negative number becomes one like this")));
         }
         for n in 0..count {
             // SAFETY: the same.
@@ -301,8 +323,10 @@ pub unsafe extern "C" fn hw_bind(
         }
         let config = Config::from_settings(all)?;
         let call_timeout = Duration::from_nanos(config.call_timeout.0 / 1000);
+        let longest = config.limits.message_bytes;
         let endpoint = Endpoint::bind(address, config)?;
-        *place = Box::into_raw(Box::new(hw_endpoint { endpoint, queue: OnceLock::new(), call_timeout }));
+        let made = hw_endpoint { endpoint, queue: OnceLock::new(), call_timeout, longest };
+        place.put(Box::into_raw(Box::new(made)));
         Ok(())
     })
 }
@@ -361,7 +385,7 @@ pub unsafe extern "C" fn hw_address_read(written: *const c_char, address: *mut h
         // SAFETY: the caller's promise.
         let (written, place) = unsafe { (text(written, "the address")?, place(address, "the address")?) };
         let wrong = |_| bad(format!("`{written}` is no address with a port, such as 10.0.0.2:18519"));
-        *place = hw_address::of(written.parse().map_err(wrong)?);
+        place.put(hw_address::of(written.parse().map_err(wrong)?));
         Ok(())
     })
 }
@@ -401,7 +425,7 @@ pub unsafe extern "C" fn hw_local(endpoint: *const hw_endpoint, address: *mut hw
         // SAFETY: the caller's promise.
         let (endpoint, place) =
             unsafe { (behind(endpoint, "the endpoint")?, place(address, "the address")?) };
-        *place = hw_address::of(endpoint.own()?.local_addr());
+        place.put(hw_address::of(endpoint.own()?.local_addr()));
         Ok(())
     })
 }
@@ -421,8 +445,9 @@ pub unsafe extern "C" fn hw_send(
 ) -> hw_status {
     guarded(|| {
         // SAFETY: the caller's promise.
-        let (endpoint, peer, bytes) =
-            unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?, copied(bytes, length)?) };
+        let (endpoint, peer) = unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?) };
+        // SAFETY: the same.
+        let bytes = unsafe { copied(bytes, length, endpoint.longest) }?;
         let longest = timeout(timeout_us)?;
         acknowledged(endpoint.endpoint.send_nowait(peer.socket()?, bytes)?, longest)
     })
@@ -444,14 +469,15 @@ pub unsafe extern "C" fn hw_call(
     guarded(|| {
         // SAFETY: the caller's promise.
         let place = unsafe { place(reply, "the reply") }?;
-        *place = std::ptr::null_mut();
+        place.put(std::ptr::null_mut());
         // SAFETY: the same.
-        let (endpoint, peer, bytes) =
-            unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?, copied(bytes, length)?) };
+        let (endpoint, peer) = unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?) };
+        // SAFETY: the same.
+        let bytes = unsafe { copied(bytes, length, endpoint.longest) }?;
         let (peer, longest) = (peer.socket()?, endpoint.patience(timeout_us)?);
         let longest = longest.unwrap_or(Duration::MAX);
         let bytes = endpoint.endpoint.call_timeout(peer, bytes, longest)?;
-        hw_message::give(Message::Reply(peer, bytes), place);
+        place.put(hw_message::given(Message::Reply(peer, bytes)));
         Ok(())
     })
 }
@@ -469,14 +495,14 @@ pub unsafe extern "C" fn hw_recv(
     guarded(|| {
         // SAFETY: the caller's promise.
         let place = unsafe { place(message, "the message") }?;
-        *place = std::ptr::null_mut();
+        place.put(std::ptr::null_mut());
         // SAFETY: the same.
         let endpoint = &unsafe { behind(endpoint, "the endpoint") }?.endpoint;
         let received = match timeout(timeout_us)? {
             None => endpoint.recv()?,
             Some(longest) => endpoint.recv_timeout(longest)?,
         };
-        hw_message::give(Message::Received(received), place);
+        place.put(hw_message::given(Message::Received(received)));
         Ok(())
     })
 }
@@ -494,9 +520,11 @@ pub unsafe extern "C" fn hw_reply(
 ) -> hw_status {
     guarded(|| {
         // SAFETY: the caller's promise.
-        let (request, bytes) = unsafe { (behind(request, "the request")?, copied(bytes, length)?) };
+        let request = unsafe { behind(request, "the request") }?.received()?;
+        // SAFETY: the same.
+        let bytes = unsafe { copied(bytes, length, request.longest_reply()) }?;
         let longest = timeout(timeout_us)?;
-        acknowledged(request.received()?.reply(bytes)?, longest)
+        acknowledged(request.reply(bytes)?, longest)
     })
 }
 
@@ -540,7 +568,7 @@ pub unsafe extern "C" fn hw_peer(message: *const hw_message, address: *mut hw_ad
     guarded(|| {
         // SAFETY: the caller's promise.
         let (message, place) = unsafe { (behind(message, "the message")?, place(address, "the address")?) };
-        *place = hw_address::of(message.peer());
+        place.put(hw_address::of(message.peer()));
         Ok(())
     })
 }
@@ -578,7 +606,7 @@ pub unsafe extern "C" fn hw_fd(endpoint: *const hw_endpoint, fd: *mut c_int) -> 
                 endpoint.queue.get_or_init(|| made)
             }
         };
-        *place = queue.as_fd().as_raw_fd();
+        place.put(queue.as_fd().as_raw_fd());
         Ok(())
     })
 }
@@ -598,8 +626,9 @@ pub unsafe extern "C" fn hw_send_begin(
 ) -> hw_status {
     guarded(|| {
         // SAFETY: the caller's promise.
-        let (endpoint, peer, bytes) =
-            unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?, copied(bytes, length)?) };
+        let (endpoint, peer) = unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?) };
+        // SAFETY: the same.
+        let bytes = unsafe { copied(bytes, length, endpoint.longest) }?;
         endpoint.queue()?.send(peer.socket()?, bytes, tag)?;
         Ok(())
     })
@@ -621,8 +650,9 @@ pub unsafe extern "C" fn hw_call_begin(
 ) -> hw_status {
     guarded(|| {
         // SAFETY: the caller's promise.
-        let (endpoint, peer, bytes) =
-            unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?, copied(bytes, length)?) };
+        let (endpoint, peer) = unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?) };
+        // SAFETY: the same.
+        let bytes = unsafe { copied(bytes, length, endpoint.longest) }?;
         let longest = endpoint.patience(timeout_us)?.unwrap_or(Duration::MAX);
         endpoint.queue()?.call(peer.socket()?, bytes, tag, Some(longest))?;
         Ok(())
@@ -644,9 +674,10 @@ pub unsafe extern "C" fn hw_reply_begin(
 ) -> hw_status {
     guarded(|| {
         // SAFETY: the caller's promise.
-        let (endpoint, request, bytes) = unsafe {
-            (behind(endpoint, "the endpoint")?, behind(request, "the request")?, copied(bytes, length)?)
-        };
+        let (endpoint, request) =
+            unsafe { (behind(endpoint, "the endpoint")?, behind(request, "the request")?) };
+        // SAFETY: the same.
+        let bytes = unsafe { copied(bytes, length, endpoint.longest) }?;
         endpoint.queue()?.reply(request.received()?, bytes, tag)?;
         Ok(())
     })
@@ -670,7 +701,7 @@ pub unsafe extern "C" fn hw_next(endpoint: *const hw_endpoint, event: *mut hw_ev
         let mut found =
             hw_event { kind: HW_MESSAGE, status: hw_status::HW_OK, tag: 0, message: std::ptr::null_mut() };
         match outcome {
-            Outcome::Message(received) => hw_message::give(Message::Received(received), &mut found.message),
+            Outcome::Message(received) => found.message = hw_message::given(Message::Received(received)),
             Outcome::Sent { tag, result } => {
                 (found.kind, found.tag) = (HW_SENT, tag);
                 found.status = answered(result.map(drop).map_err(Failure::from));
@@ -678,11 +709,11 @@ pub unsafe extern "C" fn hw_next(endpoint: *const hw_endpoint, event: *mut hw_ev
             Outcome::Reply { tag, peer, result } => {
                 (found.kind, found.tag) = (HW_REPLY, tag);
                 let given =
-                    result.map(|bytes| hw_message::give(Message::Reply(peer, bytes), &mut found.message));
+                    result.map(|bytes| found.message = hw_message::given(Message::Reply(peer, bytes)));
                 found.status = answered(given.map_err(Failure::from));
             }
         }
-        *place = found;
+        place.put(found);
         Ok(())
     });
     if nothing { hw_status::HW_NOTHING } else { status }
@@ -704,7 +735,7 @@ pub unsafe extern "C" fn hw_stat(
             (behind(endpoint, "the endpoint")?, text(name, "the name")?, place(value, "the value")?)
         };
         let count = Count::find(name).map_err(bad)?;
-        *place = endpoint.own()?.stats().get(count);
+        place.put(endpoint.own()?.stats().get(count));
         Ok(())
     })
 }
@@ -727,7 +758,7 @@ pub unsafe extern "C" fn hw_prometheus(
         // SAFETY: the caller's promise.
         let (endpoint, needed) = unsafe { (behind(endpoint, "the endpoint")?, place(needed, "the length")?) };
         let text = endpoint.own()?.prometheus();
-        *needed = text.len() + 1;
+        needed.put(text.len() + 1);
         if size == 0 {
             return Ok(());
         }

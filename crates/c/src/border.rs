@@ -13,6 +13,7 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::ptr::NonNull;
 
 /// Of `headway_send`: the callback is called when the last byte of the message is at its receiver.
 pub const HEADWAY_RECEIVED: u32 = 0;
@@ -49,6 +50,9 @@ fn guarded(function: impl FnOnce() -> Answer<()>) -> headway_status {
         Err(Failure::new(headway_status::HEADWAY_INTERNAL, text))
     }))
 }
+
+/// Texts in a list at most: a number that a negative one of a program never becomes.
+const MOST_TEXTS: usize = 1 << 16;
 
 fn bad(text: &str) -> Failure {
     Failure::new(headway_status::HEADWAY_BAD_ARGUMENT, text)
@@ -90,10 +94,24 @@ unsafe fn texts(pointer: *const *const c_char, count: usize, what: &str) -> Answ
     if pointer.is_null() {
         return Err(bad(&format!("{what} are a null pointer")));
     }
+    if count > MOST_TEXTS {
+        return Err(bad(&format!("{count} of {what}: a negative number becomes one like this")));
+    }
     // SAFETY: as said above.
     let all = unsafe { std::slice::from_raw_parts(pointer, count) };
     // SAFETY: the same.
     all.iter().map(|one| unsafe { text(*one, what) }.map(str::to_string)).collect()
+}
+
+/// Writes a value where nothing need be yet, so that there is no reference to it.
+///
+/// # Safety
+/// `place` is null, or where a value of this kind may be written.
+unsafe fn put<T>(place: *mut T, value: T, what: &str) -> Answer<()> {
+    let place = NonNull::new(place).ok_or_else(|| bad(&format!("the place for {what} is a null pointer")))?;
+    // SAFETY: as said above.
+    unsafe { place.write(value) };
+    Ok(())
 }
 
 /// Opens what is asked for behind a pointer.
@@ -102,10 +120,10 @@ unsafe fn texts(pointer: *const *const c_char, count: usize, what: &str) -> Answ
 /// The pointer is null, or to where a pointer may be written.
 unsafe fn open(out: *mut *mut headway, request: impl FnOnce() -> Answer<Request>) -> Answer<()> {
     // SAFETY: as said above.
-    let out = unsafe { out.as_mut() }.ok_or_else(|| bad("the place for the run is a null pointer"))?;
-    *out = std::ptr::null_mut();
-    *out = Box::into_raw(Box::new(headway(Run::open(&request()?)?)));
-    Ok(())
+    unsafe { put(out, std::ptr::null_mut(), "the run") }?;
+    let run = Box::into_raw(Box::new(headway(Run::open(&request()?)?)));
+    // SAFETY: the same.
+    unsafe { put(out, run, "the run") }
 }
 
 /// Opens the scenario in a file. `sets` are `count` texts such as "seed=7" or "topology.hosts=16", as `headway run --set`
@@ -224,6 +242,9 @@ pub unsafe extern "C" fn headway_place_ranks(
         if hosts.is_null() || ranks == 0 {
             return Err(bad("there is no rank: the hosts are a null pointer, or their number is 0"));
         }
+        if ranks > run.hosts() as usize {
+            return Err(bad(&format!("{ranks} ranks, and there are {} hosts", run.hosts())));
+        }
         // SAFETY: the same.
         run.place(unsafe { std::slice::from_raw_parts(hosts, ranks) })
     })
@@ -243,8 +264,7 @@ pub unsafe extern "C" fn headway_host_of_rank(
         // SAFETY: the caller's promise.
         let found = unsafe { self::run(run) }?.host_of(rank)?;
         // SAFETY: the same.
-        *unsafe { host.as_mut() }.ok_or_else(|| bad("the place for the host is a null pointer"))? = found;
-        Ok(())
+        unsafe { put(host, found, "the host") }
     })
 }
 
@@ -378,10 +398,7 @@ pub unsafe extern "C" fn headway_progress(
         // SAFETY: the caller's promise.
         let found = unsafe { self::run(run) }?.reached()?;
         // SAFETY: the same.
-        let place =
-            unsafe { reached.as_mut() }.ok_or_else(|| bad("the place for the answer is a null pointer"))?;
-        *place = found;
-        Ok(())
+        unsafe { put(reached, found, "the answer") }
     })
 }
 

@@ -239,7 +239,8 @@ fn address(peer: &Bound<'_, PyAny>) -> PyResult<SocketAddr> {
 
 /// So many seconds; `None` = as long as it takes.
 fn seconds(timeout: Option<f64>) -> PyResult<Option<Duration>> {
-    let read = |seconds: f64| Duration::try_from_secs_f64(seconds.min(1e9)).ok();
+    // The smaller of no number and another is the other.
+    let read = |seconds: f64| Duration::try_from_secs_f64(if seconds > 1e9 { 1e9 } else { seconds }).ok();
     timeout
         .map(|seconds| {
             let wrong = || PyValueError::new_err(format!("a timeout of {seconds} s is no time"));

@@ -116,6 +116,18 @@ fn what_cannot_be_is_answered_by_type_and_words() {
     unsafe {
         let bytes = long.as_ptr().cast::<c_void>();
         assert_fails(hw_send(endpoint, &here, bytes, 1001, 0), HW_TOO_LONG, "1001 bytes");
+        // A negative length of a program, of either width: nothing of it is read.
+        for length in [usize::MAX, u32::MAX as usize, i32::MIN as usize] {
+            assert_fails(hw_send(endpoint, &here, bytes, length, 0), HW_TOO_LONG, "the largest message");
+            assert_fails(
+                hw_call(endpoint, &here, bytes, length, 0, &mut message),
+                HW_TOO_LONG,
+                "the largest message",
+            );
+        }
+        let (mut none, settings) = (null_mut(), [c"mtu=1500".as_ptr()]);
+        let many = hw_bind(c"127.0.0.1:0".as_ptr(), settings.as_ptr(), usize::MAX, &mut none);
+        assert_fails(many, HW_BAD_ARGUMENT, "a negative number");
         assert_fails(hw_send(endpoint, &far, bytes, 1, LONG), HW_NOT_ADMITTED, "not admitted");
         assert_fails(hw_send(endpoint, &six, bytes, 1, LONG), HW_BAD_ARGUMENT, "sends to IPv4 addresses");
         assert_fails(

@@ -137,6 +137,9 @@ fn ranks_are_at_the_hosts_that_they_are_placed_at() {
         );
         assert_fails(headway_place_ranks(run, [2, 2].as_ptr(), 2), HEADWAY_BAD_ARGUMENT, "both at host 2");
         assert_fails(headway_place_ranks(run, null(), 2), HEADWAY_BAD_ARGUMENT, "null pointer");
+        // A negative number of a program: nothing is read.
+        let many = headway_place_ranks(run, [2, 0].as_ptr(), usize::MAX);
+        assert_fails(many, HEADWAY_BAD_ARGUMENT, "and there are 4 hosts");
         assert_eq!(headway_place_ranks(run, [2, 0].as_ptr(), 2), HEADWAY_OK);
         assert_eq!(headway_host_of_rank(run, 0, &mut host), HEADWAY_OK);
         assert_eq!(host, 2);
