@@ -114,7 +114,7 @@ def explain(
     )
     try:
         with as_usage():
-            result = explain_target(request, runner, None if as_json else click.echo)
+            result = explain_target(request, runner, None if as_json else echo)
     except Stopped:
         echo("stopped; the same command goes on from here", err=True)
         return INTERRUPTED

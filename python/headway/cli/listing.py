@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
+from headway import __file__ as package
 from headway import names
 from headway.catalogues import THINGS, Catalogue, Named, Parameter, Probe, TransportEntry, catalogue
 from headway.claims.markdown import tables
@@ -20,6 +22,7 @@ from headway.data.jsonable import Jsonable
 from headway.data.machine import machine_text
 from headway.errors import nearest
 
+PAGES = Path(package).parent / "docs"
 # Verdicts that stand with their reason.
 EXPLAINED = (Verdict.PENDING, OUTDATED, CONTRADICTS, CANNOT)
 
@@ -107,7 +110,7 @@ def _print_claims(entries: Sequence[ListedClaim]) -> None:
             del columns["reading"]
         if any(e.testbed for e in own):
             columns["testbed"] = [_on_testbed(e.testbed) for e in own]
-        notes = [(e.reason or "") if e.verdict in EXPLAINED else "" for e in own]
+        notes = [_why(e) for e in own]
         echo(click.style(command, bold=True))
         print_table([*columns], [list(row) for row in zip(*columns.values(), strict=True)], notes)
         for line in dict.fromkeys(_measured_how(e.testbed) for e in own if e.testbed):
@@ -119,6 +122,18 @@ def _print_claims(entries: Sequence[ListedClaim]) -> None:
     if real := Counter(e.testbed.verdict for e in entries if e.testbed):
         shown = ", ".join(f"{count} {verdict}" for verdict, count in real.most_common())
         echo(f"{real.total()} of them on real packets: {shown}")
+
+
+def _why(entry: ListedClaim) -> str:
+    """Why a claim is not reproduced, in a sentence, and the reading under which it holds, if one is known."""
+    if entry.verdict in EXPLAINED:
+        return entry.reason or ""
+    if entry.verdict == Verdict.REPRODUCED:
+        return ""
+    page = f"findings-{entry.scenario.partition('/')[0]}"
+    held = entry.reading if entry.reading_verdict == Verdict.REPRODUCED else ""
+    more = f"headway docs {page}" if (PAGES / f"{page}.md").is_file() else ""
+    return "; ".join(filter(None, (entry.reason, held, more)))
 
 
 def _published(entry: ListedClaim, unit: str) -> str:
