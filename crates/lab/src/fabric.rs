@@ -263,11 +263,10 @@ fn pfc(item: &Item<'_>) -> Result<PfcParams, ScenarioError> {
     for (name, value) in read_params(&table, &PfcParams::specs())? {
         params.set(&name, value).map_err(|e| item.fail(Problem::Contradiction(e.to_string())))?;
     }
-    if let (Some(item), true) = (table.get("headroom_products"), params.headroom > 0) {
-        if params.headroom_products > 0.0 {
-            let text = "`headroom` says the bytes already".into();
-            return Err(item.fail(Problem::Contradiction(text)).help("leave one of the two out"));
-        }
+    let both = params.headroom > 0 && params.headroom_products > 0.0;
+    if let (Some(item), true) = (table.get("headroom_products"), both) {
+        let text = "`headroom` says the bytes already".into();
+        return Err(item.fail(Problem::Contradiction(text)).help("leave one of the two out"));
     }
     table.finish(&[], None)?;
     Ok(params)

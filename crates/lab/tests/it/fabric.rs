@@ -8,6 +8,18 @@ use headway_lab::text::key::Takes;
 /// Keys that a resolved scenario has only where they are set.
 const SAID: [&str; 4] = ["flowlet_gap", "forwarding", "at", "pfc"];
 
+/// Headroom is bytes or products of a link, and not both.
+#[test]
+fn headroom_is_said_once() {
+    let products = "fabric.pfc.headroom_products=3";
+    let text = format!("{}\n[fabric.pfc]\n", common::SMALL);
+    good(&text, &[products]);
+    let Err(error) = common::load(&text, &[products, "fabric.pfc.headroom=20 kB"]) else {
+        panic!("both are taken")
+    };
+    assert!(error.render().contains("`headroom` says the bytes already"), "{}", error.render());
+}
+
 /// The keys of the list are those that a scenario has, and a default that is written there is the one that counts.
 #[test]
 fn the_keys_are_those_of_a_scenario() {
