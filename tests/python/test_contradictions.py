@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from headway import names
-from headway.claims.choices import Choices, load_choices
+from headway.claims.choices import Choices, Value, load_choices
 from headway.claims.contradictions import VOCABULARY, load_contradictions
 from headway.claims.evaluate import evaluate_claims
 from headway.claims.language import parse
@@ -24,8 +24,8 @@ from headway.loading import Scenario
 from support import Answer
 
 Headway = Callable[..., Answer]
-# A choice and the value that it takes.
-Value = tuple[str, object]
+# A choice and a value of it.
+Taken = tuple[str, Value]
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 LEDGERS = sorted(SCENARIOS.glob("*/claims.toml"))
 
@@ -109,7 +109,7 @@ def test_no_pair_is_reproduced_under_the_reading_on_record(path: Path) -> None:
         assert len(came_out) < len(one.claims), one.because
 
 
-def brought(choices: Choices, name: str, value: Value | None, claims: Sequence[Claim]) -> dict[str, object]:
+def brought(choices: Choices, name: str, value: Taken | None, claims: Sequence[Claim]) -> dict[str, object]:
     """What claims about a figure measure in one short run of each of its variants, with a choice at a value."""
     scenario = Scenario.load(name, scale="smoke")
     points = []
@@ -131,7 +131,7 @@ def test_no_choice_brings_a_latency_below_what_the_links_need() -> None:
     claims = [claim for claim in load_ledger(ledger) if claim.id in limited]
     assert {claim.scenario for claim in claims} == {"proactmp/table2"}
     choices = load_choices(ledger)
-    tried: list[Value | None] = [None]
+    tried: list[Taken | None] = [None]
     tried += [
         (choice.id, at) for choice in choices.about("proactmp/table2") for at in choice.grid(3) if at != choice.default
     ]
