@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from headway import names
-from headway.claims.contradictions import load_contradictions
-from headway.claims.ledger import known_claims
+from headway.claims.choices import Choices, Value, load_choices
+from headway.claims.contradictions import VOCABULARY, load_contradictions
+from headway.claims.evaluate import evaluate_claims
+from headway.claims.language import parse
+from headway.claims.ledger import Claim, known_claims, load_ledger
 from headway.data.claims import CONTRADICTS
 from headway.data.toml import Document
 from headway.errors import ClaimsError
 from headway.explaining.record import listed
+from headway.loading import Scenario
 from support import Answer
 
 Headway = Callable[..., Answer]
+# A choice and a value of it.
+Taken = tuple[str, Value]
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 LEDGERS = sorted(SCENARIOS.glob("*/claims.toml"))
 
@@ -91,6 +98,49 @@ def test_every_proof_of_the_project_holds_and_no_pair_is_reproduced(path: Path) 
     for one in load_contradictions(path):
         came_out = [name for name in one.claims if verdicts.get(name, {}).get("verdict") == "reproduced"]
         assert len(came_out) < len(one.claims), one.because
+
+
+@pytest.mark.parametrize("path", LEDGERS, ids=lambda path: path.parent.name)
+def test_no_pair_is_reproduced_under_the_reading_on_record(path: Path) -> None:
+    file = path.parent / "readings.json"
+    readings = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    for one in load_contradictions(path):
+        came_out = [name for name in one.claims if readings.get(name, {}).get("verdict") == "reproduced"]
+        assert len(came_out) < len(one.claims), one.because
+
+
+def brought(choices: Choices, name: str, value: Taken | None, claims: Sequence[Claim]) -> dict[str, object]:
+    """What claims about a figure measure in one short run of each of its variants, with a choice at a value."""
+    scenario = Scenario.load(name, scale="smoke")
+    points = []
+    for point in scenario.points():
+        run = scenario.at(point)
+        if value is not None:
+            choice, at = value
+            sets = choices.sets(choices.reading({choice: at}), name, run)
+            run = scenario.at(replace(point, sets=(*point.sets, *sets)))
+        points.append(replace(point, results=run.run(progress=False, stored=False)))
+    return {result.claim.id: result.judgement.measured for result in evaluate_claims(claims, points)}
+
+
+def test_no_choice_brings_a_latency_below_what_the_links_need() -> None:
+    """The proofs about Table II say that no run can be below a limit: here each choice tries, at each of its values."""
+    ledger = SCENARIOS / "proactmp" / "claims.toml"
+    proofs = load_contradictions(ledger)
+    limited = {name for one in proofs for name in one.claims}
+    claims = [claim for claim in load_ledger(ledger) if claim.id in limited]
+    assert {claim.scenario for claim in claims} == {"proactmp/table2"}
+    choices = load_choices(ledger)
+    tried: list[Taken | None] = [None]
+    tried += [
+        (choice.id, at) for choice in choices.about("proactmp/table2") for at in choice.grid(3) if at != choice.default
+    ]
+    assert len(tried) > 10
+    for value in tried:
+        measured = brought(choices, "proactmp/table2", value, claims)
+        assert all(isinstance(number, float) for number in measured.values()), (value, measured)
+        broken = [one.because for one in proofs if parse(one.proof, VOCABULARY).evaluate(measured) is True]
+        assert not broken, (value, measured)
 
 
 def test_only_claims_that_do_not_come_out_have_the_verdict(
