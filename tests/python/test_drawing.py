@@ -36,7 +36,7 @@ def test_every_packet_on_a_link_is_a_line(run: Path) -> None:
     axes = drawing.sequence(run).axes[0]
     kinds = len({WHATS[what] for what in tape.what})
     # For each kind of packet the packets on links, and then those that wait.
-    lines = [collection.get_segments() for collection in axes.collections]  # type: ignore[attr-defined,misc]
+    lines = [collection.get_segments() for collection in axes.collections]  # type: ignore[attr-defined]
     assert len(lines) == 2 * kinds
     assert sum(map(len, lines[::2])) == len(tape)
     early = drawing.sequence(run, end="60 us").axes[0].collections[1::2]
