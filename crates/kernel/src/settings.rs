@@ -1,13 +1,13 @@
 //! What the programs in the kernel are told: `struct settings` of `bpf/settings.h`.
 //!
-//! Weights and powers come from the machines' own code, [`Weights`] and [`table::power`]: there is one table.
+//! Weights and powers come from the machines' own code, [`Weights`] and [`fixed_power`].
 
 use crate::error::KernelError;
 use crate::params::{D2tcpParams, L2dctParams, ShareParams, VegasParams, Weighting};
 use headway_transport::tcp::control::Arithmetic;
 use headway_transport::tcp::control::d2tcp::{Expired, eighths};
 use headway_transport::tcp::control::l2dct::weights::{STEPS, Weighting as LabWeighting, Weights};
-use headway_transport::tcp::control::l2dct::{L2dctParams as Lab, table};
+use headway_transport::tcp::control::l2dct::{L2dctParams as Lab, fixed_power};
 use headway_units::Time;
 
 /// One in alpha and in its powers.
@@ -79,7 +79,15 @@ impl Settings {
         settings.young = params.weights.young;
         settings.old = params.weights.old.max(params.weights.young);
         for (step, increase) in (1..=STEPS).zip(&mut settings.increase) {
-            *increase = (weights.increase(weights.of_steps(step)) * f64::from(PACKET)).round() as u32;
+            let exact = weights.increase(weights.of_steps(step)) * f64::from(PACKET);
+            *increase = exact.round() as u32;
+            // Another increase than the lab's would be another protocol.
+            if (f64::from(*increase) - exact).abs() > 0.05 * exact {
+                return Err(KernelError::BadValue {
+                    text: format!("an increase of {} packets", exact / f64::from(PACKET)),
+                    reason: "the kernel counts thousandths of a packet a round trip, and these are more than 5 % from it".into(),
+                });
+            }
         }
         settings.power = (1..=STEPS).map(|step| row(weights.of_steps(step))).collect();
         Ok(settings)
@@ -162,7 +170,7 @@ pub fn lab(params: &L2dctParams) -> Lab {
 fn row(exponent: f64) -> [u16; UNIT as usize + 1] {
     let mut row = [0; UNIT as usize + 1];
     for (entry, alpha) in row.iter_mut().zip(0..) {
-        *entry = table::power(exponent, alpha) as u16;
+        *entry = fixed_power(exponent, alpha) as u16;
     }
     row
 }

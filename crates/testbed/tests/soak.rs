@@ -175,6 +175,7 @@ impl Host {
                 bottleneck: Rate::new(100_000_000).expect("positive"),
                 paths: 0,
                 hops: 1,
+                longest_timeout: Time::s(1),
             },
             admission: Admission::Prefixes(vec!["10.0.0.0/8".parse().expect("a prefix")]),
             peer_timeout: Time::s(3),

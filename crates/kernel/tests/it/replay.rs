@@ -71,6 +71,7 @@ impl<C: CongestionControl> Lab<C> {
                 bottleneck: Rate::gbps(1),
                 paths: 0,
                 hops: 1,
+                longest_timeout: Time::MAX,
             },
         };
         let cwnd = f64::from(sequence.steps[0].acked);

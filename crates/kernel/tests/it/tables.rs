@@ -4,7 +4,7 @@ use headway_kernel::Control;
 use headway_kernel::params::L2dctParams;
 use headway_kernel::settings::{PACKET, ROWS, Settings, UNIT, lab};
 use headway_params::Params;
-use headway_transport::tcp::control::l2dct::table;
+use headway_transport::tcp::control::l2dct::fixed_power;
 use headway_transport::tcp::control::l2dct::weights::Weights;
 
 /// The row that `bpf/l2dct.h` takes.
@@ -21,12 +21,16 @@ fn row(settings: &Settings, sent: u64) -> usize {
 
 #[test]
 fn weights_and_powers_are_those_of_the_lab_for_every_byte_sent() {
-    let cases: [&[&str]; 5] = [
+    let cases: [&[&str]; 9] = [
         &[],
         &["young=100000000", "old=100000001"],
         &["weights=ps"],
         &["weights=fixed", "weight=0.5", "increase=0.2"],
         &["w_max=1", "w_min=0.25", "young=0", "old=19"],
+        &["w_max=4"],
+        &["w_min=0.0625"],
+        &["weights=fixed", "weight=4"],
+        &["weights=fixed", "weight=0.3"],
     ];
     for sets in cases {
         let sets: Vec<String> = sets.iter().map(|&text| text.into()).collect();
@@ -51,7 +55,9 @@ fn weights_and_powers_are_those_of_the_lab_for_every_byte_sent() {
             assert!((f64::from(settings.increase[row]) - grown).abs() <= 0.5, "{sets:?} after {sent} B");
             for alpha in [0, 1, 15, 64, 511, UNIT] {
                 let power = u32::from(settings.power[row][alpha as usize]);
-                assert_eq!(power, table::power(weight, alpha), "{sets:?} after {sent} B, alpha {alpha}");
+                assert_eq!(power, fixed_power(weight, alpha), "{sets:?} after {sent} B, alpha {alpha}");
+                let exact = (f64::from(alpha) / f64::from(UNIT)).powf(weight) * f64::from(UNIT);
+                assert!((f64::from(power) - exact).abs() < 0.501, "{sets:?}: {power}, not {exact}");
             }
         }
     }
@@ -62,4 +68,16 @@ fn the_published_weights_are_exact_in_thousandths() {
     let settings = Control::L2dct.settings(&[]).expect("good");
     let twentieths: Vec<u32> = (1..=20).map(|step| step * PACKET / 20).collect();
     assert_eq!(settings.increase.to_vec(), twentieths);
+}
+
+#[test]
+fn an_increase_that_thousandths_cannot_tell_is_refused() {
+    for sets in [
+        ["weights=fixed", "weight=0.001"],
+        ["w_min=0.001", "w_max=2.5"],
+        ["weights=fixed", "increase=0.0016"],
+    ] {
+        let error = Control::L2dct.settings(&sets.map(String::from)).expect_err("0.4 thousandths, or 1.6");
+        assert!(error.to_string().contains("thousandths of a packet"), "{error}");
+    }
 }

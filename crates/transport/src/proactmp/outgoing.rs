@@ -71,13 +71,15 @@ impl Outgoing {
         let slot = context.sizes.slot(path.bottleneck);
         let allowed = settings.allowed(&path);
         let cap = settings.cap.then_some(owd.bytes);
+        let mut shares = Shares::new(message.entropy, allowed, path.base_rtt, cap, now);
+        shares.filled = !settings.whole_packets;
         Outgoing {
             message: *message,
             packets,
             path,
             initial_window: FirstWindowSchedule::new(message.initial_window, window, packets, slot, now),
             state: SenderState::Announced,
-            shares: Shares::new(message.entropy, allowed, path.base_rtt, cap, now),
+            shares,
             released: 0,
             permitted: 0,
             next: 0,

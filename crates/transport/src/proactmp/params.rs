@@ -9,8 +9,10 @@ use headway_units::Time;
 headway_params::choice! {
     /// Which reading of the paper the values stand for.
     pub enum Preset {
-        /// OWDbytes from the path, serialisation included, in whole packets; weights that stop growing.
+        /// OWDbytes from the path, serialisation included, in whole packets; weights that stop growing; silent subflows are removed.
         Physical = "physical",
+        /// The paper's rules with the OWDbytes of equation 1 for the path at hand.
+        Paper = "paper",
         /// The paper's numbers as they stand: 125 bytes and 1 us.
         Seed = "seed",
     }
@@ -51,7 +53,7 @@ headway_params::params! {
         path_manager: PathManager = PathManager::FullMesh, ParamKind::Choice(PathManager::WORDS);
         /// Which of the waiting messages is given credit first.
         order: Order = Order::Fifo, ParamKind::Choice(Order::WORDS);
-        /// How a subflow's weight follows its grants, equation 2. seed: seed
+        /// How a subflow's weight follows its grants, equation 2. paper, seed: seed
         weights: Weights = Weights::Saturating, ParamKind::Choice(Weights::WORDS);
         /// Whether at most 2 OWDbytes are outstanding, instead of the 3 that algorithm 1 allows.
         clamp: bool = false, ParamKind::Bool;
@@ -61,19 +63,21 @@ headway_params::params! {
         cap: bool = true, ParamKind::Bool;
         /// Whether subflows are joined whatever is left of the message; otherwise only while more than 2 OWDbytes are.
         always_join: bool = false, ParamKind::Bool;
-        /// Whether equation 2 takes the newest round trip, instead of the smoothed one. seed: true
+        /// Whether equation 2 takes the newest round trip, instead of the smoothed one. paper, seed: true
         raw_rtt: bool = false, ParamKind::Bool;
         /// Whether a message waits for its Request: the sender announces it, and the receiver asks for it.
         request: bool = false, ParamKind::Bool;
         /// Whether this host knows Pro_Capable; if either end does not, a message has one path.
         capable: bool = true, ParamKind::Bool;
-        /// OWDbytes; 0 = `owd` times the payload rate of the host's link, in whole packets. At least one packet. seed: 125
+        /// OWDbytes; 0 = `owd` times the payload rate of the host's link. At least one packet. seed: 125
         owd_bytes: u64 = 0, ParamKind::Bytes { min: 0, max: 1_000_000_000 };
         /// The base one-way delay; 0 = half the base round trip of the pair. seed: 1 us
         owd: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
+        /// Whether OWDbytes of the path are rounded up to whole packets. paper: false
+        whole_packets: bool = true, ParamKind::Bool;
         /// Where a `saturating` weight stops.
         weight_limit: u64 = 16, ParamKind::Int { min: 1, max: 1_000_000 };
-        /// Silence after which the weights are 1 again; 0 = never. seed: 0
+        /// Silence after which the weights are 1 again; 0 = never. paper, seed: 0
         idle_reset: Time = Time::ms(10), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Bytes of unfinished messages that a receiver holds; when they are there, only the oldest is granted. 0 = no limit.
         buffer: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
@@ -81,14 +85,14 @@ headway_params::params! {
         timeout_rtts: f64 = 8.0, ParamKind::Float { min: 1.0, max: 1000.0 };
         /// Smoothed round trips of the slowest subflow in the time-out, if that is more.
         timeout_srtts: f64 = 4.0, ParamKind::Float { min: 1.0, max: 1000.0 };
-        /// Whether the time-out is at least the drain of full buffers on the path. seed: false
+        /// Whether the time-out is at least the drain of full buffers on the path. paper, seed: false
         timeout_full: bool = true, ParamKind::Bool;
         /// The time-out is no shorter than this: a host's timer tick.
         timeout_floor: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Doublings of the time-out at most, while it has no result.
         backoff: u64 = 6, ParamKind::Int { min: 0, max: 20 };
-        /// RESENDs about a subflow that brings no grant in between, after which it is removed. seed: 3
-        removal: u64 = 1, ParamKind::Int { min: 1, max: 1000 };
+        /// RESENDs about a subflow that brings no grant in between, after which it is removed and its credit moves; 0 = losses move no credit. paper: 0, seed: 3
+        removal: u64 = 1, ParamKind::Int { min: 0, max: 1000 };
     }
 }
 
@@ -106,15 +110,21 @@ impl Settings {
         let plain = Settings { preset, ..Settings::default() };
         match preset {
             Preset::Physical => plain,
-            Preset::Seed => Settings {
+            Preset::Paper => Settings {
                 weights: Weights::Seed,
                 raw_rtt: true,
-                owd_bytes: 125,
-                owd: Time::us(1),
+                whole_packets: false,
                 idle_reset: Time::ZERO,
                 timeout_full: false,
-                removal: 3,
+                removal: 0,
                 ..plain
+            },
+            Preset::Seed => Settings {
+                preset,
+                owd_bytes: 125,
+                owd: Time::us(1),
+                removal: 3,
+                ..Settings::of(Preset::Paper)
             },
         }
     }
@@ -129,7 +139,9 @@ impl Settings {
             return Owd { time, bytes: self.owd_bytes.max(packet) };
         }
         let slot = sizes.slot(context.nic).0.max(1);
-        Owd { time, bytes: time.0.div_ceil(slot).max(1) * packet }
+        let whole = time.0.div_ceil(slot).max(1) * packet;
+        let exact = (u128::from(time.0) * u128::from(packet) / u128::from(slot)) as u64;
+        Owd { time, bytes: if self.whole_packets { whole } else { exact.max(packet) } }
     }
 
     /// Packets of a first window over `path`: what `owd` brings, of which one of several fair sharers has its part
@@ -142,7 +154,9 @@ impl Settings {
             }
             false => owd.bytes,
         };
-        let packets = (bytes / u64::from(context.sizes.payload).max(1)).max(1);
+        let payload = u64::from(context.sizes.payload).max(1);
+        // The paper fills the window: a packet that begins within OWDbytes leaves. ProactMP §III-C1
+        let packets = if self.whole_packets { bytes / payload } else { bytes.div_ceil(payload) }.max(1);
         u32::try_from(packets).unwrap_or(u32::MAX)
     }
 
@@ -206,11 +220,15 @@ mod tests {
     }
 
     #[test]
-    fn the_testbed_holds_two_packets_one_way_and_the_seed_says_125_bytes() {
+    fn the_testbed_holds_two_packets_one_way_1915_bytes_by_the_paper_and_the_seed_says_125() {
         // 2 us of propagation and 1538 + 84 bytes over links of 1, 6, 6 and 1 Gb/s.
         let rtt = Time::us(2) + Time(12_304_000 * 2 + 2_050_667 * 2 + 672_000 * 2 + 112_000 * 2);
         let physical = Settings::default().owd(&path(rtt), &context(1460));
         assert_eq!((physical.bytes, physical.time), (2920, Time(rtt.0 / 2)));
+        let paper = Settings::of(Preset::Paper);
+        let exact = paper.owd(&path(rtt), &context(1460));
+        assert_eq!((exact.bytes, exact.time), (1915, Time(rtt.0 / 2)));
+        assert_eq!(paper.first_window(exact, &path(rtt), &context(1460), false), 2, "until it is filled");
         let seed = Settings::of(Preset::Seed);
         assert_eq!(seed.owd(&path(rtt), &context(125)), Owd { time: Time::us(1), bytes: 125 });
         assert_eq!(seed.owd(&path(rtt), &context(1460)).bytes, 1460, "never less than a packet");

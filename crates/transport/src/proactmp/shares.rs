@@ -92,6 +92,8 @@ pub(super) struct Shares {
     /// Last grant.
     granted_at: Time,
     cap: Option<u64>,
+    /// Whether a packet may leave that only begins within `cap`.
+    pub(super) filled: bool,
 }
 
 impl Shares {
@@ -99,7 +101,7 @@ impl Shares {
     pub(super) fn new(entropy: u32, count: u32, base_rtt: Time, cap: Option<u64>, now: Time) -> Shares {
         let mut subflows: Vec<Subflow> = (0..count.max(1)).map(|_| Subflow::new(entropy)).collect();
         subflows[0].state = SubflowState::Established;
-        Shares { subflows, base_rtt, recent: VecDeque::new(), granted_at: now, cap }
+        Shares { subflows, base_rtt, recent: VecDeque::new(), granted_at: now, cap, filled: false }
     }
 
     fn rtt(&self, subflow: &Subflow) -> Time {
@@ -115,10 +117,11 @@ impl Shares {
         self.subflows.iter().filter(|s| s.is_established()).count()
     }
 
-    /// The established subflow with the shortest round trip; there always is one.
+    /// The established subflow with the shortest round trip, of those that no RESEND was about since their last grant, if
+    /// there is one; there always is an established one.
     pub(super) fn fastest(&self) -> usize {
         let established = self.subflows.iter().enumerate().filter(|(_, s)| s.is_established());
-        established.min_by_key(|(_, s)| self.rtt(s)).map_or(0, |(number, _)| number)
+        established.min_by_key(|(_, s)| (s.lost, self.rtt(s))).map_or(0, |(number, _)| number)
     }
 
     /// The subflow that the next packet goes to: the one with the most budget among those with room, the fastest of
@@ -126,6 +129,8 @@ impl Shares {
     pub(super) fn pick(&self, bytes: u64) -> Option<usize> {
         let several = self.established() > 1;
         let room = |s: &Subflow| match self.cap {
+            // The window is filled: a packet that begins within it leaves.
+            Some(cap) if several && self.filled => s.in_flight < cap,
             Some(cap) if several => s.in_flight + bytes <= cap,
             _ => true,
         };
@@ -208,8 +213,8 @@ impl Shares {
         }
     }
 
-    /// The receiver misses `index..end`: packets that cannot be in flight are not, and a subflow that has been silent
-    /// with them is removed; its credit goes to another. ProactMP §III-B2
+    /// The receiver misses `index..end`: packets that cannot be in flight are not. With `removal`, a subflow that has been
+    /// silent with them is removed, and its credit goes to another; else losses change no credit. ProactMP §III-B2, §III-C5
     pub(super) fn missed(&mut self, settings: &Settings, index: u32, end: u32, before: Time) {
         for number in 0..self.subflows.len() {
             let lost = |f: &Flying| (index..end).contains(&f.index);
@@ -217,7 +222,8 @@ impl Shares {
             let silent = subflow.flight.iter().any(lost);
             subflow.land(|f| lost(f) || f.sent <= before);
             subflow.lost += u64::from(silent);
-            if silent && subflow.lost >= settings.removal && subflow.is_established() {
+            let given_up = settings.removal > 0 && subflow.lost >= settings.removal;
+            if silent && given_up && subflow.is_established() {
                 self.remove(number);
             }
         }
@@ -298,17 +304,36 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_subflow_leaves_its_credit_to_the_others() {
-        let mut shares = shares([5, 5], [10, 10]);
+    fn losses_move_no_credit_and_what_is_sent_again_takes_a_subflow_that_answers() {
+        let mut shares = shares([5, 5], [10, 20]);
         shares.divide(&Settings::default(), 6000);
         shares.depart(0, Time::us(1), 7, 1460, true);
+        let before = [shares.subflows[0].budget, shares.subflows[1].budget];
+        assert_eq!(shares.fastest(), 0);
+        let blind = Settings { removal: 0, ..Settings::default() };
+        for _ in 0..9 {
+            shares.missed(&blind, 7, 8, Time::ZERO);
+            shares.depart(0, Time::us(1), 7, 1460, false);
+        }
+        assert_eq!([shares.subflows[0].budget, shares.subflows[1].budget], before);
+        assert_eq!(shares.fastest(), 1, "nothing on the first was answered");
+        shares.heard(&Settings::default(), 0, Time::us(9), Time::us(2));
+        assert_eq!(shares.fastest(), 0);
+    }
+
+    #[test]
+    fn a_silent_subflow_leaves_its_credit_to_the_others() {
+        let removing = Settings::default();
+        let mut shares = shares([5, 5], [10, 10]);
+        shares.divide(&removing, 6000);
+        shares.depart(0, Time::us(1), 7, 1460, true);
         shares.depart(1, Time::us(1), 8, 1460, true);
-        shares.missed(&Settings::default(), 7, 8, Time::ZERO);
+        shares.missed(&removing, 7, 8, Time::ZERO);
         assert_eq!(shares.subflows[0].state, SubflowState::Removed);
         assert_eq!((shares.subflows[0].in_flight, shares.subflows[1].budget), (0, 3080.0));
         assert_eq!(shares.pick(1460), Some(1));
         // The other falls silent as well: back to the first, for want of a better one.
-        shares.missed(&Settings::default(), 8, 9, Time::ZERO);
+        shares.missed(&removing, 8, 9, Time::ZERO);
         assert_eq!(shares.pick(1460), Some(0));
         assert_eq!(shares.subflows[0].budget, 3080.0);
     }
@@ -322,6 +347,11 @@ mod tests {
             assert_eq!(shares.pick(1460), Some(0));
             shares.depart(0, Time::ZERO, index, 1460, true);
         }
+        shares.cap = Some(2921);
+        assert_eq!(shares.pick(1460), Some(1), "no room for a whole one");
+        shares.filled = true;
+        assert_eq!(shares.pick(1460), Some(0), "a byte of room");
+        (shares.cap, shares.filled) = (Some(2920), false);
         assert_eq!(shares.pick(1460), Some(1));
         shares.heard(&Settings::default(), 0, Time::us(5), Time::ZERO);
         assert_eq!(shares.pick(1460), Some(0));

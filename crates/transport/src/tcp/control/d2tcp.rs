@@ -4,7 +4,7 @@
 //! into the estimate of alpha.
 
 use super::dctcp::fixed_cut;
-use super::l2dct::{table, weights::STEPS};
+use super::l2dct::{fixed_power, weights::STEPS};
 use super::marks::{Arithmetic, MarkedShare};
 use super::{Ack, CongestionControl, Flow, Window};
 use crate::endpoint::TransportInfo;
@@ -147,7 +147,7 @@ impl CongestionControl for D2tcp {
             }
             Arithmetic::Fixed => {
                 let urgency = f64::from(self.eighths(window, ack)) / 8.0;
-                fixed_cut(window.cwnd, table::power(urgency, self.share.units()))
+                fixed_cut(window.cwnd, fixed_power(urgency, self.share.units()))
             }
         }
     }

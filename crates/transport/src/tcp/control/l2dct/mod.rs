@@ -2,16 +2,14 @@
 //!
 //! Source: A. Munir et al., INFOCOM 2013. A message carries a weight w, from w_max while it is young down to
 //! w_min; it adds w / w_max packets a round trip, and cuts by half of alpha^w. Receiver and switch are
-//! DCTCP's, losses TCP's. [`analysis`] is the paper's model (equations 5 to 13), [`table`] the power in
-//! integers.
+//! DCTCP's, losses TCP's. [`analysis`] is the paper's model (equations 5 to 13).
 
 pub mod analysis;
-pub mod table;
 pub mod weights;
 
 use super::d2tcp::power;
 use super::dctcp::fixed_cut;
-use super::marks::{Arithmetic, MarkedShare};
+use super::marks::{Arithmetic, MarkedShare, UNIT};
 use super::{Ack, CongestionControl, Flow, Window};
 use crate::endpoint::TransportInfo;
 use crate::probes::{self, Sink};
@@ -104,8 +102,11 @@ impl CongestionControl for L2dct {
         states: STATES,
         deviations: deviations![
             "L2DCT §II-A: data sent so far is payload acknowledged cumulatively, so that repetitions do not age a message; `attained = \"sent\"` differs by less than a window.",
-            "L2DCT §II-A: the text has a new message grow by a packet a round trip and build on TCP; slow start is on here, without weights, and `slow_start = false` is the other reading.",
-            "L2DCT §II-A: weights are continuous; 20 steps of 0.125 with an integer table under `arithmetic = \"fixed-point\"`.",
+            "L2DCT §II-A: the text has a new message grow by a packet a round trip (§II-B) and builds on TCP; slow start is on here, without weights, and `slow_start = false` is the text's rule, which the scenarios of the paper set for every transport.",
+            "L2DCT §III: the paper states no first time-out and no handshake. `paper-ns2` starts the estimator with the unloaded round trip, waits for the RTO_min of 10 ms before anything is measured, and has no handshake; ns-2 waits 3 s and sends a SYN.",
+            "L2DCT §III: the paper states no size of packets, which is the scenario's to set; those of the paper have ns-2's 1000 B.",
+            "L2DCT §II-A: weights are continuous; under `arithmetic = \"fixed-point\"` they are 20 steps of w_max / 20, and powers are whole 1/1024.",
+            "L2DCT §II-A: 1/s and e^-s, which the text names as possible functions of the data sent, are not offered; the paper evaluates the line of §III alone.",
             "L2DCT §II-A: alpha begins at 1 and is brought up to date before a cut on the same acknowledgement, as in RFC 8257; with `alpha_init = 0` young messages hardly back off at all.",
             "L2DCT §II-A: no growth in a window of data that had marks, and a window of at least `min_window`: 2 packets, as Linux's DCTCP has it.",
             "L2DCT §II-C: equation 10 is printed as Tc = D, which holds for k = 1 alone; the analysis has D / k.",
@@ -147,9 +148,16 @@ impl CongestionControl for L2dct {
     fn marked(&mut self, window: &Window, _: &Ack) -> f64 {
         match self.arithmetic {
             Arithmetic::Exact => window.cwnd * (1.0 - power(self.share.alpha(), self.weight) / 2.0),
-            Arithmetic::Fixed => fixed_cut(window.cwnd, table::power(self.weight, self.share.units())),
+            Arithmetic::Fixed => fixed_cut(window.cwnd, fixed_power(self.weight, self.share.units())),
         }
     }
+}
+
+/// `(alpha / 1024)^weight` to the nearest 1/1024, for any weight: an entry of the table that a kernel looks up, which has
+/// a row for each of its weights. L2DCT §IV-A
+pub fn fixed_power(weight: f64, alpha: u32) -> u32 {
+    let unit = f64::from(UNIT);
+    (libm::pow(f64::from(alpha.min(UNIT)) / unit, weight) * unit + 0.5) as u32
 }
 
 #[cfg(test)]
@@ -222,5 +230,35 @@ mod tests {
             }
             assert!((20..=21).contains(&rounds), "{rounds} round trips at {packets} packets");
         }
+    }
+
+    #[test]
+    fn integer_powers_are_within_half_a_unit_for_every_weight() {
+        let mut worst: f64 = 0.0;
+        for weight in [0.001, 0.0625, 0.125, 0.2, 0.3, 0.5, 1.0, 1.9, 2.5, 4.0, 100.0] {
+            for alpha in 0..=UNIT {
+                let exact = libm::pow(f64::from(alpha) / f64::from(UNIT), weight);
+                let here = f64::from(fixed_power(weight, alpha)) / f64::from(UNIT);
+                worst = worst.max((here - exact).abs());
+            }
+            assert_eq!((fixed_power(weight, 0), fixed_power(weight, UNIT)), (0, UNIT), "w = {weight}");
+        }
+        assert!(worst <= 0.5 / f64::from(UNIT) + 1e-12, "{worst}");
+        assert!(worst > 0.4 / f64::from(UNIT), "rounded: {worst}");
+        assert_eq!(fixed_power(1.0, 5000), UNIT);
+    }
+
+    #[test]
+    fn in_integers_every_weight_has_its_own_cut() {
+        let window = Window { cwnd: 1000.0, ssthresh: 16.0 };
+        let cut = |weight: f64| {
+            let mut l2dct = control::<L2dct>(1_000_000, |p| {
+                (p.weights, p.weight, p.arithmetic, p.alpha_init) =
+                    (Weighting::Fixed, weight, Arithmetic::Fixed, 0.25);
+            });
+            l2dct.marked(&window, &ack())
+        };
+        let cuts = [0.0625, 0.125, 0.25, 0.3, 2.5, 4.0].map(cut);
+        assert!(cuts.windows(2).all(|pair| pair[0] < pair[1]), "{cuts:?}");
     }
 }
