@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from headway.cli.diff import COMMAND as DIFF
 from headway.cli.measure import COMMAND as MEASURE
 from headway.cli.sweep import COMMAND as SWEEP
 from headway.data.jsonable import Jsonable
+from headway.reporting.look import Look
 from support import LIMIT, Answer
 
 SCRIPT = """
@@ -88,7 +89,12 @@ def test_a_function_has_the_options_of_its_command(function: Any, command: click
     # The figure is `figure` of reproduce; a table of `compare` becomes a page by `Comparison.page`, and causes are
     # told by `compare_causes`.
     figures = (headway.reproduce, headway.reproduce_all)
-    assert missing <= {"scenario"} if function in figures else missing <= {"page", "judged", "causes"}
+    # What figures look like is `look` of report, whose names and values a test of its own tries. CSV is a method of
+    # sweeps and comparisons.
+    allowed = {"scenario"} if function in figures else {"page", "judged", "causes", "as_csv"}
+    if function is headway.report:
+        allowed = {one.name for one in fields(Look)}
+    assert missing <= allowed
 
 
 # Writes what a command prints with `--json` and what the function returns, of several directories at once.

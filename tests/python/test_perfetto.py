@@ -182,7 +182,7 @@ def test_mistakes_say_what_helps(run: package.Run, headway: Headway, tmp_path: P
         ([str(run.directory)], "name a file with --out"),
         ([str(run.directory), "--out", out, "--set", "seed=2"], "--set and --scale are for scenarios"),
         ([str(tmp_path / "none"), "--out", out], "no such directory"),
-        ([str(run.directory), "--out", str(tmp_path / "no" / "such")], "cannot write"),
+        ([str(run.directory), "--out", str(tmp_path / "no" / "such")], "cannot be written"),
     ):
         answer = headway("export", *arguments, "--format", "perfetto")
         assert answer.status == 2, answer

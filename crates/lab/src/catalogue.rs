@@ -1,14 +1,13 @@
 //! Everything that can be named in a scenario, as JSON.
 
-use crate::fabric::param_json;
+use crate::declared::{key_json, parameter};
 use crate::model;
-use crate::text::key::Key;
 use crate::text::{Problem, ScenarioError, names};
 use crate::traffic;
 use crate::workload::library;
 use headway_gauges::GaugeInfo;
 use headway_network::topology;
-use headway_params::{ParamKind, ParamSpec};
+use headway_params::ParamSpec;
 use headway_transport::Capabilities;
 use headway_transport::states::StateTable;
 use serde_json::{Value as Json, json};
@@ -132,7 +131,7 @@ pub fn catalogue(thing: &str) -> Result<Option<Json>, ScenarioError> {
         "topologies" => topology::KINDS.iter().map(|(info, _)| topology_kind(info)).collect(),
         "traffic" => traffic::KINDS.iter().map(traffic_kind).collect(),
         "models" => model::KINDS.iter().map(|kind| closed_form(&kind.info)).collect(),
-        "tables" => crate::scenario::declared::tables().into(),
+        "tables" => crate::declared::tables().into(),
         "workloads" => library::WORKLOADS.iter().map(workload).collect::<Result<_, _>>()?,
         _ => return Ok(None),
     }))
@@ -166,15 +165,6 @@ fn needs(of: &Capabilities) -> Vec<&'static str> {
     said.chain(of.room.needs()).collect()
 }
 
-pub(crate) fn parameter(spec: &ParamSpec) -> Json {
-    let mut map = json!({ "name": spec.name, "kind": spec.kind.name(), "type": spec.kind.name(), "default": param_json(&spec.default), "doc": spec.doc,
-        "expected": spec.kind.expected() });
-    if let ParamKind::Choice(words) = spec.kind {
-        map["choices"] = json!(words);
-    }
-    map
-}
-
 fn topology_kind(info: &topology::Info) -> Json {
     let key = |k: &topology::Key| {
         let usual = Some(k.usual.text()).filter(|text| !text.is_empty());
@@ -201,11 +191,6 @@ fn closed_form(info: &model::Info) -> Json {
     let function = |f: &model::Function| json!({ "name": f.name, "doc": f.doc, "arguments": f.arguments });
     json!({ "name": info.name, "summary": info.summary, "paper": info.paper, "params": params,
         "functions": info.functions.iter().map(function).collect::<Vec<_>>() })
-}
-
-pub(crate) fn key_json(key: &Key) -> Json {
-    let usual = Some(key.usual).filter(|text| !text.is_empty());
-    json!({ "name": key.name, "kind": key.takes.to_string(), "type": key.takes.name(), "choices": key.takes.words(), "default": usual, "doc": key.doc })
 }
 
 fn workload(workload: &library::Workload) -> Result<Json, ScenarioError> {

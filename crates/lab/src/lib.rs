@@ -6,12 +6,14 @@
 
 pub mod capture;
 pub mod catalogue;
+mod declared;
 pub mod diff;
 pub mod fabric;
 mod files;
 pub mod foreign;
 pub mod import;
 pub mod imported;
+pub mod keys;
 pub mod model;
 pub mod pages;
 pub mod perfetto;

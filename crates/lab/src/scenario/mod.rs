@@ -1,11 +1,9 @@
 //! Scenarios: TOML with every key checked and every default filled in.
 
 mod changes;
-pub(crate) mod declared;
 pub mod faults;
 mod hosts;
 mod idle;
-pub mod keys;
 pub mod load;
 mod memory;
 pub mod path;

@@ -147,7 +147,8 @@ fn a_handshake_is_served_like_control_by_every_discipline() {
             "{name}: what is not ours goes last"
         );
     }
-    assert!(overtaken * 3 > headway_fabric::registry::NAMES.len() as u32 * 2, "{overtaken} overtake data");
+    // The others have one queue for everything.
+    assert!(overtaken >= 11, "{overtaken} overtake data");
 }
 
 /// What came out: host, time, mark, index.

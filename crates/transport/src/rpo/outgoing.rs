@@ -238,7 +238,9 @@ impl Outgoing {
         if !self.has_met() {
             return None;
         }
-        let (index, again) = self.opportunistic.due(now, self.meeting_timeout)?;
+        let (index, left) = self.opportunistic.due(now, self.meeting_timeout)?;
+        // One that waits at the host may be a repeat.
+        let again = left || self.repaired.contains(&index);
         self.opportunistic.remove(index);
         self.queued.push(index);
         Some(Next { index, again })

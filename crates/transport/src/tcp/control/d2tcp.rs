@@ -5,7 +5,7 @@
 
 use super::dctcp::fixed_cut;
 use super::l2dct::{fixed_power, weights::STEPS};
-use super::marks::{Arithmetic, MarkedShare};
+use super::marks::{Arithmetic, MarkedShare, power};
 use super::{Ack, CongestionControl, Flow, Window};
 use crate::endpoint::TransportInfo;
 use crate::probes::{self, Sink};
@@ -151,11 +151,6 @@ impl CongestionControl for D2tcp {
             }
         }
     }
-}
-
-/// `base` to the power of `exponent`; the first power is exact.
-pub(super) fn power(base: f64, exponent: f64) -> f64 {
-    if exponent == 1.0 { base } else { libm::pow(base, exponent) }
 }
 
 #[cfg(test)]

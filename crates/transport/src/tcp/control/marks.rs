@@ -15,6 +15,11 @@ headway_params::choice! {
 /// One in the fixed-point share.
 pub(super) const UNIT: u32 = 1024;
 
+/// `base` to the power of `exponent`; the first power is exact.
+pub(super) fn power(base: f64, exponent: f64) -> f64 {
+    if exponent == 1.0 { base } else { libm::pow(base, exponent) }
+}
+
 /// The estimate alpha, over windows of data.
 #[derive(Clone, Debug)]
 pub(super) struct MarkedShare {

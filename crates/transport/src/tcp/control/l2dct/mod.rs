@@ -7,9 +7,8 @@
 pub mod analysis;
 pub mod weights;
 
-use super::d2tcp::power;
 use super::dctcp::fixed_cut;
-use super::marks::{Arithmetic, MarkedShare, UNIT};
+use super::marks::{Arithmetic, MarkedShare, UNIT, power};
 use super::{Ack, CongestionControl, Flow, Window};
 use crate::endpoint::TransportInfo;
 use crate::probes::{self, Sink};

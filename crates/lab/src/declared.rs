@@ -1,8 +1,8 @@
 //! The tables of a scenario as data: their keys, and the defaults that follow from what disciplines and transports declare.
 
-use super::keys::{TABLES, Table};
-use crate::catalogue::{key_json, parameter};
-use crate::fabric::{AT_KEYS, MODES};
+use crate::fabric::{AT_KEYS, MODES, param_json};
+use crate::keys::{TABLES, Table};
+use crate::text::key::Key;
 use headway_fabric::{Buffer, Limit, Space, registry as disciplines};
 use headway_network::{PfcParams, Routing};
 use headway_packet::Sizes;
@@ -184,4 +184,20 @@ fn own_paths() -> String {
         and(&own),
         subflows.join(" and of ")
     )
+}
+
+/// A parameter of a transport or a discipline.
+pub(crate) fn parameter(spec: &ParamSpec) -> Json {
+    let mut map = json!({ "name": spec.name, "kind": spec.kind.name(), "type": spec.kind.name(), "default": param_json(&spec.default), "doc": spec.doc,
+        "expected": spec.kind.expected() });
+    if let ParamKind::Choice(words) = spec.kind {
+        map["choices"] = json!(words);
+    }
+    map
+}
+
+/// A key of a table.
+pub(crate) fn key_json(key: &Key) -> Json {
+    let usual = Some(key.usual).filter(|text| !text.is_empty());
+    json!({ "name": key.name, "kind": key.takes.to_string(), "type": key.takes.name(), "choices": key.takes.words(), "default": usual, "doc": key.doc })
 }
