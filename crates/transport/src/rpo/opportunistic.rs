@@ -1,13 +1,15 @@
 //! The opportunistic packets of a message that have not been acknowledged.
 
 use headway_units::Time;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Packets by index, with the time when each left; `None` for one that waits at its host.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opportunistic {
     packets: BTreeMap<u32, Option<Time>>,
     waiting: u32,
+    /// Of those that are here, the ones that have left before.
+    repeats: BTreeSet<u32>,
     /// Departures in their order; of a packet that has left again or is not here, one that means nothing.
     departures: VecDeque<(Time, u32)>,
 }
@@ -18,9 +20,12 @@ impl Opportunistic {
         self.waiting
     }
 
-    /// A packet is queued at the host.
-    pub(super) fn queue(&mut self, index: u32) {
+    /// A packet is queued at the host, perhaps not for the first time.
+    pub(super) fn queue(&mut self, index: u32, again: bool) {
         self.remove(index);
+        if again {
+            self.repeats.insert(index);
+        }
         self.packets.insert(index, None);
         self.waiting += 1;
     }
@@ -37,6 +42,7 @@ impl Opportunistic {
     /// A packet is not opportunistic any more, or has arrived; `false` if it was not here.
     pub(super) fn remove(&mut self, index: u32) -> bool {
         let gone = self.packets.remove(&index);
+        self.repeats.remove(&index);
         self.waiting -= u32::from(gone == Some(None));
         gone.is_some()
     }
@@ -44,7 +50,13 @@ impl Opportunistic {
     /// All packets from `end` on have arrived.
     pub(super) fn remove_from(&mut self, end: u32) {
         let gone = self.packets.split_off(&end);
+        self.repeats.split_off(&end);
         self.waiting -= gone.values().filter(|left| left.is_none()).count() as u32;
+    }
+
+    /// Whether a packet has left before.
+    pub(super) fn is_repeat(&self, index: u32) -> bool {
+        self.repeats.contains(&index)
     }
 
     /// Whether a packet waits at the host.
@@ -52,13 +64,14 @@ impl Opportunistic {
         self.packets.get(&index) == Some(&None)
     }
 
-    /// The smallest packet that waits at the host, or left at least `age` ago; and whether it has left.
+    /// The smallest packet that waits at the host, or left at least `age` ago; and whether it has ever left.
     pub(super) fn due(&mut self, now: Time, age: Time) -> Option<(u32, bool)> {
         if self.waiting == 0 && self.oldest().is_none_or(|at| at.saturating_add(age) > now) {
             return None;
         }
         let due = |left: &Option<Time>| left.is_none_or(|at| at.saturating_add(age) <= now);
-        self.packets.iter().find(|(_, left)| due(left)).map(|(&index, left)| (index, left.is_some()))
+        let found = self.packets.iter().find(|(_, left)| due(left));
+        found.map(|(&index, left)| (index, left.is_some() || self.is_repeat(index)))
     }
 
     /// When the first of those under way left.
@@ -81,7 +94,7 @@ mod tests {
     fn counts_what_waits_through_every_change() {
         let mut opportunistic = Opportunistic::default();
         for index in [9, 8, 7, 6] {
-            opportunistic.queue(index);
+            opportunistic.queue(index, false);
         }
         assert!(
             opportunistic.leave(Time(10), 9)
@@ -98,8 +111,9 @@ mod tests {
         assert_eq!(opportunistic.waiting(), 0);
         assert_eq!(opportunistic.due(Time(15), Time(5)), Some((9, true)), "8 is too young");
         assert_eq!(opportunistic.due(Time(14), Time(5)), None);
-        opportunistic.queue(5);
-        opportunistic.queue(9);
+        opportunistic.queue(5, false);
+        opportunistic.queue(9, true);
+        assert!(opportunistic.is_repeat(9) && !opportunistic.is_repeat(5));
         assert_eq!(opportunistic.waiting(), 2, "9 is queued anew");
         opportunistic.remove_from(6);
         assert_eq!((opportunistic.waiting(), opportunistic.oldest()), (1, None));

@@ -136,6 +136,11 @@ impl Outgoing {
         index >= self.above || self.arrived.contains(index)
     }
 
+    /// Whether an opportunistic packet has left before.
+    pub(super) fn is_repeat(&self, index: u32) -> bool {
+        self.opportunistic.is_repeat(index)
+    }
+
     /// Opportunistic packets that wait at this host.
     pub(super) fn waiting_opportunistic(&self) -> u32 {
         self.opportunistic.waiting()
@@ -238,9 +243,7 @@ impl Outgoing {
         if !self.has_met() {
             return None;
         }
-        let (index, left) = self.opportunistic.due(now, self.meeting_timeout)?;
-        // One that waits at the host may be a repeat.
-        let again = left || self.repaired.contains(&index);
+        let (index, again) = self.opportunistic.due(now, self.meeting_timeout)?;
         self.opportunistic.remove(index);
         self.queued.push(index);
         Some(Next { index, again })
@@ -255,7 +258,7 @@ impl Outgoing {
         while let Some(index) = self.lost.last().copied().filter(|&i| met || i >= self.back) {
             self.lost.remove(&index);
             if !self.has_arrived(index) {
-                self.opportunistic.queue(index);
+                self.opportunistic.queue(index, true);
                 self.repaired.insert(index);
                 return Some(Next { index, again: true });
             }
@@ -264,7 +267,7 @@ impl Outgoing {
             return None;
         }
         self.back -= 1;
-        self.opportunistic.queue(self.back);
+        self.opportunistic.queue(self.back, false);
         let index = self.back;
         self.meet();
         Some(Next { index, again: false })
@@ -296,7 +299,7 @@ impl Outgoing {
         self.logs.iter_mut().for_each(|log| log.repeat(index));
         let again = !waits;
         if index >= self.back && !self.has_met() {
-            self.opportunistic.queue(index);
+            self.opportunistic.queue(index, again);
             return Some((Next { index, again }, OPPORTUNISTIC));
         }
         self.opportunistic.remove(index);

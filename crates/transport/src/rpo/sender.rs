@@ -180,7 +180,9 @@ impl Sender {
             let Some(token) = out.opportunistic_leaves(now, run.next.index) else { continue };
             self.waiting -= 1;
             self.opportunistic_packets += 1;
-            let mut packet = data(out, &shared.context, run.next, token);
+            // An entry of before the packet was lost and queued again stands for the repeat.
+            let next = Next { again: run.next.again || out.is_repeat(run.next.index), ..run.next };
+            let mut packet = data(out, &shared.context, next, token);
             packet.priority = OPPORTUNISTIC;
             return Some(packet);
         }
