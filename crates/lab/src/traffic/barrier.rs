@@ -26,7 +26,15 @@ impl Algorithm for Dissemination {
     const INFO: PatternInfo = PatternInfo {
         name: "barrier",
         summary: "no rank goes on before all have arrived: in round k each tells the one 2^k further",
-        keys: &[needed("bytes", Takes::Bytes, "of each message"), RANKS, PLACEMENT, FIRST, START, REPEAT, COMPUTE],
+        keys: &[
+            needed("bytes", Takes::Bytes, "of each message"),
+            RANKS,
+            PLACEMENT,
+            FIRST,
+            START,
+            REPEAT,
+            COMPUTE,
+        ],
         counts: &["repeat", "ranks"],
     };
 

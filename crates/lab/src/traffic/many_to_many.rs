@@ -33,11 +33,7 @@ impl Declared for ManyToMany {
         summary: "some hosts send to some others, of which not all may answer",
         keys: &[
             needed("senders", Takes::Hosts, "the senders; a count means the first hosts"),
-            needed(
-                "receivers",
-                Takes::Hosts,
-                "the receivers; a count means the hosts after the last sender",
-            ),
+            needed("receivers", Takes::Hosts, "the receivers; a count means the hosts after the last sender"),
             key("fan_out", Takes::Count, "all", "to how many receivers each sender sends, in rotation"),
             BYTES,
             START,

@@ -53,7 +53,12 @@ impl Declared for Pipeline {
             needed("micro_batches", Takes::Count, "of an iteration"),
             needed("bytes", Takes::Bytes, "that a stage passes to the next for a micro-batch, and gets back"),
             needed("forward", Takes::Duration, "what a stage computes for a micro-batch"),
-            key("backward", Takes::Duration, "none", "the same on the way back; without it nothing goes back"),
+            key(
+                "backward",
+                Takes::Duration,
+                "none",
+                "the same on the way back; without it nothing goes back",
+            ),
             key(
                 "order",
                 Takes::Word(&["gpipe", "1f1b"]),

@@ -48,11 +48,7 @@ impl Declared for Poisson {
         name: "poisson",
         summary: "Poisson arrivals over a flow-size distribution at a load",
         keys: &[
-            needed(
-                "cdf",
-                Takes::Sizes,
-                "flow sizes; see below",
-            ),
+            needed("cdf", Takes::Sizes, "flow sizes; see below"),
             sizes::INTERPOLATION,
             sizes::SIZE_UNIT,
             needed("load", Takes::PositiveShare, "see below"),

@@ -55,7 +55,12 @@ impl Declared for Rpc {
             sizes::SIZE_UNIT,
             needed("calls", Takes::Count, "that a client makes in each of its loops"),
             key("outstanding", Takes::Count, "1", "loops of a client: calls that it has open at a time"),
-            key("fan_out", Takes::Count, "1", "servers that each call goes to; it is over when all have replied"),
+            key(
+                "fan_out",
+                Takes::Count,
+                "1",
+                "servers that each call goes to; it is over when all have replied",
+            ),
             key("think", Takes::Duration, "`\"0 s\"`", "from a reply to the next call of a loop"),
             key(
                 "think_time",

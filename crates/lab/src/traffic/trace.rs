@@ -44,7 +44,12 @@ impl Declared for Trace {
                 Takes::Path,
                 "of the file, or of that of any rank, relative to the scenario, perhaps compressed (.gz)",
             ),
-            key("format", Takes::Word(&["cm", "goal", "chakra", "simai", "hpcc"]), "by its content", "what kind of file it is"),
+            key(
+                "format",
+                Takes::Word(&["cm", "goal", "chakra", "simai", "hpcc"]),
+                "by its content",
+                "what kind of file it is",
+            ),
             RANKS,
             PLACEMENT,
             FIRST,
@@ -291,7 +296,8 @@ fn settings(table: &Reader<'_>, format: Format) -> Result<(Settings, Resolved), 
     let byte_overhead = time(used(table, format, "byte_overhead", &goal)?)?;
     let gap = time(used(table, format, "gap", &goal)?)?;
     let unsaid = if format == Format::Goal { EAGER } else { 0 };
-    let eager = used(table, format, "eager", &[Format::Goal, Format::Chakra])?.map_or(Ok(unsaid), |item| item.bytes(0))?;
+    let eager = used(table, format, "eager", &[Format::Goal, Format::Chakra])?
+        .map_or(Ok(unsaid), |item| item.bytes(0))?;
     let collective = [Format::Chakra, Format::SimAi];
     let allreduce =
         used(table, format, "allreduce", &collective)?.map_or(Ok(0), |item| item.choice(&ALGORITHMS))?;
