@@ -9,7 +9,7 @@ use headway_host::{Config, Renewal};
 use headway_packet::{PacketView, SEAL_TAG};
 use headway_units::Time;
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use wire::{Faults, World, config, shared_key};
@@ -20,9 +20,9 @@ const STREAM: usize = 8;
 /// Datagrams that were sealed, as somebody on the path sees them.
 #[derive(Default)]
 pub(crate) struct Sealed {
-    streams: HashSet<[u8; STREAM]>,
+    streams: BTreeSet<[u8; STREAM]>,
     /// Sender, epoch, cookie and number: all of one session.
-    numbers: HashSet<(SocketAddr, u64, u64, u64)>,
+    numbers: BTreeSet<(SocketAddr, u64, u64, u64)>,
     pub(crate) datagrams: u64,
 }
 

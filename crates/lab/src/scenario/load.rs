@@ -225,7 +225,7 @@ impl Request {
         };
         let sweep = table.get("sweep").map(|i| i.table()).transpose()?;
         let plan = match plan {
-            Some(plan) => plan.from_seed(seed),
+            Some(plan) => plan.seeded(seed),
             None => plan::read(root, sweep.as_ref(), seed)?,
         };
         // Read before anything else, by the plan.

@@ -256,7 +256,7 @@ impl Plan {
     }
 
     /// The same for a scenario with another seed.
-    pub(super) fn from_seed(&self, seed: u64) -> Plan {
+    pub(super) fn seeded(&self, seed: u64) -> Plan {
         let seeds = match &self.seeds {
             Seeds::Counted { count, .. } => Seeds::Counted { first: seed, count: *count },
             listed => listed.clone(),

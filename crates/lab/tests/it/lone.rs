@@ -15,7 +15,7 @@ const CREDITS: u64 = 50_000;
 
 /// A number of which every order of magnitude is as likely as any other.
 fn scaled(most: f64) -> impl Strategy<Value = u64> {
-    (0.0..most.log2()).prop_map(|power| power.exp2() as u64)
+    (0.0..libm::log2(most)).prop_map(|power| libm::exp2(power) as u64)
 }
 
 fn scenario() -> impl Strategy<Value = (&'static str, String)> {
