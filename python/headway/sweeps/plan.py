@@ -316,14 +316,15 @@ def recorded(point: Job) -> str | None:
 def holds_run_of(point: Job) -> bool:
     """Whether a finished run with the digest of the point is in its place, by what run and record say of themselves."""
     record, manifest = glance(point.directory / POINT_FILE), glance(point.directory / MANIFEST_FILE)
-    if not isinstance(record, dict) or not isinstance(manifest, dict) or record.get("digest") != point.digest:
-        return False
-    return _on_real_packets(record) or manifest.get("digest") == point.digest
+    return isinstance(record, dict) and isinstance(manifest, dict) and _are_of(point, record, manifest)
 
 
-def _on_real_packets(record: Mapping[str, Any]) -> bool:
-    """Whether a record is of a run on real packets, whose manifest has the digest of the scenario as slowed down."""
-    return "machine" in record
+def _are_of(point: Job, record: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
+    """Whether a record and a manifest are of the point's run.
+
+    Where the record names a machine, the run was on real packets, and its manifest has a digest of its own.
+    """
+    return record.get("digest") == point.digest and ("machine" in record or manifest.get("digest") == point.digest)
 
 
 def look_at(point: Job) -> tuple[bool, str]:
@@ -331,9 +332,8 @@ def look_at(point: Job) -> tuple[bool, str]:
     if not point.directory.exists():
         return False, ""
     try:
-        ran = read(point.directory).manifest.get("digest")
-        record = read_object(point.directory / POINT_FILE)
-        if record.get("digest") != point.digest or not (_on_real_packets(record) or ran == point.digest):
+        manifest = read(point.directory).manifest
+        if not _are_of(point, read_object(point.directory / POINT_FILE), manifest):
             return False, f"{point.directory}: holds another scenario or version; this point is run again"
     except ResultsError as error:
         return False, f"{error}; this point is run again"
