@@ -149,7 +149,8 @@ def citations(name: str) -> dict[str, set[str]]:
     root = REPOSITORY / "crates/transport/src"
     short = name.replace("-", "_")
     parts = {short, name.partition("-")[0], name.rpartition("-")[2]}
-    files = [path for path in root.rglob("*.rs") if path.stem in parts or path.parent.name in parts]
+    sources = (path for path in root.rglob("*.rs") if path.stem != "script")
+    files = [path for path in sources if path.stem in parts or path.parent.name in parts]
     found: dict[str, set[str]] = {}
     for file in files:
         for place in re.findall(r"//.*?([A-Za-z]\w* §[\w.-]*\w)", file.read_text("utf-8")):
