@@ -8,7 +8,6 @@ from __future__ import annotations
 import tempfile
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,14 +81,21 @@ def topology(scenario: str | Path | Scenario) -> Canvas:
 
 def save(canvas: Canvas, path: str | Path) -> Path:
     """Write a picture in the format that the name of the file ends in; the same bytes every time."""
+    from headway.reporting.paper import METADATA, paper_style
+
     path = Path(path)
+    form = format_of(path)
+    with paper_style():
+        canvas.savefig(path, format=form, metadata=METADATA[form])
+    return path
+
+
+def format_of(path: Path) -> str:
+    """The format of a picture, by the name of its file."""
     form = path.suffix.removeprefix(".").lower()
     if form not in FORMATS:
         raise ArgumentError(f"{path} ends in none of .{', .'.join(FORMATS)}")
-    dates: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}, "png": {}}
-    with _style():
-        canvas.savefig(path, format=form, metadata=dates[form])
-    return path
+    return form
 
 
 def _time(name: str, value: str | float) -> float:
@@ -141,25 +147,17 @@ def _order(hops: Sequence[Hop]) -> list[str]:
     return sorted(depth, key=lambda node: (depth[node], len(node), node))
 
 
-@contextmanager
-def _style() -> Iterator[None]:
-    """The settings of figures for papers."""
-    from headway.reporting.paper import paper_style
-
-    with paper_style():
-        yield
-
-
 def _sequence(hops: Sequence[Hop], nodes: Sequence[str], bounds: tuple[float, float]) -> Canvas:
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+    from headway.reporting.paper import paper_style
     from headway.reporting.replay import COLOURS
 
     place = {node: number for number, node in enumerate(nodes)}
     scale, unit = next((s, u) for s, u in ((1e9, "ns"), (1e6, "µs"), (1e3, "ms"), (1.0, "s")) if bounds[1] * s < 5000)
-    with _style():
+    with paper_style():
         canvas = Figure(figsize=(max(3.33, 1.1 * len(nodes)), 5.2), layout="constrained")
         axes: Axes = canvas.subplots()
         for what in sorted({hop.what for hop in hops}):
@@ -194,11 +192,12 @@ def _topology(stored: Mapping[str, Any]) -> Canvas:
     from matplotlib.figure import Figure
 
     from headway.reporting.figures.topology import stored_sketch
+    from headway.reporting.paper import paper_style
 
     nodes, cables = stored_sketch(stored)
     place = {node.name: (node.x, -node.y) for node in nodes}
     fastest = max((float(rate) for _, _, rate, _ in cables if rate), default=1.0)
-    with _style():
+    with paper_style():
         canvas = Figure(figsize=(7.0, 3.6), layout="constrained")
         axes: Axes = canvas.subplots()
         for a, b, rate, _ in cables:

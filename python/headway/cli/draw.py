@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,9 +15,6 @@ from headway.errors import ResultsError
 from headway.files import keep_inputs
 from headway.loading import Scenario
 from headway.names import resolve
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 OUT = click.option("--out", type=Path, metavar="FILE", help="File to write, .svg, .pdf or .png; default: NAME.svg.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite a file that is there.")
@@ -55,19 +52,13 @@ def sequence(
     if directory.is_dir():
         if sets or scale:
             raise click.UsageError("--set and --scale are for scenarios; a run is drawn as it was")
-        with as_usage():
-            _save(
-                drawing.sequence(directory, flow=flow, start=start, end=end),
-                out or Path(f"{directory.name}.svg"),
-                force,
-            )
-        return
-    scenario = Scenario.load(resolve(file).path, sets=sets, scale=scale)
-    keep = inputs_of(resolve(file).path, scenario.resolved)
-    place = out or Path(f"{scenario.native.name.rpartition('/')[2]}.svg")
-    keep_inputs([place], keep)
+        place = _place(out or Path(f"{directory.name}.svg"), directory.iterdir(), force)
+        run: Path | Scenario = directory
+    else:
+        run, inputs = _scenario(file, sets, scale)
+        place = _place(out or Path(f"{_short(run)}.svg"), inputs, force)
     with as_usage():
-        _save(drawing.sequence(scenario, flow=flow, start=start, end=end), place, force)
+        echo(str(drawing.save(drawing.sequence(run, flow=flow, start=start, end=end), place)))
 
 
 @draw.command()
@@ -78,17 +69,31 @@ def sequence(
 @scale_option
 def topology(file: str, out: Path | None, force: bool, sets: tuple[str, ...], scale: str | None) -> None:
     """Draw the network: hosts as circles, switches as boxes, links as lines as thick as they are fast."""
-    scenario = Scenario.load(resolve(file).path, sets=sets, scale=scale)
-    place = out or Path(f"{scenario.native.name.rpartition('/')[2]}-topology.svg")
-    keep_inputs([place], inputs_of(resolve(file).path, scenario.resolved))
+    scenario, inputs = _scenario(file, sets, scale)
+    place = _place(out or Path(f"{_short(scenario)}-topology.svg"), inputs, force)
+    echo(str(drawing.save(drawing.topology(scenario), place)))
+
+
+def _scenario(file: str, sets: tuple[str, ...], scale: str | None) -> tuple[Scenario, Iterable[Path]]:
+    """A scenario by name or path, and the files that it is read from."""
+    found = resolve(file)
+    scenario = Scenario.load(found.path, sets=sets, scale=scale)
+    return scenario, inputs_of(found.path, scenario.resolved)
+
+
+def _short(scenario: Scenario) -> str:
+    """The last part of its name."""
+    return scenario.native.name.rpartition("/")[2]
+
+
+def _place(path: Path, inputs: Iterable[Path], force: bool) -> Path:
+    """Where a picture goes. It is checked before anything runs, which may take long."""
     with as_usage():
-        _save(drawing.topology(scenario), place, force)
-
-
-def _save(canvas: Canvas, path: Path, force: bool) -> None:
+        drawing.format_of(path)
+    keep_inputs([path], inputs)
     if path.exists() and not force:
         raise ResultsError(path, "is there already; choose another name, or --force")
-    echo(str(drawing.save(canvas, path)))
+    return path
 
 
 COMMAND = draw

@@ -38,6 +38,12 @@ COLUMN_INCHES = 3.4
 TWO_COLUMNS_INCHES = 5.0
 PAGE_INCHES = 7.0
 PNG_DPI = 300
+# What a file would hold besides the picture, and which would differ from run to run.
+METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None, "ModDate": None},
+    "png": {"Software": None},
+}
 SETTING_INCHES = 0.14
 HOSTS_NAMED = 12
 LANES_SHARE = 0.8  # of the height of a row, for its dots
@@ -132,16 +138,11 @@ def write_figures(report: Report, directory: Path, fmt: str, look: Look | None =
     directory.mkdir(parents=True, exist_ok=True)
     named = styles(report)
     written = []
-    metadata: dict[str, dict[str, Any]] = {
-        "svg": {"Date": None},
-        "pdf": {"CreationDate": None, "ModDate": None},
-        "png": {"Software": None},
-    }
     with paper_style(look):
         for figure in report.drawn:
             path = directory / f"{figure.id}.{fmt}"
             canvas = draw(figure, named, look=look)
-            canvas.savefig(path, format=fmt, dpi=PNG_DPI, metadata=metadata[fmt])
+            canvas.savefig(path, format=fmt, dpi=PNG_DPI, metadata=METADATA[fmt])
             written.append(path)
     return written
 
