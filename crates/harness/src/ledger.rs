@@ -255,6 +255,22 @@ impl Bytes {
     }
 }
 
+/// Credits that all messages from one host to another share. Their number counts from the first one on.
+#[derive(Debug, Default)]
+struct Pool {
+    number: u32,
+    used: u32,
+}
+
+impl Pool {
+    /// True if there is a credit for the packet, or it needs none because it leaves for the first time in its first window.
+    fn pays(&mut self, packet: &Packet) -> bool {
+        let free = packet.index < packet.count && !packet.flags.has(PacketFlags::AGAIN);
+        self.used += u32::from(!free);
+        free || self.used <= self.number
+    }
+}
+
 /// What a transport's machines may do, as it declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
@@ -322,6 +338,8 @@ pub struct Ledger {
     expected: Expected,
     /// Whether receivers pull by number.
     pulls: bool,
+    /// By sender and receiver, pools of credit that all messages between them share.
+    pools: BTreeMap<(HostId, HostId), Pool>,
     /// The path between any two hosts, and the time of a full packet on the wire.
     path: Path,
     slot: Time,
@@ -393,6 +411,7 @@ impl Ledger {
             hosts: plan.hosts.into(),
             expected: Expected::default(),
             pulls,
+            pools: BTreeMap::new(),
             path,
             slot: plan.slot(),
             default,
@@ -468,6 +487,11 @@ impl Ledger {
             let allowed = packet.index < record.subflows.most(packet.count);
             return if allowed { Ok(()) } else { fail(Broken::Unauthorised) };
         }
+        if let Some(pool) = self.pools.get_mut(&(packet.src, packet.dst)) {
+            let first = record.sent.insert(packet.index);
+            let broken = if first { Broken::Unauthorised } else { Broken::Overspent };
+            return if pool.pays(packet) { Ok(()) } else { fail(broken) };
+        }
         if record.sent.insert(packet.index) && !record.permits(packet, &self.expected) {
             return fail(Broken::Unauthorised);
         }
@@ -490,6 +514,11 @@ impl Ledger {
             PacketKind::Data => {
                 let new = record.arrived.insert(packet.index);
                 record.arrived_bytes += if new { u64::from(packet.payload) } else { 0 };
+            }
+            PacketKind::Grant if packet.flags.has(PacketFlags::PULL.with(PacketFlags::UNSCHEDULED)) => {
+                record.receiver_driven = true;
+                let pool = self.pools.entry((packet.dst, packet.src)).or_default();
+                pool.number = pool.number.max(packet.token);
             }
             PacketKind::Grant if packet.flags.has(PacketFlags::PULL) => record.raise(packet.token),
             // A request for packets that have not arrived permits them, each once more.

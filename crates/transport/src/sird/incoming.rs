@@ -1,7 +1,8 @@
 //! A message at its receiver: what it has credit for, and what of that has not arrived.
 
 use super::packets::{Data, Grant, Resend};
-use super::{CUMULATIVE, Shared, TimerKey};
+use super::pair::PairCredit;
+use super::{CUMULATIVE, POOLED, Shared, TimerKey};
 use crate::index_window::IndexWindow;
 use crate::messages::MessageId;
 use crate::shared::Leaving;
@@ -48,6 +49,21 @@ pub(super) struct Incoming {
     attempts: u32,
     tag: u32,
     entropy: u32,
+    /// Its part in the pool of its pair of hosts, if there is one.
+    pub(super) share: Option<Share>,
+}
+
+/// The part of a message in the pool of credit of its pair of hosts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Share {
+    /// Packets that need credit and have not arrived, and their bytes on the wire.
+    pub(super) missing: u32,
+    pub(super) missing_bytes: u64,
+    /// One more than the last packet that has arrived.
+    end: u32,
+    /// When the deadline in force was armed, and how many packets were here.
+    since: Time,
+    seen: u32,
 }
 
 impl Incoming {
@@ -83,12 +99,19 @@ impl Incoming {
             attempts: 0,
             tag: packet.tag,
             entropy: packet.entropy,
+            share: None,
         };
         incoming.granted = window.min(packets);
         if let Some(last) = incoming.granted.checked_sub(1) {
             incoming.out = u64::from(sizes.full_wire()) * u64::from(last) + incoming.wire(sizes, last);
         }
         incoming
+    }
+
+    /// Makes it one of several messages that have one pool of credit. Returns its part in it.
+    pub(super) fn join_pair(&mut self, sizes: &Sizes) -> Share {
+        let missing_bytes = sizes.message_wire(self.bytes) - self.out;
+        *self.share.insert(Share { missing: self.packets - self.granted, missing_bytes, ..Share::default() })
     }
 
     /// Bytes of a packet on the wire.
@@ -101,7 +124,7 @@ impl Incoming {
         self.packets - self.received.len()
     }
 
-    /// The next packet that has no credit, if there is one.
+    /// The next packet that has no credit, if there is one. In a pool of a pair every packet is that one until it arrives.
     pub(super) fn next(&self) -> Option<u32> {
         let next = self.received.next_missing(self.granted);
         (next < self.packets).then_some(next)
@@ -114,6 +137,9 @@ impl Incoming {
         }
         self.attempts = 0;
         self.state.step(ReceiverEvent::Data);
+        if let Some(share) = &mut self.share {
+            share.end = share.end.max(index + 1);
+        }
         let answered = if index < self.granted { self.wire(sizes, index) } else { 0 };
         self.out -= answered;
         Some(answered)
@@ -129,14 +155,26 @@ impl Incoming {
         shared.control.push_back(Packet { flags: CUMULATIVE, ..credit });
     }
 
-    /// Looks for lost credit in a while, if any is out and nobody does.
+    /// Credit of the pool of its pair, the `permitted`-th.
+    pub(super) fn credit_pair(&mut self, shared: &mut Shared, (peer, id): MessageId, permitted: u32) {
+        self.state.step(ReceiverEvent::Credit);
+        let credit = Grant { index: 0, permitted };
+        let credit = shared.control_view(credit, peer, id, self.tag, self.entropy);
+        shared.control.push_back(Packet { flags: CUMULATIVE.with(POOLED), ..credit });
+    }
+
+    /// Looks for lost credit in a while, if any is out and no deadline is in force.
     pub(super) fn watch(&mut self, shared: &mut Shared, (peer, id): MessageId, now: Time) {
-        if self.armed == Time::MAX && self.out > 0 {
+        if self.armed == Time::MAX && (self.out > 0 || self.share.is_some()) {
             // Nothing is lost of a large first window before it had the time to leave.
             let path = (shared.context.path)(peer);
             let timeout = path.doubled(self.timeout, self.attempts, MAX_BACKOFF);
             let timeout = timeout.saturating_add(self.leaving.of(self.open()));
             (self.armed, self.looked_at) = (now.saturating_add(timeout), self.granted);
+            if let Some(share) = &mut self.share {
+                (share.since, share.seen) = (now, self.received.len());
+                self.looked_at = share.end;
+            }
             shared.timers.arm(self.armed, TimerKey::Missing(peer, id));
         }
     }
@@ -147,24 +185,72 @@ impl Incoming {
             return;
         }
         self.armed = Time::MAX;
-        if self.ask(shared, key) {
+        if self.ask(shared, key) > 0 {
             self.attempts = self.attempts.saturating_add(1);
             self.state.step(ReceiverEvent::Missing);
         }
         self.watch(shared, key, now);
     }
 
-    /// Gives credit again for what is missing of the packets looked at; answers whether anything is.
-    fn ask(&self, shared: &mut Shared, (peer, id): MessageId) -> bool {
+    /// The same in a pool of a pair, where the receiver does not know which packets have left: those are taken for lost that others
+    /// have overtaken, and all if nothing of the message came. The sender sends again those that have left. Returns the credits that
+    /// are lost in any case, if the deadline is in force, and whether the sender was silent.
+    pub(super) fn overdue_pair(
+        &mut self,
+        shared: &mut Shared,
+        pair: &mut PairCredit,
+        key: MessageId,
+        (at, now): (Time, Time),
+    ) -> u64 {
+        let Some(share) = self.share.filter(|_| self.armed == at) else { return 0 };
+        self.armed = Time::MAX;
+        let silent = pair.heard <= share.since;
+        let stands = share.seen == self.received.len();
+        if stands {
+            self.looked_at = self.packets;
+        }
+        let asked = self.ask(shared, key);
+        if silent {
+            pair.write_off(now, now.saturating_sub(share.since));
+        } else if !stands {
+            pair.lose(asked);
+        }
+        let mut freed = 0;
+        if asked > 0 {
+            self.attempts = self.attempts.saturating_add(1);
+            self.state.step(ReceiverEvent::Missing);
+            freed = self.reschedule(pair, &shared.context.sizes);
+        }
+        self.watch(shared, key, now);
+        freed
+    }
+
+    /// Packets of the first window that have not arrived need credit from now on. Returns the bytes that were out for them.
+    fn reschedule(&mut self, pair: &mut PairCredit, sizes: &Sizes) -> u64 {
+        let missing = (0..self.granted).filter(|&index| !self.received.contains(index));
+        let (packets, bytes) =
+            missing.fold((0, 0), |(packets, bytes), index| (packets + 1, bytes + self.wire(sizes, index)));
+        pair.expect(packets, bytes);
+        if let Some(share) = &mut self.share {
+            share.missing += packets;
+            share.missing_bytes += bytes;
+        }
+        self.granted = 0;
+        std::mem::take(&mut self.out)
+    }
+
+    /// Gives credit again for what is missing of the packets looked at. Returns how many these are.
+    fn ask(&self, shared: &mut Shared, (peer, id): MessageId) -> u32 {
         let mut first = self.received.next_missing(0);
-        let mut gaps = 0;
+        let (mut gaps, mut asked) = (0, 0);
         while first < self.looked_at && gaps < MOST_GAPS {
             let end = (first..self.looked_at).find(|&i| self.received.contains(i)).unwrap_or(self.looked_at);
             let resend = Resend { first, missing: end - first };
             shared.control.push_back(shared.control_view(resend, peer, id, self.tag, self.entropy));
             gaps += 1;
+            asked += end - first;
             first = self.received.next_missing(end);
         }
-        gaps > 0
+        asked
     }
 }

@@ -8,6 +8,7 @@ mod buckets;
 mod incoming;
 mod outgoing;
 mod packets;
+mod pair;
 mod receiver;
 mod sender;
 
@@ -45,6 +46,16 @@ headway_params::choice! {
     }
 }
 
+headway_params::choice! {
+    /// Messages that share one pool of credit.
+    pub enum Pool {
+        /// None: credit is for packets of one message.
+        Message = "message",
+        /// All messages from one host to another; the sender uses credit for the message that comes first by its order.
+        Pair = "pair",
+    }
+}
+
 headway_params::params! {
     /// Parameters of SIRD.
     pub struct SirdParams {
@@ -70,6 +81,8 @@ headway_params::params! {
         shortest_share: f64 = 0.5, ParamKind::Float { min: 0.0, max: 1.0 };
         /// Which message gets credit first. SIRD §4.4
         policy: Policy = Policy::Srpt, ParamKind::Choice(Policy::WORDS);
+        /// Messages that share one pool of credit. The authors' simulator: `pair`
+        pool: Pool = Pool::Message, ParamKind::Choice(Pool::WORDS);
         /// Rate of credited bytes, as a share of the receiver's link. The authors' simulator: 1
         credit_rate: f64 = 1.0, ParamKind::Float { min: 0.05, max: 1.0 };
         /// Whether unscheduled data travels in class 1 and scheduled in 2; otherwise all in 1. SIRD §4.5
@@ -125,7 +138,7 @@ impl Transport for Sird {
         discipline: "core-ecn",
         states: &[SenderState::TABLE, ReceiverState::TABLE],
         deviations: &[
-            "§4: credit belongs to a message. In the authors' simulator all messages of a pair of hosts draw from one pool, in the order of their sender.",
+            "§4: credit belongs to a message. In the authors' simulator all messages of a pair of hosts draw from one pool, in the order of their sender: `pool = \"pair\"`.",
             "§4: a credit says how many packets of the message may leave in all, so that the next one makes up for one that was lost. The authors' says how many bytes the next packet has.",
             "§4: a bandwidth-delay product is the base round trip of the longest path at the rate of the host's link, unless `bdp` says it; the authors use 100 kB for a network of 5 and 7 us.",
             "§4.1: credit is given the moment it may be. The authors' simulator looks every 30 ns, and keeps up to one poll and a half of bytes in front of its pacers.",
@@ -183,6 +196,8 @@ pub type SirdEndpoint = Machine<Sird>;
 
 /// Marks a credit's number as counted from the beginning of the message.
 const CUMULATIVE: PacketFlags = PacketFlags::PULL;
+/// Marks a credit that all messages of a pair of hosts may use.
+const POOLED: PacketFlags = PacketFlags::UNSCHEDULED;
 
 impl TwoSided for Sird {
     type TimerKey = TimerKey;

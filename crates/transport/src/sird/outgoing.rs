@@ -1,7 +1,7 @@
 //! A message at its sender: what it has credit for, and what leaves next.
 
 use super::packets::{Data, Rts};
-use super::{Shared, TimerKey};
+use super::{Pool, Shared, TimerKey};
 use crate::endpoint::{HostContext, Path};
 use crate::first_window::FirstWindowSchedule;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
@@ -42,8 +42,17 @@ pub(super) struct Outgoing {
     pub(super) idle: IdleTimer,
     /// Unused credit in bytes, as its sender counts it.
     pub(super) held: u64,
-    /// Packets left, under which it stands among the messages that are ready.
-    pub(super) ranked: Option<u32>,
+    /// Packets left, under which it stands among the messages that are ready, and whether it waits for credit of its pair there.
+    pub(super) ranked: Option<Rank>,
+}
+
+/// Place of a message among those to one receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rank {
+    /// Packets left.
+    pub(super) remaining: u32,
+    /// Its next packet takes credit of the pool of its pair.
+    pub(super) pays: bool,
 }
 
 impl Outgoing {
@@ -94,6 +103,20 @@ impl Outgoing {
         u64::from(sizes.full_wire()) * u64::from(end - 1 - next) + wire(sizes, &self.message, end - 1)
     }
 
+    /// The packet that may leave next, and whether it takes credit of the pool of its pair: one of the first window does not.
+    pub(super) fn pick_of(&self, pool: Pool) -> Option<(u32, bool)> {
+        if pool == Pool::Message {
+            return self.pick().map(|index| (index, false));
+        }
+        let next = self.departed.next_missing(0);
+        if next < self.released {
+            return Some((next, false));
+        }
+        let credited = self.message.responsive && next >= self.window && next < self.packets;
+        let asked = self.asked.first().copied().filter(|_| self.message.responsive);
+        asked.or(credited.then_some(next)).map(|index| (index, true))
+    }
+
     /// The packet that may leave next. SIRD §4
     pub(super) fn pick(&self) -> Option<u32> {
         if let Some(&index) = self.asked.first() {
@@ -118,11 +141,14 @@ impl Outgoing {
         }
     }
 
-    /// Packets `from..end` have not arrived: those that have left leave again, the others have credit that may be lost.
-    pub(super) fn ask(&mut self, from: u32, end: u32) {
+    /// Packets `from..end` have not arrived: those that have left leave again, the others have credit that may be lost, unless the
+    /// pair has one pool of it.
+    pub(super) fn ask(&mut self, from: u32, end: u32, pool: Pool) {
         self.state.step(SenderEvent::Resend);
         let end = end.min(if self.message.responsive { self.packets } else { self.window });
-        self.permitted = self.permitted.max(end);
+        if pool == Pool::Message {
+            self.permitted = self.permitted.max(end);
+        }
         self.asked.extend((from..end).filter(|&index| self.departed.contains(index)));
     }
 

@@ -23,9 +23,9 @@ headway_packet::packets! {
         }
         /// Credit for a packet.
         Grant {
-            /// The packet that it is for.
+            /// The packet that it is for; 0 where a pair of hosts has one pool of credit.
             index: u32 = index,
-            /// Packets of the message permitted in all.
+            /// Packets of the message permitted in all, or credits that the pair of hosts has had in all.
             permitted: u32 = token,
         }
         /// Packets have not arrived, and their credit is given again.

@@ -3,7 +3,8 @@
 use super::buckets::Buckets;
 use super::incoming::{Incoming, ReceiverEvent};
 use super::packets::Data;
-use super::{Budget, Policy, Shared, SirdParams, TimerKey, timeout};
+use super::pair::PairCredit;
+use super::{Budget, Policy, Pool, Shared, SirdParams, TimerKey, timeout};
 use crate::endpoint::Gone;
 use crate::finished::FinishedMessages;
 use crate::messages::{MessageId, Messages};
@@ -21,6 +22,8 @@ struct Peer {
     budget: Budget,
     /// Bytes of credit that it has, and has not answered by data; unscheduled data counts from its announcement on.
     out: u64,
+    /// Credit of all its messages, where they have one pool.
+    pair: PairCredit,
 }
 
 /// All messages that this host receives.
@@ -76,8 +79,19 @@ impl Receiver {
         }
         let arrived = incoming.arrives(&sizes, index);
         let whole = incoming.remaining() == 0;
+        // Of a pool of a pair: a packet that needed credit, whichever credit brought it.
+        let paid = if index >= incoming.granted { incoming.wire(&sizes, index) } else { 0 };
+        let share = incoming.share.as_mut().filter(|_| arrived.is_some() && paid > 0);
+        let pooled = share.map(|share| {
+            share.missing -= 1;
+            share.missing_bytes -= paid;
+        });
         if let Some(peer) = self.peers.get_mut(&key.0) {
             peer.buckets.packet(packet.ecn == Ecn::Ce, congested > 0);
+            peer.pair.heard = now;
+        }
+        if pooled.is_some() {
+            self.with_pair(key.0, |pair| pair.answer(paid));
         }
         if let Some(answered) = arrived {
             self.answered(key.0, answered);
@@ -102,6 +116,16 @@ impl Receiver {
         }
     }
 
+    /// Changes the pool of a pair of hosts, and counts the bytes that are out with it.
+    fn with_pair<R>(&mut self, peer: HostId, change: impl FnOnce(&mut PairCredit) -> R) -> Option<R> {
+        let peer = self.peers.get_mut(&peer)?;
+        let before = peer.pair.bytes;
+        let result = change(&mut peer.pair);
+        peer.out = peer.out - before + peer.pair.bytes;
+        self.out = self.out - before + peer.pair.bytes;
+        Some(result)
+    }
+
     /// The state of a message, made if it is new; `None` for one that is over, or makes no sense.
     fn know(&mut self, shared: &mut Shared, packet: &Packet) -> Option<&mut Incoming> {
         let key = (packet.src, packet.message);
@@ -121,13 +145,18 @@ impl Receiver {
         let waits = (timeout, Leaving::within(timeout, &path, context));
         self.arrived += 1;
         let order = (self.arrived, self.turns.saturating_mul(2));
-        let incoming = Incoming::new(packet, packets, order, waits, &context.sizes);
+        let mut incoming = Incoming::new(packet, packets, order, waits, &context.sizes);
         let out = incoming.out;
         let params = &self.params;
         let peer = self.peers.entry(key.0).or_insert_with(|| {
             let budget = Budget::of(params, context, key.0);
-            Peer { buckets: Buckets::new(params, budget.bdp, budget.frame), budget, out: 0 }
+            let buckets = Buckets::new(params, budget.bdp, budget.frame);
+            Peer { buckets, budget, out: 0, pair: PairCredit::default() }
         });
+        if params.pool == Pool::Pair {
+            let share = incoming.join_pair(&context.sizes);
+            peer.pair.expect(share.missing, share.missing_bytes);
+        }
         peer.out += out;
         // One number for all paths: the largest that is known.
         self.limit = self.limit.max(peer.budget.times(params.credit).max(peer.budget.frame));
@@ -149,6 +178,9 @@ impl Receiver {
         incoming.state.step(ReceiverEvent::Last);
         if let Some(rank) = incoming.ranked {
             self.ranking.remove(key, (rank, incoming.order));
+        }
+        if let Some(share) = incoming.share {
+            self.with_pair(key.0, |pair| pair.give_up(share.missing, share.missing_bytes));
         }
         self.answered(key.0, incoming.out);
     }
@@ -180,7 +212,11 @@ impl Receiver {
             self.turns = self.turns.saturating_add(1);
             // Behind those that began before, or have been served as often.
             incoming.turn = self.turns.saturating_mul(2).saturating_add(1);
-            incoming.credit(shared, key, index);
+            if let (Some(_), Some(peer)) = (incoming.share, self.peers.get_mut(&key.0)) {
+                incoming.credit_pair(shared, key, peer.pair.credit(bytes));
+            } else {
+                incoming.credit(shared, key, index);
+            }
             incoming.watch(shared, key, now);
             self.out += bytes;
             if let Some(peer) = self.peers.get_mut(&key.0) {
@@ -212,7 +248,10 @@ impl Receiver {
             let incoming = messages.named(key)?;
             let peer = peers.get(&key.0)?;
             let index = incoming.next()?;
-            let bytes = incoming.wire(&shared.context.sizes, index);
+            let bytes = match incoming.share {
+                Some(_) => peer.pair.next_bytes(peer.budget.frame)?,
+                None => incoming.wire(&shared.context.sizes, index),
+            };
             let most = peer.budget.times(params.bucket).max(peer.budget.frame);
             let fits = out + bytes <= limit && peer.out + bytes <= most && peer.out <= peer.buckets.bytes();
             fits.then_some((key, index, bytes))
@@ -227,16 +266,26 @@ impl Receiver {
 
     /// The deadline of a message has come: credit that is out for long is given again.
     pub(super) fn overdue(&mut self, shared: &mut Shared, at: Time, now: Time, key: MessageId) {
-        if let Some(incoming) = self.messages.named(key) {
-            incoming.overdue(shared, key, (at, now));
-        }
+        let Some(incoming) = self.messages.named(key) else { return };
+        let Some(peer) = self.peers.get_mut(&key.0).filter(|_| incoming.share.is_some()) else {
+            return incoming.overdue(shared, key, (at, now));
+        };
+        let before = peer.pair.bytes;
+        let freed = incoming.overdue_pair(shared, &mut peer.pair, key, (at, now)) + before;
+        let out = peer.pair.bytes;
+        peer.out = peer.out - freed + out;
+        self.out = self.out - freed + out;
+        self.rank(key);
+        self.give(shared, now);
     }
 }
 
 impl ReceivingHalf<TimerKey> for Receiver {
     fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
         if let Some(incoming) = self.messages.named_now(id) {
-            found(&probes::OUTSTANDING, incoming.open().into());
+            let pooled =
+                incoming.share.and_then(|_| self.peers.get(&id.0)).map_or(0, |peer| peer.pair.outstanding());
+            found(&probes::OUTSTANDING, incoming.open().max(pooled.min(incoming.remaining())).into());
         }
     }
 

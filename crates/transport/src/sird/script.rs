@@ -8,7 +8,7 @@ use crate::script;
 
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::endpoint::Checked;
-use headway_transport::sird::{Policy, Sird, SirdEndpoint, SirdParams};
+use headway_transport::sird::{Policy, Pool, Sird, SirdEndpoint, SirdParams};
 use headway_transport::{Endpoint, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
@@ -239,4 +239,55 @@ fn a_peer_that_is_gone_leaves_its_credit_to_others() {
     assert_eq!(s.events(), none());
     assert_eq!(s.sends(us(59)), ["credit 6"]);
     assert_eq!(s.machine.live_messages(), 1);
+}
+
+fn pooled() -> Script {
+    Script::new(SirdParams { pool: Pool::Pair, ..SirdParams::default() })
+}
+
+#[test]
+fn credit_of_a_pair_goes_to_the_message_with_the_fewest_packets_left() {
+    let mut s = pooled();
+    s.open(us(0), message(40));
+    s.open(us(0), Message { id: 1, tag: 78, ..message(20) });
+    // Both credits name the long message; the short one uses the first two, and the third is the second's that was lost.
+    let two = Packet { index: 0, ..credit(0, 2) };
+    s.hear(us(13), two);
+    let left: Vec<(u32, u32)> =
+        s.packets(us(13)).iter().map(|packet| (packet.message, packet.index)).collect();
+    assert_eq!(left, [(1, 0), (1, 1)]);
+    s.hear(us(14), Packet { token: 1, ..two });
+    assert!(s.packets(us(14)).is_empty(), "it was overtaken");
+    s.hear(us(15), Packet { token: 4, ..two });
+    assert_eq!(s.packets(us(15)).len(), 2);
+    // A packet that is asked for again takes a credit, too.
+    let mut ask = Packet::new(PacketKind::Resend, PEER, HERE, 1);
+    (ask.index, ask.count) = (0, 20);
+    s.hear(us(80), ask);
+    assert!(s.packets(us(80)).is_empty());
+    s.hear(us(81), Packet { token: 5, ..two });
+    let left: Vec<(u32, u32)> =
+        s.packets(us(81)).iter().map(|packet| (packet.message, packet.index)).collect();
+    assert_eq!(left, [(1, 0)]);
+}
+
+#[test]
+fn a_receiver_counts_the_credit_of_a_pair_over_all_its_messages() {
+    let mut s = pooled();
+    assert_eq!(s.on(us(0), request(PEER, 0, 20)), ["credit 1"]);
+    assert_eq!(s.on(us(0), request(PEER, 1, 3)), none());
+    assert_eq!(s.effects(us(40)).len(), 9, "a bandwidth-delay product for the pair");
+    // Data of either message makes room for a credit.
+    assert_eq!(s.on(us(40), data(PEER, 0, 20, 0, 7)), ["delivered 1460", "credit 11"]);
+    assert_eq!(
+        s.on(us(40), data(PEER, 1, 3, 0, 0)),
+        ["delivered 1460"],
+        "the next credit is a frame time later"
+    );
+    // Silence: what has not come is asked for, and its credit is given again with new numbers.
+    let later: Vec<String> = s.effects(us(200)).into_iter().flat_map(|(_, out)| out).collect();
+    assert!(
+        later.contains(&"resend 1+2".to_string()) && later.contains(&"credit 13".to_string()),
+        "{later:?}"
+    );
 }

@@ -1,8 +1,9 @@
 //! The sending half of SIRD: announcements, unscheduled messages, and the order in which credit is used.
 
-use super::outgoing::{Outgoing, SenderEvent};
+use super::outgoing::{Outgoing, Rank, SenderEvent};
 use super::packets::{Grant, Resend};
-use super::{Budget, Shared, SirdParams, TimerKey, Unscheduled, timeout};
+use super::pair::PairPermits;
+use super::{Budget, Pool, Shared, SirdParams, TimerKey, Unscheduled, timeout};
 use crate::endpoint::{Gone, HostContext};
 use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
@@ -21,8 +22,42 @@ struct Line {
     ready: BTreeSet<(u32, u64, u32)>,
     /// Those that the receiver does not know, the largest first.
     fresh: BTreeSet<(Reverse<u32>, u64, u32)>,
+    /// Those whose next packet takes credit of the pool of the pair, by fewest packets left.
+    paying: BTreeSet<(u32, u64, u32)>,
+    /// The pool has credit for them.
+    credited: bool,
+    /// Something can be sent.
+    active: bool,
     /// What this receiver is owed, in packets.
     deficit: f64,
+}
+
+impl Line {
+    /// Takes a message out that stands under `rank`, given all its packets, its order and its number.
+    fn take_out(&mut self, Rank { remaining, pays }: Rank, (packets, order, id): (u32, u64, u32)) {
+        let place = (remaining, order, id);
+        if pays {
+            self.paying.remove(&place)
+        } else {
+            self.ready.remove(&place)
+        };
+        self.fresh.remove(&(Reverse(packets), order, id));
+    }
+
+    /// The message with the fewest packets left of those that can send.
+    fn first(&self) -> Option<(u32, u64, u32)> {
+        let paying = self.paying.first().filter(|_| self.credited);
+        self.ready.first().into_iter().chain(paying).min().copied()
+    }
+}
+
+/// Credit for one receiver.
+#[derive(Default)]
+struct Held {
+    /// Unused credit in bytes.
+    bytes: u64,
+    /// Credits of the pool of the pair.
+    permits: PairPermits,
 }
 
 /// All messages that this host sends.
@@ -30,9 +65,11 @@ pub struct Sender {
     params: SirdParams,
     messages: Messages<Outgoing>,
     lines: BTreeMap<HostId, Line>,
+    /// Lines that can send.
+    active: u32,
     /// Unused credit in bytes, of all messages and of those to each receiver.
     pool: u64,
-    pools: BTreeMap<HostId, u64>,
+    pools: BTreeMap<HostId, Held>,
     /// Messages with packets that have not left.
     outbound: u32,
     opened: u64,
@@ -44,6 +81,7 @@ impl Sender {
             params,
             messages: Messages::default(),
             lines: BTreeMap::new(),
+            active: 0,
             pool: 0,
             pools: BTreeMap::new(),
             outbound: 0,
@@ -75,7 +113,7 @@ impl Sender {
             return None;
         }
         // What this receiver's messages hold without it, and this message, is one bandwidth-delay product.
-        let held = self.pools.get(&message.dst).copied().unwrap_or(0);
+        let held = self.pools.get(&message.dst).map_or(0, |held| held.bytes);
         let room = budget.bdp.saturating_sub(held) / budget.frame;
         Some(schedule(u32::try_from(room).unwrap_or(u32::MAX).max(1)))
     }
@@ -98,28 +136,57 @@ impl Sender {
         let before = std::mem::replace(&mut out.held, held);
         self.pool = self.pool + held - before;
         let pool = self.pools.entry(peer).or_default();
-        *pool = *pool + held - before;
+        pool.bytes = pool.bytes + held - before;
         let (order, bytes, fresh) = (out.order, out.packets, out.is_fresh());
-        let rank = out.pick().map(|_| out.remaining());
+        let rank = out.pick_of(self.params.pool).map(|(_, pays)| Rank { remaining: out.remaining(), pays });
         let ranked = std::mem::replace(&mut out.ranked, rank);
         if ranked == rank {
             return;
         }
         let line = self.lines.entry(peer).or_default();
         if let Some(before) = ranked {
-            line.ready.remove(&(before, order, id));
-            line.fresh.remove(&(Reverse(bytes), order, id));
+            line.take_out(before, (bytes, order, id));
         }
-        if let Some(rank) = rank {
-            line.ready.insert((rank, order, id));
-            if fresh {
+        if let Some(Rank { remaining, pays }) = rank {
+            let place = (remaining, order, id);
+            if pays {
+                line.paying.insert(place)
+            } else {
+                line.ready.insert(place)
+            };
+            if fresh && !pays {
                 line.fresh.insert((Reverse(bytes), order, id));
             }
         }
-        // A receiver to which nothing can be sent is owed nothing.
-        if line.ready.is_empty() {
+        self.settle(peer);
+    }
+
+    /// What can be sent to a receiver, or the credit of its pool, has changed.
+    fn settle(&mut self, peer: HostId) {
+        let Some(line) = self.lines.get_mut(&peer) else { return };
+        line.credited = self.pools.get(&peer).is_some_and(|held| held.permits.unused() > 0);
+        let active = line.first().is_some();
+        if active != line.active {
+            line.active = active;
+            self.active = if active { self.active + 1 } else { self.active - 1 };
+            // A receiver to which nothing can be sent is owed nothing.
+            line.deficit = 0.0;
+        }
+        if line.ready.is_empty() && line.paying.is_empty() {
             self.lines.remove(&peer);
         }
+    }
+
+    /// Changes the credits of the pool of a pair of hosts, each of which is worth a full frame.
+    fn with_permits(&mut self, context: &HostContext, peer: HostId, change: impl FnOnce(&mut PairPermits)) {
+        let held = self.pools.entry(peer).or_default();
+        let frame = u64::from(context.sizes.full_wire());
+        let before = u64::from(held.permits.unused()) * frame;
+        change(&mut held.permits);
+        let after = u64::from(held.permits.unused()) * frame;
+        held.bytes = held.bytes - before + after;
+        self.pool = self.pool - before + after;
+        self.settle(peer);
     }
 
     /// The receiver has said something that brings a message on.
@@ -133,8 +200,17 @@ impl Sender {
 
     /// Credit for another packet.
     pub(super) fn credit(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let Grant { permitted, .. } = Grant::read(packet);
+        let pooled = self.params.pool == Pool::Pair;
+        if pooled {
+            self.with_permits(&shared.context, packet.src, |permits| permits.raise(permitted));
+        }
         let Some(key) = self.messages.find((packet.src, packet.message)) else { return };
-        self.messages[key].permit(Grant::read(packet).permitted);
+        if pooled {
+            self.messages[key].state.step(SenderEvent::Credit);
+        } else {
+            self.messages[key].permit(permitted);
+        }
         self.heard(shared, now, key);
     }
 
@@ -142,7 +218,7 @@ impl Sender {
     pub(super) fn resend(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let Some(key) = self.messages.find((packet.src, packet.message)) else { return };
         let Resend { first, missing } = Resend::read(packet);
-        self.messages[key].ask(first, first.saturating_add(missing));
+        self.messages[key].ask(first, first.saturating_add(missing), self.params.pool);
         self.heard(shared, now, key);
     }
 
@@ -161,18 +237,16 @@ impl Sender {
         let (peer, id) = (out.message.dst, out.message.id);
         self.pool -= out.held;
         if let Some(pool) = self.pools.get_mut(&peer) {
-            *pool -= out.held;
-            if *pool == 0 {
+            pool.bytes -= out.held;
+            // The counts of a pool of a pair stay as long as the receiver is known.
+            if pool.bytes == 0 && self.params.pool == Pool::Message {
                 self.pools.remove(&peer);
             }
         }
         self.outbound -= u32::from(out.remaining() > 0);
         if let (Some(rank), Some(line)) = (out.ranked, self.lines.get_mut(&peer)) {
-            line.ready.remove(&(rank, out.order, id));
-            line.fresh.remove(&(Reverse(out.packets), out.order, id));
-            if line.ready.is_empty() {
-                self.lines.remove(&peer);
-            }
+            line.take_out(rank, (out.packets, out.order, id));
+            self.settle(peer);
         }
     }
 
@@ -180,7 +254,9 @@ impl Sender {
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        let held = out.ranked.is_some() || out.initial_window.as_ref().is_some_and(|w| w.next().is_some());
+        let credited = self.lines.get(&peer).is_some_and(|line| line.credited);
+        let held = out.ranked.is_some_and(|rank| !rank.pays || credited)
+            || out.initial_window.as_ref().is_some_and(|w| w.next().is_some());
         let timeout = out.timeout();
         if !out.idle.expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
             return;
@@ -193,17 +269,19 @@ impl Sender {
 
     /// Whose turn it is among receivers: each is owed a share of every packet, and that of the shortest message more. SIRD §4.4
     fn next_receiver(&mut self) -> Option<HostId> {
-        let shortest = self.lines.iter().map(|(peer, line)| (line.ready.first(), *peer)).min()?.1;
-        if self.lines.len() == 1 {
+        let shortest = self.lines.iter().filter(|(_, line)| line.active);
+        let shortest = shortest.map(|(peer, line)| (line.first(), *peer)).min()?.1;
+        if self.active == 1 {
             return Some(shortest);
         }
         let share = self.params.shortest_share;
-        let even = (1.0 - share) / self.lines.len() as f64;
+        let even = (1.0 - share) / f64::from(self.active);
         loop {
-            for (peer, line) in &mut self.lines {
+            for (peer, line) in self.lines.iter_mut().filter(|(_, line)| line.active) {
                 line.deficit += even + if *peer == shortest { share } else { 0.0 };
             }
-            let most = self.lines.iter_mut().max_by(|a, b| a.1.deficit.total_cmp(&b.1.deficit))?;
+            let active = self.lines.iter_mut().filter(|(_, line)| line.active);
+            let most = active.max_by(|a, b| a.1.deficit.total_cmp(&b.1.deficit))?;
             // Sums of shares are not exact.
             if most.1.deficit >= 1.0 - 1e-9 {
                 most.1.deficit -= 1.0;
@@ -228,6 +306,10 @@ impl SendingHalf<TimerKey> for Sender {
         }
         let key = self.messages.insert((message.dst, message.id), out);
         self.outbound += 1;
+        if self.params.pool == Pool::Pair {
+            // Credit that another message asked for may be its own.
+            self.changed(&shared.context, key);
+        }
         self.release_first_window(shared, now, message.dst, message.id);
         self.messages[key].arm_timeout(shared, now);
     }
@@ -236,32 +318,41 @@ impl SendingHalf<TimerKey> for Sender {
         let peer = self.next_receiver()?;
         let line = &self.lines[&peer];
         let fresh = line.fresh.first().map(|(_, _, id)| *id);
-        let id = fresh.or_else(|| line.ready.first().map(|(_, _, id)| *id))?;
+        let id = fresh.or_else(|| line.first().map(|(_, _, id)| id))?;
         let key = self.messages.find((peer, id))?;
+        let frame = u64::from(shared.context.sizes.full_wire());
         let (several, priorities) = (self.outbound >= 2, self.params.priorities);
         let budget = Budget::of(&self.params, &shared.context, peer);
         let out = &mut self.messages[key];
-        let index = out.pick()?;
+        let (index, pays) = out.pick_of(self.params.pool)?;
         let (had, unused) = (out.remaining(), out.held);
         // Unused credit once this packet has been paid for. SIRD §4.2
-        let paid = out.price(&shared.context.sizes, index);
-        let left = self.pool - paid.min(unused);
+        let paid = if pays { frame } else { out.price(&shared.context.sizes, index).min(unused) };
+        let left = self.pool - paid;
         let congested = several && left > budget.times(self.params.sender_threshold);
         let packet = out.depart(&shared.context, now, index, congested, priorities);
         self.outbound -= u32::from(had > 0 && out.remaining() == 0);
+        if pays {
+            self.with_permits(&shared.context, peer, PairPermits::pay);
+        }
         self.changed(&shared.context, key);
         Some(packet)
     }
 
     #[inline]
     fn is_ready(&self) -> bool {
-        !self.lines.is_empty()
+        self.active > 0
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
-        let gone = self.messages.forget(gone);
+    fn forget(&mut self, shared: &mut Shared, from: Gone) {
+        let gone = self.messages.forget(from);
         gone.iter().for_each(|out| self.leave(out));
+        if let Gone::Peer(peer) = from
+            && let Some(held) = self.pools.remove(&peer)
+        {
+            self.pool -= held.bytes;
+        }
         shared.fail(gone.iter().map(|out| out.message));
     }
 
