@@ -16,7 +16,7 @@ use headway_params::ParamKind;
 use std::collections::BTreeSet;
 
 headway_params::choice! {
-    /// What tells a sender that a packet of the first window was lost.
+    /// Sign by which a sender detects that a packet of the first window was lost.
     pub enum LossSign {
         /// The acknowledgement of a later packet, or of the probe: for paths that keep packets in order.
         Holes = "holes",
@@ -28,7 +28,7 @@ headway_params::choice! {
 headway_params::params! {
     /// Parameters of Aeolus.
     pub struct AeolusParams {
-        /// What tells a sender that a packet of the first window was lost: `probe` where packets are sprayed over paths.
+        /// Sign by which a sender detects that a packet of the first window was lost: `probe` where packets are sprayed over paths.
         loss_sign: LossSign = LossSign::Holes, ParamKind::Choice(LossSign::WORDS);
     }
 }
@@ -69,12 +69,12 @@ impl FirstWindow {
         self.unresolved
     }
 
-    /// Whether packet `index` was sent again, or with permission in the first place.
+    /// True if packet `index` was sent again, or needed permission in the first place.
     pub fn was_sent_again(&self, index: u32) -> bool {
         self.again.contains(index)
     }
 
-    /// Whether the probe is to follow, once the window has left.
+    /// True if the probe has not been sent; it follows the last packet of the window.
     pub fn wants_probe(&self) -> bool {
         !self.probed
     }
@@ -112,7 +112,7 @@ impl FirstWindow {
         self.judged = self.judged.max(end);
     }
 
-    /// How many packets are known to be lost and have not been sent again.
+    /// Number of packets that are known to be lost and have not been sent again.
     pub fn lost(&self) -> u32 {
         self.lost.len() as u32
     }

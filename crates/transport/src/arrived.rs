@@ -1,16 +1,16 @@
-//! What has arrived of a message, as selective acknowledgements report it. RFC 2018
+//! The packets of a message that have arrived, in the form that selective acknowledgements report. RFC 2018
 
 use std::ops::Range;
 
 /// Blocks remembered for the order in which they are reported. RFC 2018 §4
 const RECENT: usize = 3;
 
-/// What has arrived of a message.
+/// The packets of a message that have arrived.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrived {
     /// First packet that has not.
     next: u32,
-    /// What has above it: sorted, neither touching nor overlapping.
+    /// Ranges that arrived above it: sorted, neither touching nor overlapping.
     blocks: Vec<Range<u32>>,
     /// A packet of each block that grew last, the latest first.
     recent: [Option<u32>; RECENT],
@@ -22,7 +22,7 @@ impl Arrived {
         self.next
     }
 
-    /// Whether packets have arrived above it.
+    /// True if packets have arrived above it.
     pub(crate) fn has_holes(&self) -> bool {
         !self.blocks.is_empty()
     }

@@ -12,7 +12,7 @@ pub struct ControlQueue {
 }
 
 impl ControlQueue {
-    /// Whether nothing waits.
+    /// True if the queue is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
@@ -41,14 +41,14 @@ impl ControlQueue {
         self.packets.pop_front()
     }
 
-    /// Takes the first packet that is no data.
+    /// Takes the first packet that carries control, and leaves data packets in their place.
     pub fn pop_control(&mut self) -> Option<Packet> {
         let found = self.packets.range(self.data..).position(|packet| !packet.is_data());
         match found {
             Some(behind) => self.data += behind,
             None => self.data = self.packets.len(),
         }
-        // What waits behind it came after the last question, and is little.
+        // The few packets behind this one were queued after the last call, so that removal moves little.
         self.packets.remove(self.data)
     }
 

@@ -5,9 +5,9 @@
 //!
 //! Inputs are [`Endpoint::open`], [`Endpoint::receive`], [`Endpoint::timeout`], [`Endpoint::forget`] and
 //! [`Endpoint::abandon`]. Drained at once are the events ([`Endpoint::poll_event`] until `None`) and the deadline ([`Endpoint::next_timeout`]).
-//! Packets are pulled ([`Endpoint::poll_transmit`]) one at a time whenever the wire is free: whoever
-//! owns the wire asks, so host scheduling and pacing are the machine's business and no queue stands
-//! between a machine and its wire. [`Checked`] asserts the sentence in debug builds.
+//! Packets are pulled ([`Endpoint::poll_transmit`]) one at a time whenever the wire is free: the owner of the
+//! wire polls, so host scheduling and pacing are the machine's business and no queue stands between a machine
+//! and its wire. [`Checked`] asserts the sentence in debug builds.
 
 use crate::Message;
 use crate::probes::Sink;
@@ -17,7 +17,7 @@ use headway_packet::{Family, HostId, Packet, Sizes, Stamps};
 use headway_params::Params;
 use headway_units::{Rate, Time};
 
-/// What a machine tells its application.
+/// Event that a machine reports to its application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointEvent {
     /// `bytes` of a message arrived here for the first time.
@@ -49,7 +49,7 @@ pub enum EndpointEvent {
     Failed {
         /// The message's driver handle.
         tag: u32,
-        /// Why.
+        /// Reason of the failure, in words.
         reason: &'static str,
     },
 }
@@ -57,7 +57,7 @@ pub enum EndpointEvent {
 /// One end of a message, which is over before it is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Whether this host sends it, and does not receive it.
+    /// True if this host sends the message, false if it receives it.
     pub sends: bool,
     /// The host at the other end.
     pub peer: HostId,
@@ -67,7 +67,7 @@ pub struct End {
     pub tag: u32,
 }
 
-/// What a half of a machine is to forget.
+/// State that one half of a machine drops: a peer, or one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
     /// All about a host, whose messages will count from 0 again.
@@ -77,7 +77,7 @@ pub enum Gone {
 }
 
 impl Gone {
-    /// Whether a message is to be forgotten.
+    /// True if `message` is covered, so that its state is dropped.
     #[inline]
     pub fn covers(self, message: (HostId, u32)) -> bool {
         match self {
@@ -90,7 +90,7 @@ impl Gone {
 /// Why messages to a host fail that its driver has given up.
 pub const FORGOTTEN: &str = "the peer is gone";
 
-/// What a host knows of the path to a peer. Times include serialisation on every hop.
+/// Properties of the path to a peer. Times include serialisation on every hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
     /// Round trip of a full data packet out and a control packet back through empty queues.
@@ -100,11 +100,12 @@ pub struct Path {
     pub max_rtt: Time,
     /// Rate of the slowest link of the path.
     pub bottleneck: Rate,
-    /// Ways to the peer that a packet's entropy numbers from 0; 0 where switches hash it, or choose by lot.
+    /// Ways to the peer that a packet's entropy numbers from 0; 0 where switches hash it, or choose at
+    /// random.
     pub paths: u32,
-    /// Switches on the way out; 0 where nobody knows.
+    /// Switches on the way out; 0 where the number is unknown.
     pub hops: u32,
-    /// A time-out that doubles while nothing is heard is no longer than this, or than it was at first. In the simulator
+    /// Upper limit of a time-out that doubles while nothing is heard, unless it was longer at first. In the simulator
     /// protocols alone say how often theirs double.
     pub longest_timeout: Time,
 }
@@ -131,7 +132,7 @@ impl Path {
     }
 }
 
-/// Who the host is; given to a machine when it is made.
+/// Identity and surroundings of a host; given to a machine when it is made.
 pub struct HostContext {
     /// Number of the host that the machine runs on.
     pub host: HostId,
@@ -139,13 +140,13 @@ pub struct HostContext {
     pub nic: Rate,
     /// Packet sizes.
     pub sizes: Sizes,
-    /// What random choices of a machine depend on, where it has any that may differ from run to run.
+    /// Seed of the machine's random choices, where it has any that may differ from run to run.
     pub seed: u64,
     /// The path to a peer.
     pub path: Box<dyn Fn(HostId) -> Path + Send>,
 }
 
-/// How far ahead an input is: see [`Endpoint::anticipate`].
+/// Distance of an input that is announced: see [`Endpoint::anticipate`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ahead {
     /// The machine itself is at hand: it may ask for what it points at.
@@ -157,7 +158,7 @@ pub enum Ahead {
 /// The answer to [`Endpoint::poll_next`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// Whether [`Endpoint::poll_transmit`] had a packet.
+    /// True if [`Endpoint::poll_transmit`] had a packet.
     pub sent: bool,
     /// The answer to [`Endpoint::wants_transmit`] after that.
     pub more: bool,
@@ -191,19 +192,19 @@ pub trait Endpoint {
     /// more; its number may be given to another host afterwards, whose messages count from 0 again.
     fn forget(&mut self, now: Time, peer: HostId);
     /// A message is over before it is complete: this host sends no more of it, or wants no more of it, according to `end`.
-    /// Both ends are told in the same instant, by a driver that can; a message that is being sent is answered by
+    /// A driver that can reach both ends calls both in the same instant; a message that is being sent is answered by
     /// [`EndpointEvent::Failed`] with the reason [`FORGOTTEN`], and what still arrives of one that was received counts
     /// as repeated. Harmless when the message is complete or was never heard of.
     fn abandon(&mut self, now: Time, end: End);
     /// The next packet for the wire, which is free now; `None` until the next input if there is none.
     fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
-    /// The next packet that is no data, for a wire that is free now while the far end of the link holds data back:
+    /// The next control packet, for a wire that is free now while the far end of the link holds data back:
     /// [`Endpoint::poll_transmit`] follows when it does no longer. A machine that cannot tell the two apart answers `None`.
     fn poll_control(&mut self, now: Time) -> Option<Packet> {
         let _ = now;
         None
     }
-    /// Whether [`Endpoint::poll_transmit`] may have a packet now. A machine that knows answers `false`
+    /// True if [`Endpoint::poll_transmit`] may have a packet now. A machine that knows answers `false`
     /// and saves its driver the question at the end of every packet; `true` is always right.
     #[inline]
     fn wants_transmit(&self) -> bool {
@@ -234,7 +235,7 @@ pub trait Endpoint {
     fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
         let _ = (packet, ahead);
     }
-    /// Whether ports write into the packets of this machine, and [`Endpoint::receive_stamped`] brings what they wrote
+    /// True if ports write into the packets of this machine, and [`Endpoint::receive_stamped`] brings what they wrote
     /// ([`Capabilities::telemetry`]).
     #[inline]
     fn reads_stamps(&self) -> bool {
@@ -246,15 +247,15 @@ pub trait Endpoint {
         let _ = stamps;
         self.receive(now, packet);
     }
-    /// What the packet that was polled last takes along, of what ports have written into the one that it answers. Asked after
-    /// every packet of a machine that reads stamps; ports write into those that take nothing along.
+    /// Stamps that the packet polled last takes along: those that ports have written into the packet that it answers.
+    /// Called after every packet of a machine that reads stamps; ports write into packets that take nothing along.
     #[inline]
     fn poll_echo(&mut self) -> Option<Stamps> {
         None
     }
     /// Messages that the machine holds state for, in either direction: 0 when it is quiet.
     fn live_messages(&self) -> usize;
-    /// What the machine measures of itself, for the results of a run: all of [`Transport::GAUGES`].
+    /// Measurements of the machine for the results of a run: all of [`Transport::GAUGES`].
     fn gauges(&self, now: Time) -> Vec<Gauge> {
         let _ = now;
         Vec::new()
@@ -302,7 +303,7 @@ pub trait Around {
     }
 }
 
-// A provided method that is not forwarded would answer its default for every wrapped machine, and nobody would see it.
+// A provided method that is not forwarded would silently answer its default for every wrapped machine.
 #[deny(clippy::missing_trait_methods)]
 impl<A: Around> Endpoint for A {
     #[inline]
@@ -409,24 +410,24 @@ impl<E: Endpoint + ?Sized> Around for Box<E> {
     }
 }
 
-/// What a protocol declares about itself.
+/// Description of a protocol, as it declares itself.
 #[derive(Clone, Debug)]
 pub struct TransportInfo {
     /// Name in scenarios.
     pub name: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// Where it was published.
+    /// Publication that describes the protocol.
     pub paper: &'static str,
     /// The port discipline it is meant to run over.
     pub discipline: &'static str,
     /// State machines of the transport, from which state diagrams and tables are made.
     pub states: &'static [StateTable],
-    /// What is deliberately different from the paper, one sentence each, with the section.
+    /// Deliberate differences from the paper, one sentence each, with the section.
     pub deviations: &'static [&'static str],
 }
 
-/// What is known of the messages before any is sent, for protocols that are configured by it.
+/// Facts about the messages before any is sent, for protocols that are configured by them.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     /// Sizes in bytes with their weights, which add up to 1.
@@ -439,11 +440,11 @@ pub struct Traffic {
     pub nic: Rate,
     /// Packet sizes.
     pub packet: Sizes,
-    /// How many times more the hosts of a switch can send than its links upwards carry, where it is most; 1 at the least.
+    /// Ratio of what the hosts of a switch can send to what its uplinks carry, at the worst switch; at least 1.
     pub oversubscription: f64,
 }
 
-/// What the credits of a receiver depend on that are on their way to its senders.
+/// Quantities that bound the credits of a receiver on the way to its senders.
 #[derive(Clone, Copy, Debug)]
 pub struct CreditDemand {
     /// Packets of one message.
@@ -468,11 +469,11 @@ pub struct CreditBound {
     pub bytes: u64,
     /// Credits that wait at the receiver's own link at the most.
     pub waiting: u64,
-    /// Whether the whole message leaves at once, so that credits end when it has arrived unless some of it is lost.
+    /// True if the whole message leaves at once, so that credits end when it has arrived unless some of it is lost.
     pub at_once: bool,
 }
 
-/// What a design supposes of the room at ports, and so how losses of data there have to be read.
+/// Buffer that a design assumes at ports, which decides how losses of data there have to be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Room {
     /// Nothing: losses, marks or trimmed packets are a part of it.
@@ -485,7 +486,7 @@ pub enum Room {
 }
 
 impl Room {
-    /// What is needed, in words; `None` where nothing is.
+    /// The requirement in words; `None` if there is none.
     pub const fn needs(self) -> Option<&'static str> {
         match self {
             Room::Any => None,
@@ -495,7 +496,8 @@ impl Room {
     }
 }
 
-/// What a protocol needs of its surroundings and does to them: how others know it without its name.
+/// Requirements and effects of a protocol on its surroundings: other code goes by these instead of by its
+/// name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Windows grow until packets are lost or marked: senders find their own rate, and an acknowledged packet may
@@ -517,12 +519,12 @@ pub struct Capabilities {
     pub tunes: bool,
     /// They follow from the network, and [`Transport::tune`] is asked whatever the messages are.
     pub network_wide: bool,
-    /// Bytes that data packets and their answers have beside their sizes, for what ports of switches write into them hop by
-    /// hop (in-band network telemetry); 0 where they write nothing.
+    /// Bytes that data packets and their answers have in addition to their sizes, for what ports of switches write into
+    /// them hop by hop (in-band network telemetry); 0 where they write nothing.
     pub telemetry: u16,
     /// Messages of a lower class come before those of a higher one ([`Message::class`]).
     pub classes: bool,
-    /// What it supposes of the room at ports.
+    /// Buffer that it assumes at ports.
     pub room: Room,
 }
 
@@ -545,19 +547,19 @@ impl Capabilities {
 
 /// A protocol: its description, its parameters, and how to make a host's instance.
 pub trait Transport: 'static {
-    /// The machine.
+    /// State machine of one host.
     type Endpoint: Endpoint + Send + 'static;
-    /// Its parameters.
+    /// Parameters of the protocol.
     type Params: Params + Send + Sync + 'static;
-    /// Its description.
+    /// Description of the protocol.
     const INFO: TransportInfo;
-    /// What its packets hold.
+    /// Meaning of the packets' fields.
     const PACKETS: Family;
-    /// What others may know of it without its name.
+    /// Requirements and effects that other code may know without the protocol's name.
     const CAPABILITIES: Capabilities = Capabilities::NONE;
-    /// What [`Endpoint::gauges`] of its machines has, in its order.
+    /// Measurements that [`Endpoint::gauges`] of its machines reports, in its order.
     const GAUGES: &'static [GaugeInfo] = &[];
-    /// What [`Endpoint::probe`] of its machines tells, at either end of a message.
+    /// Values that [`Endpoint::probe`] of its machines reports at either end of a message.
     const PROBES: &'static [GaugeInfo] = &[];
     /// Counts changes of its behaviour within an epoch of all: no run of another revision is one of its own.
     const REVISION: u32 = 0;
@@ -565,13 +567,13 @@ pub trait Transport: 'static {
     fn tune(params: &mut Self::Params, traffic: &Traffic) {
         let _ = (params, traffic);
     }
-    /// Whether subflows of one message are to take different paths with these parameters, which switches that choose
+    /// True if subflows of one message must take different paths with these parameters, which switches that choose
     /// by a hash do not give them.
     fn needs_pinned_paths(params: &Self::Params) -> bool {
         let _ = params;
         false
     }
-    /// How many credits a receiver has on their way at the most, where it gives them out whether data answers them or
+    /// Largest number of credits that a receiver has on their way, where it gives them out whether data answers them or
     /// not ([`Capabilities::credits`]): these flow for a round trip however little is left to send.
     fn credit_bound(params: &Self::Params, demand: &CreditDemand) -> Option<CreditBound> {
         let _ = (params, demand);

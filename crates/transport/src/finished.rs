@@ -1,11 +1,11 @@
-//! Which messages have finished, remembered for ever in little space.
+//! Numbers of finished messages, remembered for ever in little space.
 
 use crate::endpoint::Gone;
 use headway_packet::HostId;
 use rustc_hash::FxHashMap;
 
 /// Numbers of finished messages per peer. Message numbers of a pair of hosts are consecutive, so a
-/// watermark and the few numbers above it are enough: a late duplicate can never open a message anew.
+/// watermark and the few numbers above it are enough: a late duplicate can never open a message again.
 #[derive(Clone, Debug, Default)]
 pub struct FinishedMessages {
     peers: FxHashMap<HostId, Peer>,
@@ -47,7 +47,7 @@ impl FinishedMessages {
         self.peers.get(&peer).map_or(0, |p| p.below)
     }
 
-    /// Whether message `id` of `peer` has finished.
+    /// True if message `id` of `peer` has finished.
     pub fn contains(&self, peer: HostId, id: u32) -> bool {
         self.peers.get(&peer).is_some_and(|p| id < p.below || p.above.binary_search(&id).is_ok())
     }

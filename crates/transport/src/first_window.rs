@@ -27,7 +27,7 @@ impl FirstWindowSchedule {
         let share = initial_window.share.max(1);
         let full = initial_window.window.unwrap_or(bdp);
         // Rounded to the nearest packet, and never nothing: a message without a first window would wait
-        // for a permission that nobody sends.
+        // for a permission that is never sent.
         let sharers = initial_window.sharers();
         let rounded = (u64::from(full) * 1000 + sharers / 2) / sharers;
         let window = u32::try_from(rounded).unwrap_or(u32::MAX).clamp(1, packets);
@@ -40,7 +40,7 @@ impl FirstWindowSchedule {
         self.window
     }
 
-    /// When the last packet of the window has left, if nothing else takes the wire.
+    /// Time at which the last packet of the window has left, if nothing else takes the wire.
     pub fn end(&self) -> Time {
         match self.initial_window.share {
             1 => self.start.saturating_add(self.slot.saturating_mul(self.window.into())),
@@ -48,7 +48,7 @@ impl FirstWindowSchedule {
         }
     }
 
-    /// When packet `index` of the window may leave: bursts of `burst` packets, `share` bursts a turn.
+    /// Earliest time of packet `index` of the window: bursts of `burst` packets, `share` bursts a turn.
     fn leaves(&self, index: u32) -> Time {
         if self.initial_window.share == 1 {
             return self.start;
@@ -83,7 +83,7 @@ impl FirstWindowSchedule {
         taken
     }
 
-    /// When the next packet of the window may leave, if one is left.
+    /// Earliest time of the next packet of the window, if one is left.
     pub fn next(&self) -> Option<Time> {
         (self.released < self.window).then(|| self.leaves(self.released))
     }

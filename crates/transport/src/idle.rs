@@ -15,11 +15,11 @@ pub const MAX_BACKOFF: u32 = 10;
 pub struct IdleTimer {
     /// The one deadline in force, [`Time::MAX`] when none is.
     armed: Time,
-    /// When something was last heard or sent.
+    /// Time of the last packet sent or received.
     active: Time,
     /// Times that it expired since something was heard.
     backoff: u32,
-    /// [`Path::longest_timeout`].
+    /// Upper limit of the time-out: [`Path::longest_timeout`].
     longest: Time,
 }
 

@@ -86,7 +86,7 @@ impl IndexWindow {
             // Its bits under the watermark may be clear.
             *first |= (1u64 << (self.below - from)) - 1;
         }
-        // What is below `end` is counted as it is passed, and never again.
+        // Indices below `end` are counted once, as the window passes them.
         let there: u32 = self.words.drain(..dropped).map(u64::count_ones).sum();
         if self.words.is_empty() {
             (self.below, self.len) = (end, end);
@@ -100,7 +100,7 @@ impl IndexWindow {
         self.raise(base);
     }
 
-    /// Whether `index` is in the set.
+    /// True if `index` is in the set.
     #[inline]
     pub fn contains(&self, index: u32) -> bool {
         if index < self.below {
@@ -110,7 +110,8 @@ impl IndexWindow {
         self.words.get(word).is_some_and(|w| w & bit != 0)
     }
 
-    /// Whether each of the 64 indices from `from` on is in the set, a bit each, the lowest for the first.
+    /// A bit for each of the 64 indices from `from` on, set if the index is in the set; the lowest bit is the
+    /// first.
     pub fn bits(&self, from: u32) -> u64 {
         if from < self.below {
             let bits = (0..64).filter(|&i| from.checked_add(i).is_some_and(|index| self.contains(index)));
@@ -123,12 +124,12 @@ impl IndexWindow {
         word(first) >> shift | high
     }
 
-    /// How many indices are in the set.
+    /// Number of indices in the set.
     pub fn len(&self) -> u32 {
         self.len
     }
 
-    /// Whether the set is empty.
+    /// True if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -1,9 +1,9 @@
-//! What an application hands to a machine.
+//! Messages as an application hands them to a machine.
 
 use headway_packet::HostId;
 use headway_units::Time;
 
-/// How a message sends the packets of its first window.
+/// Start of a message: the pace of the packets in its first window.
 ///
 /// The default is line rate: one bandwidth-delay product back to back. The motivation figures of the
 /// AMRT and RPO papers instead start from flows that already share a path fairly with one
@@ -45,15 +45,15 @@ pub struct Message {
     /// Number among this host's messages to `dst`, consecutive from 0: receivers remember finished
     /// messages by it.
     pub id: u32,
-    /// Where to.
+    /// Destination host.
     pub dst: HostId,
-    /// How many bytes; 0 counts as one empty packet.
+    /// Payload in bytes; 0 counts as one empty packet.
     pub bytes: u64,
     /// Application class, for protocols that serve classes apart ([`crate::Capabilities::classes`]): a lower one comes first.
     pub class: u16,
     /// Absolute deadline, for protocols that know deadlines.
     pub deadline: Option<Time>,
-    /// First window.
+    /// Pace of the first window.
     pub initial_window: InitialWindow,
     /// `false` models an application that stalls after the first window: permissions find nothing to
     /// send. AMRT §VIII-D calls such senders unresponsive.

@@ -9,7 +9,7 @@ use std::ops::{Index, IndexMut};
 /// A message at one of its ends: the other end, and its number.
 pub type MessageId = (HostId, u32);
 
-/// What a host keeps of each message that it sends, or of each that it receives.
+/// State that a host keeps for each message that it sends, or for each that it receives.
 ///
 /// Packets name a message by peer and number; queues within a machine name it by key, which costs no search. A
 /// key of a message that is gone finds nothing, even where another has taken its place.
@@ -17,7 +17,7 @@ pub type MessageId = (HostId, u32);
 pub(crate) struct Messages<V> {
     entries: SlotMap<DefaultKey, V>,
     keys: FxHashMap<MessageId, DefaultKey>,
-    /// What was found last: most packets are about the same message as the one before.
+    /// Result of the last search: most packets are about the same message as the one before.
     recent: Option<(MessageId, DefaultKey)>,
 }
 
@@ -28,7 +28,7 @@ impl<V> Default for Messages<V> {
 }
 
 impl<V> Messages<V> {
-    /// Adds a message; one with the same name is no longer found by it.
+    /// Adds a message; an older one with the same name can no longer be found by that name.
     pub(crate) fn insert(&mut self, id: MessageId, entry: V) -> DefaultKey {
         let key = self.entries.insert(entry);
         self.keys.insert(id, key);
@@ -75,7 +75,7 @@ impl<V> Messages<V> {
         self.entries.get_mut(key)
     }
 
-    /// Whether the message behind a key is still there.
+    /// True if the message behind a key still exists.
     #[inline]
     pub(crate) fn contains_key(&self, key: DefaultKey) -> bool {
         self.entries.contains_key(key)
@@ -116,12 +116,12 @@ impl<V> Messages<V> {
         self.entries.values()
     }
 
-    /// Whether there is none.
+    /// True if there are no messages.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// How many there are.
+    /// Number of messages.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -1,5 +1,5 @@
-//! What machines can be asked of one message while a run goes on: its probes. A machine declares those that it has
-//! ([`crate::Transport::PROBES`]), and computes one only when it is asked ([`crate::Endpoint::probe`]).
+//! Probes: values of one message that can be read while a run goes on. A machine declares those that it has
+//! ([`crate::Transport::PROBES`]), and computes one only when it is read ([`crate::Endpoint::probe`]).
 //!
 //! Probes of one name mean the same in every transport; they are here. One that only a single transport has is declared
 //! there.

@@ -1,14 +1,14 @@
-//! What a transport's test suite holds it to. No driver asks for any of it: drivers go by [`crate::Transport`].
+//! Properties that the test suite asserts of each transport. Drivers use none of them: they go by [`crate::Transport`].
 
 use crate::endpoint::{Path, Transport};
 use headway_units::Time;
 
-/// What a transport promises of one message alone on its path.
+/// Promises of a transport about a message that is alone on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promises {
     /// Longest delay of a message's completion for the loss of any one packet.
     pub repair: Time,
-    /// What finding the rate of an empty path costs, beyond twice the ideal and two largest round trips.
+    /// Time that finding the rate of an empty path costs, beyond twice the ideal and two largest round trips.
     pub ramp: Time,
 }
 
@@ -26,7 +26,7 @@ pub enum ByteBooks {
     Pulls,
 }
 
-/// What bounds the packets that leave for the first time, of a sender that hears acknowledgements instead of permissions.
+/// Bound on packets that leave for the first time, of a sender that hears acknowledgements instead of permissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bound {
     /// Its first window, which acknowledgements move on.
@@ -39,25 +39,25 @@ pub enum Bound {
     Rate,
 }
 
-/// What may be expected of a transport, where it is not what most do.
+/// Expectations of a transport that differ from those of most.
 pub trait Promised: Transport {
-    /// Whether grants name the packets that they permit; otherwise the sender chooses.
+    /// True if grants name the packets that they permit; otherwise the sender chooses.
     const GRANTS_NAME: bool = true;
-    /// Whether messages have packets that leave without any permission.
+    /// True if messages have packets that leave without any permission.
     const FIRST_WINDOW: bool = true;
     /// Data packets at most that the loss of any one packet costs.
     const COPIES: u64 = 1;
-    /// Whether messages have subflows: data packets say theirs in `remaining`, and their number in it in `token`;
+    /// True if messages have subflows: data packets name theirs in `remaining`, and their number in it in `token`;
     /// acknowledgements are in two sequence spaces ([`headway_packet::Packet::put_subflow`]).
     const SUBFLOWS: bool = false;
-    /// How its permissions are counted, if in bytes.
+    /// Unit of its permissions, if they are counted in bytes.
     const BYTES: ByteBooks = ByteBooks::None;
-    /// What bounds packets that nothing permits, where windows do not grow as in slow start.
+    /// Bound on packets that nothing permits, where windows do not grow as in slow start.
     const BOUND: Bound = Bound::FirstWindow;
     /// The widest first window over a path: thousandths of a bandwidth-delay product, and packets at least.
     const WIDEST_WINDOW: (u32, u32) = (1000, 0);
 
-    /// What it promises of a message of `packets` packets.
+    /// Promises for a message of `packets` packets.
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         let _ = (params, packets);
         Promises { repair: path.max_rtt * 4, ramp: Time::ZERO }

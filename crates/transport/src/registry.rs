@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 
 /// Something to do with a transport whose name is known only at run time, compiled once for each.
 pub trait TransportVisitor {
-    /// What it makes.
+    /// Result of a visit.
     type Output;
     /// The work, with the transport as a type.
     fn visit<T: Transport>(self) -> Self::Output;
@@ -21,7 +21,7 @@ pub trait TransportVisitor {
 
 /// The same, of what a test suite holds the transport to.
 pub trait PromisedVisitor {
-    /// What it makes.
+    /// Result of a visit.
     type Output;
     /// The work, with the transport as a type.
     fn visit<T: Promised>(self) -> Self::Output;
@@ -34,13 +34,13 @@ pub struct Entry {
     pub info: TransportInfo,
     /// Its declared parameters.
     pub params: Vec<ParamSpec>,
-    /// What its packets hold.
+    /// Meaning of its packets' fields.
     pub packets: Family,
-    /// What it needs of its surroundings and does to them.
+    /// Its requirements and effects on its surroundings.
     pub capabilities: Capabilities,
-    /// What its machines measure of themselves.
+    /// Measurements of its machines.
     pub gauges: &'static [GaugeInfo],
-    /// What its machines can be asked of one message.
+    /// Probes of its machines, for one message each.
     pub probes: &'static [GaugeInfo],
     /// Changes of its behaviour within an epoch of all: [`Transport::REVISION`].
     pub revision: u32,
@@ -67,8 +67,8 @@ macro_rules! transports {
             }
         }
 
-        /// Runs `visitor` with the controller that decides the windows of the transport called `name`; `None` when there
-        /// is no such transport, or its machine decides by itself.
+        /// Runs `visitor` with the controller that decides the windows of the transport called `name`; `None` if the
+        /// name is unknown, or if its machine decides by itself.
         pub fn visit_controller<V: ControllerVisitor>(name: &str, visitor: V) -> Option<V::Output> {
             match name {
                 $($($name => Some(visitor.visit::<<$type as $controlled>::Control>()),)?)+
@@ -117,7 +117,7 @@ transports! {
     "template" => crate::template::Template,
 }
 
-/// What is asked of a transport by its name, for all of them behind one pointer.
+/// Operations on a transport that is chosen by name, so that all of them fit behind one pointer.
 trait Registered {
     fn entry(&self) -> Entry;
     fn capabilities(&self) -> Capabilities;
@@ -221,7 +221,7 @@ pub fn find(name: &str) -> Option<Entry> {
     Some(registered(name)?.entry())
 }
 
-/// What the transport called `name` needs of its surroundings and does to them. It costs nothing, while an [`Entry`]
+/// Requirements and effects of the transport called `name`. The call costs nothing, while an [`Entry`]
 /// writes down every parameter.
 pub fn capabilities(name: &str) -> Option<Capabilities> {
     Some(registered(name)?.capabilities())
@@ -230,8 +230,7 @@ pub fn capabilities(name: &str) -> Option<Capabilities> {
 /// A machine behind a pointer, of whichever transport.
 pub type Machine = Box<dyn Endpoint + Send>;
 
-/// A machine of the transport called `name` for one host, with these parameters set; `None` when there is no such
-/// transport.
+/// A machine of the transport called `name` for one host, with these parameters set; `None` if the name is unknown.
 pub fn machine(
     name: &str,
     set: &[(String, ParamValue)],
@@ -246,20 +245,20 @@ pub fn resolved(name: &str, set: &[(String, ParamValue)]) -> Option<Result<Vec<P
     Some(registered(name)?.resolved(set))
 }
 
-/// Every parameter of the transport called `name` with its value once these are set; nothing where there is no such
-/// transport, or where it refuses one of them.
+/// Every parameter of the transport called `name` with its value once these are set; empty if the name is unknown, or
+/// if the transport refuses one of them.
 pub fn settings(name: &str, set: &[(String, ParamValue)]) -> Vec<(&'static str, ParamValue)> {
     let known = find(name).map(|entry| entry.params).unwrap_or_default();
     let values = resolved(name, set).and_then(Result::ok).unwrap_or_default();
     known.iter().map(|spec| spec.name).zip(values).collect()
 }
 
-/// Whether the transport called `name` has parameters that follow from the traffic.
+/// True if the transport called `name` has parameters that follow from the traffic.
 pub fn tunes(name: &str) -> bool {
     capabilities(name).is_some_and(|capabilities| capabilities.tunes)
 }
 
-/// Whether the transport called `name` has messages whose subflows are to take different paths once these parameters
+/// True if the transport called `name` has messages whose subflows must take different paths once these parameters
 /// are set: [`Transport::needs_pinned_paths`].
 pub fn needs_pinned_paths(name: &str, set: &[(String, ParamValue)]) -> bool {
     registered(name).is_some_and(|transport| transport.needs_pinned_paths(set).unwrap_or(false))
@@ -277,7 +276,8 @@ pub fn credit_bound(name: &str, set: &[(String, ParamValue)], demand: &CreditDem
     registered(name)?.credit_bound(set, demand).ok()?
 }
 
-/// What is set, and what the transport called `name` makes of the traffic for parameters that are not.
+/// The parameters in `set`, and the values that the transport called `name` derives from the traffic for
+/// others.
 pub fn tuned(
     name: &str,
     set: &[(String, ParamValue)],

@@ -1,4 +1,4 @@
-//! What the sending and the receiving half of a machine have in common.
+//! State that the sending and the receiving half of a machine share.
 
 use crate::control_queue::ControlQueue;
 use crate::endpoint::{EndpointEvent, FORGOTTEN, HostContext, Path};
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 /// A host's deadlines, its control packets that wait for the wire, and its events.
 pub struct Shared<K> {
-    /// Who the host is.
+    /// Identity and surroundings of the host.
     pub context: HostContext,
     /// Deadlines, each with the reason for it.
     pub timers: Timers<K>,
@@ -40,7 +40,7 @@ impl<K: TimerKey> Shared<K> {
         self.control.front().into_iter().for_each(prefetch);
     }
 
-    /// The first packet that waits for the wire and is no data: some protocols have a packet of data leave with control.
+    /// The first control packet that waits for the wire: some protocols have a packet of data leave with control.
     pub fn pop_control(&mut self) -> Option<Packet> {
         self.control.pop_control()
     }
@@ -104,7 +104,7 @@ impl<K: TimerKey> Shared<K> {
     }
 }
 
-// What does not depend on the kind of deadlines is compiled once.
+// Code that does not depend on the type of the timer keys is compiled once.
 
 fn drop_to(control: &mut ControlQueue, peer: HostId) {
     control.retain(|packet| packet.dst != peer);
@@ -159,8 +159,8 @@ impl HostContext {
     }
 }
 
-/// How much longer than a time-out packets may take because their sender sends others first. A time-out of some round trips
-/// has room for a bandwidth-delay product of them.
+/// Extra time, beyond a time-out, that packets may take because their sender sends others first. A time-out of some
+/// round trips has room for a bandwidth-delay product of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaving {
     allowed: u32,
@@ -171,13 +171,14 @@ impl Leaving {
     /// No longer, however many there are.
     pub const AT_ONCE: Leaving = Leaving { allowed: u32::MAX, slot: Time::ZERO };
 
-    /// What is beyond a bandwidth-delay product leaves over the slowest link of a path.
+    /// Extra time of the bytes beyond a bandwidth-delay product, over the slowest link of a path.
     pub fn over(path: &Path, context: &HostContext) -> Leaving {
         let slot = context.sizes.slot(path.bottleneck);
         Leaving { allowed: path.bdp_packets(context.nic, &context.sizes), slot }
     }
 
-    /// What has no room in a time-out of this length, of which a largest round trip is for the last packet.
+    /// Extra time of the bytes that have no room in a time-out of this length, of which a largest round trip
+    /// is for the last packet.
     pub fn within(timeout: Time, path: &Path, context: &HostContext) -> Leaving {
         let slot = context.sizes.slot(path.bottleneck);
         let room = timeout.saturating_sub(path.max_rtt).0 / slot.0.max(1);

@@ -1,4 +1,4 @@
-//! Which entropy each packet of a message carries, and so which of several equal paths it takes.
+//! Entropy of each packet of a message, which decides the one of several equal paths that it takes.
 //!
 //! Switches that hash the entropy send packets of one message over many paths. A policy chooses the next entropy, and may learn
 //! from what came of those before: packets arrived, arrived marked, arrived without their payload, or did not arrive.
@@ -10,13 +10,13 @@ use headway_units::Time;
 use std::collections::VecDeque;
 
 headway_params::choice! {
-    /// How the packets of a message are spread over the paths.
+    /// Policy that spreads the packets of a message over the paths.
     pub enum Spraying {
         /// All entropies in turn, whatever comes of them.
         Oblivious = "oblivious",
         /// All in turn, but for those that a penalty leaves out for a while.
         Bitmap = "bitmap",
-        /// Those of packets that arrived unmarked, each once; others by lot.
+        /// Those of packets that arrived unmarked, each once; others at random.
         Reps = "reps",
         /// Those of packets that arrived unmarked, each once; others as `bitmap`.
         Mixed = "mixed",
@@ -26,7 +26,7 @@ headway_params::choice! {
 /// Entropies that a message uses where switches hash them, unless a parameter says otherwise.
 pub const USUAL_ENTROPIES: u64 = 64;
 
-/// What came of a packet.
+/// Outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It arrived, and no queue on its way was long.
@@ -43,7 +43,7 @@ pub enum Fate {
 const MARKED_PENALTY: u8 = 1;
 const TRIMMED_PENALTY: u8 = 4;
 const MOST_PENALTY: u8 = 15;
-/// Entropies that REPS keeps, and draws by lot after a loss. REPS §3
+/// Entropies that REPS keeps, and draws from at random after a loss. REPS §3
 const RING: usize = 8;
 const EXPLORED: u32 = 16;
 
@@ -97,15 +97,15 @@ impl Walk {
 #[derive(Clone, Debug, Default)]
 struct Ring {
     kept: [u32; RING],
-    /// How many there are, where the next one is written, and how many were not used since.
+    /// Entries in use, position of the next write, and entries not used since.
     len: usize,
     head: usize,
     fresh: usize,
-    /// Where the next one is taken while nothing new is trusted.
+    /// Position of the next entry to take while nothing new is trusted.
     frozen_at: usize,
     /// Until when that is; [`Time::ZERO`] = it is not.
     frozen: Time,
-    /// Entropies still to be drawn by lot.
+    /// Entropies still to be drawn at random.
     explore: u32,
 }
 
@@ -161,7 +161,7 @@ pub struct Entropies {
     penalties: Vec<u8>,
     good: VecDeque<u32>,
     ring: Ring,
-    /// How long REPS trusts nothing new after a loss.
+    /// Time after a loss during which REPS trusts nothing new.
     freeze: Time,
 }
 

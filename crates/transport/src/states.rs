@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// A declared state machine.
 #[derive(Clone, Copy, Debug)]
 pub struct StateTable {
-    /// What it describes, such as `sender message`.
+    /// Subject of the table, such as `sender message`.
     pub name: &'static str,
     /// State names, the initial one first.
     pub states: &'static [&'static str],
@@ -50,7 +50,7 @@ impl StateTable {
 
 /// Declares a state enum, an event enum, the transitions between them and their [`StateTable`].
 ///
-/// `state.on(event)` answers the next state, or `None` where the declaration has no transition; `state.step(event)`
+/// `state.on(event)` returns the next state, or `None` where the declaration has no transition; `state.step(event)`
 /// goes there, or stays.
 #[macro_export]
 macro_rules! state_machine {

@@ -1,15 +1,15 @@
 //! The paths of a message's subflows: what multipath transports have in common.
 //!
-//! A subflow is told from the others of its message by its entropy alone, which stands for an address pair and
+//! The entropy alone distinguishes a subflow from the others of its message. It stands for an address pair and
 //! two ports: switches hash it, or take it for the number of a path (`routing = "pinned"`).
 
 use crate::endpoint::Path;
 use headway_primitives::mix;
 
 headway_params::choice! {
-    /// Which paths the subflows of a message take.
+    /// Policy that chooses the paths of a message's subflows.
     pub enum PathManager {
-        /// The same addresses and other ports: paths by lot, where switches hash or number them. Two subflows may
+        /// The same addresses and other ports: random paths, where switches hash or number them. Two subflows may
         /// meet on one path.
         Ndiffports = "ndiffports",
         /// One for each pair of addresses: as many different paths as there are, in order from the message's own.
@@ -18,7 +18,7 @@ headway_params::choice! {
 }
 
 impl PathManager {
-    /// How many subflows a message to the end of `path` has, if `wanted` are allowed.
+    /// Number of subflows of a message to the end of `path`, if `wanted` are allowed.
     pub fn count(self, wanted: u32, path: &Path) -> u32 {
         let pairs = match self {
             PathManager::FullMesh if path.paths > 0 => path.paths,
@@ -27,7 +27,7 @@ impl PathManager {
         wanted.clamp(1, pairs)
     }
 
-    /// Whether several of `wanted` subflows are to take paths that differ, which only switches that follow the packets
+    /// True if several of `wanted` subflows must take paths that differ, which only switches that follow the packets
     /// give them.
     pub fn needs_pinned_paths(self, wanted: u64) -> bool {
         self == PathManager::FullMesh && wanted > 1

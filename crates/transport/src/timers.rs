@@ -6,7 +6,7 @@ use headway_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a deadline of a machine is for: see [`crate::timer_keys!`].
+/// Purpose of a deadline of a machine: see [`crate::timer_keys!`].
 pub trait TimerKey: Ord + Copy {
     /// The host that it is about; `None` where it is about this host alone. Deadlines about a host that is gone are
     /// dropped.
@@ -91,7 +91,7 @@ impl<K: Ord + Copy> Timers<K> {
         prefetch_at(self.heap.as_slice(), 0);
     }
 
-    /// What the earliest deadline is for.
+    /// Purpose of the earliest deadline.
     pub fn first(&self) -> Option<K> {
         self.heap.peek().map(|entry| entry.0.2)
     }
@@ -114,7 +114,7 @@ impl<K: Ord + Copy> Timers<K> {
         self.heap.len()
     }
 
-    /// Whether no deadline is armed.
+    /// True if no deadline is armed.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What may happen once in a while only: things that wait, and whose turn it is when.
+//! Turns that come at intervals: entries wait in a queue, and one is served at each turn.
 
 use headway_units::Time;
 use std::collections::VecDeque;
@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub struct Turns<T> {
     waiting: VecDeque<T>,
-    /// When the next turn is.
+    /// Time of the next turn.
     at: Time,
-    /// Whether a deadline for that is armed.
+    /// True if a deadline for that turn is armed.
     armed: bool,
 }
 
@@ -33,7 +33,7 @@ impl<T> Turns<T> {
         self.waiting.retain(keep);
     }
 
-    /// Whether somebody should look for a turn: no deadline is armed that will.
+    /// True if no deadline is armed, so that the caller has to look for a turn.
     pub fn is_idle(&self) -> bool {
         !self.armed
     }
@@ -43,7 +43,7 @@ impl<T> Turns<T> {
         self.armed = false;
     }
 
-    /// What waits longest, if it is its turn.
+    /// The entry that has waited longest, if its turn has come.
     pub fn next(&mut self, now: Time) -> Option<T> {
         if now < self.at {
             return None;
@@ -51,7 +51,7 @@ impl<T> Turns<T> {
         self.waiting.pop_front()
     }
 
-    /// What [`Turns::next`] gave was done: the next turn is `gap` later.
+    /// Notes that the entry from [`Turns::next`] was served: the next turn is `gap` later.
     pub fn took(&mut self, now: Time, gap: Time) {
         self.at = now.saturating_add(gap);
     }
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(turns.next(Time(5)), None);
         assert_eq!((turns.deadline(), turns.is_idle()), (Some(Time(15)), false));
         turns.due();
-        // What needs no turn after all takes none.
+        // An entry that was withdrawn uses up no turn.
         assert_eq!(turns.next(Time(15)), Some(1));
         assert_eq!(turns.next(Time(15)), Some(2));
         turns.took(Time(15), Time(10));

@@ -13,11 +13,11 @@ use headway_units::Time;
 
 /// The half of a machine that sends this host's messages.
 pub trait SendingHalf<K> {
-    /// See [`Endpoint::open`].
+    /// Starts a message: see [`Endpoint::open`].
     fn open(&mut self, shared: &mut Shared<K>, now: Time, message: &Message);
     /// The next data packet, for a wire that is free now and that no control packet waits for.
     fn poll_data(&mut self, shared: &mut Shared<K>, now: Time) -> Option<Packet>;
-    /// Whether [`SendingHalf::poll_data`] may have a packet. A half that knows answers `false` and saves its driver the
+    /// True if [`SendingHalf::poll_data`] may have a packet. A half that knows answers `false` and saves its driver the
     /// question; `true` is always right.
     #[inline]
     fn is_ready(&self) -> bool {
@@ -27,11 +27,11 @@ pub trait SendingHalf<K> {
     fn forget(&mut self, shared: &mut Shared<K>, gone: Gone);
     /// Messages that are being sent.
     fn live(&self) -> usize;
-    /// See [`Endpoint::round_trips`].
+    /// Measured round trips: see [`Endpoint::round_trips`].
     fn round_trips(&self) -> Option<&RoundTrips> {
         None
     }
-    /// See [`Endpoint::gauges`].
+    /// Measurements for the results: see [`Endpoint::gauges`].
     fn gauges(&self) -> Vec<Gauge> {
         Vec::new()
     }
@@ -61,7 +61,7 @@ pub trait ReceivingHalf<K> {
 
 /// A protocol that is two halves: what they are, and which of them an input is for.
 pub trait TwoSided: Sized + 'static {
-    /// What a deadline is for: see [`crate::timer_keys!`].
+    /// Purpose of a deadline: see [`crate::timer_keys!`].
     type TimerKey: TimerKey;
     /// Its sending half.
     type Sender: SendingHalf<Self::TimerKey>;
@@ -71,7 +71,7 @@ pub trait TwoSided: Sized + 'static {
     /// Hands a packet to the half that it is for. Packets of other protocols are ignored.
     fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet);
 
-    /// Whether ports write into its packets: see [`Endpoint::reads_stamps`].
+    /// True if ports write into its packets: see [`Endpoint::reads_stamps`].
     fn is_stamped(machine: &Machine<Self>) -> bool {
         let _ = machine;
         false
@@ -83,7 +83,7 @@ pub trait TwoSided: Sized + 'static {
         Self::route(machine, now, packet);
     }
 
-    /// See [`Endpoint::poll_echo`].
+    /// Stamps for the packet polled last: see [`Endpoint::poll_echo`].
     #[inline]
     fn poll_echo(machine: &mut Machine<Self>) -> Option<Stamps> {
         let _ = machine;
@@ -101,14 +101,14 @@ pub trait TwoSided: Sized + 'static {
         shared.control.pop_front().or_else(|| sender.poll_data(shared, now))
     }
 
-    /// See [`Endpoint::poll_control`].
+    /// Next control packet: see [`Endpoint::poll_control`].
     #[inline]
     fn poll_control(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
         let _ = now;
         machine.shared.pop_control()
     }
 
-    /// Whether [`TwoSided::poll_transmit`] may have a packet.
+    /// True if [`TwoSided::poll_transmit`] may have a packet.
     #[inline]
     fn wants_transmit(machine: &Machine<Self>) -> bool {
         !machine.shared.control.is_empty() || machine.sender.is_ready()

@@ -20,7 +20,7 @@ use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
 
 headway_params::choice! {
-    /// Which round trip the loss time-out is measured in.
+    /// Round trip in which the loss time-out is measured.
     pub enum LossTimer {
         /// Base round trip plus one full-buffer drain at each switch.
         MaxRtt = "max-rtt",
@@ -30,7 +30,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// When a receiver grants overdue packets again.
+    /// Time at which a receiver grants overdue packets again.
     pub enum Reissue {
         /// One a frame time of the receiver's link, over all its messages.
         Paced = "paced",
@@ -47,9 +47,9 @@ headway_params::params! {
         window: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// Time after which a granted packet that has not arrived is granted again, in round trips. AMRT §IV-B
         loss_timeout: f64 = 1.0, ParamKind::Float { min: 0.1, max: 1000.0 };
-        /// Which round trip `loss_timeout` counts.
+        /// Round trip that `loss_timeout` counts.
         loss_timer: LossTimer = LossTimer::MaxRtt, ParamKind::Choice(LossTimer::WORDS);
-        /// When overdue packets are granted again. AMRT §IV-B
+        /// Time at which overdue packets are granted again. AMRT §IV-B
         reissue: Reissue = Reissue::AtOnce, ParamKind::Choice(Reissue::WORDS);
         /// Doublings of the time-out of a packet granted again and again, at most. AMRT §IV-B
         backoff: u64 = 0, ParamKind::Int { min: 0, max: 20 };
@@ -101,7 +101,7 @@ impl Transport for Amrt {
 impl Promised for Amrt {}
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// More packets of a first window may leave.
         InitialWindow(HostId, u32),

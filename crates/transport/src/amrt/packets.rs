@@ -1,9 +1,9 @@
-//! What the fields of AMRT's packets hold.
+//! Packets of AMRT, with the meaning of their fields.
 
 headway_packet::packets! {
     /// Packets of AMRT.
     pub const PACKETS = "AMRT" {
-        /// Payload.
+        /// Carries payload of the message.
         Data {
             /// Position in the message, in packets.
             index: u32 = index,

@@ -186,12 +186,12 @@ impl Receiver {
         shared.say_finished(packet);
     }
 
-    /// Whether this arrival's grant carries a mark when marks are spread evenly. AMRT §VIII-F
+    /// True if this arrival's grant carries a mark when marks are spread evenly. AMRT §VIII-F
     ///
-    /// The number of marks handed on never exceeds the number brought, and a mark not used within a
-    /// round trip expires, so that none is spent on a gap that is long gone. Evenly means among the
-    /// messages that arrive now: one that starts, or starts again after a pause, counts from where the
-    /// others are, and one that has stalled holds nobody back.
+    /// The number of marks handed on never exceeds the number brought, and a mark not used within a round
+    /// trip expires, so that none is spent on a gap that is long gone. Evenly means among the messages that
+    /// arrive now: one that starts, or starts again after a pause, counts from where the others are, and a
+    /// stalled one does not hold the others back.
     fn reassign_mark(&mut self, now: Time, key: (HostId, u32), brought: bool) -> bool {
         self.pool.retain(|&expiry| expiry >= now);
         let arriving = |m: &&Incoming| m.can_use_mark() && m.is_arriving(now);
@@ -280,12 +280,12 @@ impl ReceivingHalf<TimerKey> for Receiver {
 }
 
 impl Incoming {
-    /// Whether a packet came within the life of a mark.
+    /// True if a packet came within the life of a mark.
     fn is_arriving(&self, now: Time) -> bool {
         self.heard.is_some_and(|heard| now <= heard.saturating_add(self.mark_life))
     }
 
-    /// Whether two packets are left to grant.
+    /// True if two packets are left to grant.
     fn can_use_mark(&self) -> bool {
         self.next + 1 < self.packets
     }

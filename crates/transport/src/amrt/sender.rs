@@ -177,7 +177,8 @@ impl SendingHalf<TimerKey> for Sender {
                 out.repeating.retain(|&i| i != index);
             }
             out.idle.sent(now);
-            // What the receiver asks for again has not left yet where the first grant for it was lost.
+            // If the first grant for the packet was lost, the receiver asks again for one that has not left
+            // yet.
             let again = !out.departed.insert(index);
             return Some(out.data(context, index, again));
         }

@@ -31,10 +31,10 @@ pub(super) struct Incoming {
     last_token: Time,
     /// Order of announcement, for ties.
     pub(super) order: u64,
-    /// When it began, if its announcement met no queue.
+    /// Start of the message, if its announcement met no queue.
     pub(super) began: Time,
     pub(super) state: ReceiverState,
-    /// When its wait is over.
+    /// End of the wait.
     pub(super) until: Time,
     pub(super) tag: u32,
     pub(super) entropy: u32,
@@ -69,7 +69,7 @@ impl Incoming {
         incoming
     }
 
-    /// Packets to come that have no token in this pass.
+    /// Packets to come that have not been given a token in this pass.
     pub(super) fn to_come(&self) -> u32 {
         self.goal - self.given
     }
@@ -114,14 +114,14 @@ impl Incoming {
         }
         let number = self.given;
         self.named = Some(index);
-        // What has arrived in the meantime needs no token.
+        // Packets that have arrived in the meantime need no token.
         self.given = number + 1;
         self.last_token = now;
         self.goal = self.goal.max(self.given);
         Some((index, number))
     }
 
-    /// Whether every missing packet has had its token in this pass.
+    /// True if every missing packet has had its token in this pass.
     pub(super) fn is_pass_over(&self) -> bool {
         self.received.next_missing(self.named.map_or(0, |named| named + 1)) >= self.packets
     }
@@ -133,7 +133,7 @@ impl Incoming {
         self.state.step(ReceiverEvent::PassOver);
     }
 
-    /// The wait is over: what is missing is asked for again.
+    /// The wait is over: missing packets get tokens again.
     pub(super) fn overdue(&mut self) {
         self.goal = self.given + self.missing();
         self.named = None;

@@ -1,4 +1,5 @@
-//! Who is given channels: the smallest first in the first rounds, by lot later. dcPIM §3.3
+//! Choice of the requests that are given channels: the smallest first in the first rounds, random later.
+//! dcPIM §3.3
 
 use headway_packet::HostId;
 use headway_primitives::mix;
@@ -15,7 +16,7 @@ pub(super) struct Bid {
     pub(super) round: u64,
     /// Packets of that message to come.
     pub(super) packets: u32,
-    /// When the message began, as far as this host knows.
+    /// Start of the message, as far as this host knows.
     pub(super) began: Time,
     pub(super) channels: u32,
     /// Of these, those that may be used, or are wanted, at once.
@@ -30,7 +31,7 @@ pub(super) fn number((epoch, round): (u64, u64)) -> u64 {
     epoch.saturating_mul(ROUNDS).saturating_add(round)
 }
 
-/// And back.
+/// Epoch and round of a number, the inverse of the above.
 pub(super) fn epoch_and_round(number: u64) -> (u64, u64) {
     (number / ROUNDS, number % ROUNDS)
 }

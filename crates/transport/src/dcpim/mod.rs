@@ -26,11 +26,11 @@ use schedule::Schedule;
 use sender::{Sender, SenderState};
 
 headway_params::choice! {
-    /// Whose rules hold where those of the authors' simulator are not the only ones.
+    /// Rules that hold where those of the authors' simulator are not the only ones.
     pub enum Rules {
         /// Those of this project's first machine: a receiver takes part from the next epoch on, asks for packets without a token, and a match keeps the pace of a prompt one.
         Usual = "usual",
-        /// It takes part from the next round on, asks for packets that have not arrived, and every match begins anew.
+        /// It takes part from the next round on, asks for packets that have not arrived, and every match starts from zero.
         Simulator = "simulator",
     }
 }
@@ -46,7 +46,7 @@ headway_params::params! {
         beta: f64 = 1.3, ParamKind::Float { min: 1.1, max: 100.0 };
         /// Length of the data phase, in matching phases. dcPIM §3.4
         alpha: f64 = 1.0, ParamKind::Float { min: 1.0, max: 100.0 };
-        /// Rounds in which the message with the fewest packets to come is chosen; later ones choose by lot. dcPIM §3.3
+        /// Rounds in which the message with the fewest packets to come is chosen; later ones choose at random. dcPIM §3.3
         smallest_rounds: u64 = 1, ParamKind::Int { min: 0, max: 16 };
         /// Round trip of control through empty queues; 0 = that of the longest path.
         control_rtt: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
@@ -56,17 +56,17 @@ headway_params::params! {
         token_window: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// Silence after the last token after which the window is forgiven, in bandwidth-delay products of frame times.
         window_timeout: f64 = 1.1, ParamKind::Float { min: 0.1, max: 1000.0 };
-        /// How long a receiver waits for what is under way before it asks for what is missing, in the same.
+        /// Time that a receiver allows for packets under way before it asks for missing ones, in the same.
         resend_wait: f64 = 1.0, ParamKind::Float { min: 0.1, max: 1000.0 };
-        /// Whether a match begins at once on channels that are idle. dcPIM §3.3
+        /// True if a match begins at once on channels that are idle. dcPIM §3.3
         prompt: bool = true, ParamKind::Bool;
-        /// Whose rules hold: with `simulator` a receiver takes part from the next round on, asks for what has not arrived, and every match
-        /// begins anew; with `usual` it takes part from the next epoch on, asks for what has no token, and a match keeps the pace of a
-        /// prompt one.
+        /// Rules that hold: with `simulator` a receiver takes part from the next round on, asks for what has not
+        /// arrived, and every match starts from zero; with `usual` it takes part from the next epoch on, asks for what
+        /// has no token, and a match keeps the pace of a prompt one.
         rules: Rules = Rules::Simulator, ParamKind::Choice(Rules::WORDS);
-        /// When an epoch begins on every host; others begin a whole number of epochs before and after it.
+        /// Time at which an epoch begins on every host; others begin a whole number of epochs before and after it.
         origin: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
-        /// Hosts begin their epochs later than others by up to this, by lot.
+        /// Upper limit of the random delay by which a host begins its epochs later than others.
         skew: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
     }
 }
@@ -98,8 +98,8 @@ fn bdp_packets(path: &Path, nic: Rate, sizes: &Sizes) -> u32 {
     path.bdp_packets(nic, sizes)
 }
 
-/// Round trip of control where nobody says it. All hosts have to count the same rounds, so that it cannot follow from what
-/// each of them knows of its own paths.
+/// Round trip of control if no parameter sets it. All hosts have to count the same rounds, so that it cannot follow
+/// from the paths that each of them knows.
 const UNSAID: Time = Time::us(100);
 
 impl Terms {
@@ -137,7 +137,8 @@ impl Terms {
     }
 }
 
-/// The terms of a host: its bandwidth-delay product is that of the longest path that it has met, where nobody says it.
+/// The terms of a host: its bandwidth-delay product is that of the longest path that it has met, unless a parameter
+/// sets it.
 #[derive(Default)]
 struct Known {
     longest: Option<Path>,
@@ -233,13 +234,13 @@ impl Promised for Dcpim {
 }
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// More packets of a first window may leave.
         InitialWindow(HostId, u32),
         /// A sent message has heard nothing.
         Idle(HostId, u32),
-        /// What is missing of a received message is asked for from now on.
+        /// Missing packets of a received message are asked for from now on.
         Missing(HostId, u32),
         /// A match gives its next token.
         Token(HostId, u32),

@@ -1,11 +1,11 @@
-//! What the fields of dcPIM's packets hold.
+//! Packets of dcPIM, with the meaning of their fields.
 
 use headway_units::Time;
 
 headway_packet::packets! {
     /// Packets of dcPIM.
     pub const PACKETS = "dcPIM" {
-        /// Payload.
+        /// Carries payload of the message.
         Data {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -27,7 +27,7 @@ headway_packet::packets! {
         Credit {
             /// 0 it asks, 1 it takes.
             stage: u32 = index,
-            /// Channels.
+            /// Number of channels.
             channels: u32 = count,
             /// Of these, channels wanted at once.
             prompt: u32 = remaining,
@@ -38,7 +38,7 @@ headway_packet::packets! {
         }
         /// The sender offers channels.
         Busy {
-            /// Channels.
+            /// Number of channels.
             channels: u32 = count,
             /// Of these, channels that may be used at once.
             prompt: u32 = remaining,
@@ -49,9 +49,9 @@ headway_packet::packets! {
         }
         /// Permission for a packet.
         Token {
-            /// The packet.
+            /// Index of the packet.
             index: u32 = index,
-            /// 1.
+            /// Number of packets, which is 1.
             count: u32 = count,
             /// Number among the tokens of the message.
             number: u32 = token,
@@ -59,7 +59,7 @@ headway_packet::packets! {
             rank: u32 = remaining,
             /// Packets of the message that are still to come.
             packets: u64 = message_bytes,
-            /// How long it is valid after its arrival.
+            /// Time after its arrival for which it is valid.
             lifetime: Time = lifetime,
         }
         /// The whole message has arrived.

@@ -37,7 +37,7 @@ struct Match {
     channels: u32,
     rank: u32,
     prompt: bool,
-    /// When its phase ends, and when its next token is due.
+    /// End of its phase, and time of its next token.
     ends: Time,
     due: Time,
 }
@@ -148,7 +148,7 @@ impl Receiver {
         true
     }
 
-    /// How long what is under way may take. dcPIM §3.5
+    /// Longest time that packets may be under way. dcPIM §3.5
     fn patience(&self, terms: &Terms) -> Time {
         terms.products(self.params.resend_wait).saturating_add(terms.slot.saturating_mul(OWN_LINK))
     }
@@ -291,7 +291,7 @@ impl Receiver {
 
     /// Asks every sender that has something for channels. dcPIM §3.2
     fn request(&mut self, shared: &mut Shared, terms: &Terms, round: u64, now: Time) {
-        // What an earlier round asked and a slow wire has not taken yet would only be answered too late.
+        // Requests of an earlier round that a slow wire has not taken yet would be answered too late.
         shared.control.retain(|packet| packet.kind != PacketKind::Credit || Credit::read(packet).stage != 0);
         let free = self.free(terms);
         let idle = self.idle(terms, now);
@@ -469,7 +469,7 @@ impl ReceivingHalf<TimerKey> for Receiver {
         }
         self.offers.retain(|bid| !gone.covers((bid.peer, bid.message)));
         if let Gone::Peer(peer) = gone {
-            // What it had is idle.
+            // The channels of this peer are idle now.
             let got = self.got.remove(&peer).map_or(0, |got| got.channels);
             self.taken = self.taken.saturating_sub(got);
             for gone in self.matches.extract_if(.., |_, m| m.peer == peer).map(|(_, gone)| gone) {

@@ -1,4 +1,4 @@
-//! When epochs and rounds begin. dcPIM §3
+//! Times at which epochs and rounds begin. dcPIM §3
 
 use headway_units::Time;
 
@@ -10,14 +10,14 @@ pub(super) struct Schedule {
     rounds: u64,
     /// From one epoch to the next.
     pub(super) period: Time,
-    /// How much later than a multiple of the period this host begins each epoch.
+    /// Offset of this host's epochs from multiples of the period.
     later: Time,
 }
 
 /// No epoch is longer, 13 days: times of the next two can be said.
 const LONGEST: Time = Time(1 << 60);
 
-/// What happens at a receiver at a boundary.
+/// Action of a receiver at a boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Boundary {
     /// Round `1..=rounds` of an epoch.
@@ -59,7 +59,7 @@ impl Schedule {
         self.at(self.epoch(now) + 1, 0)
     }
 
-    /// When the data phase of an epoch begins.
+    /// Start of the data phase of an epoch.
     pub(super) fn data_phase(&self, epoch: u64) -> Time {
         self.at(epoch, 2 * self.rounds)
     }
@@ -76,7 +76,7 @@ impl Schedule {
         }
     }
 
-    /// What happens at a receiver `at` a boundary.
+    /// Action of a receiver at boundary `at`.
     pub(super) fn boundary(&self, at: Time) -> Boundary {
         let epoch = self.epoch(at);
         let halves = (self.local(at) - epoch * self.period.0) / self.half.0;

@@ -63,7 +63,7 @@ impl Script {
         out
     }
 
-    /// When tokens left up to `until`, and which.
+    /// Tokens that left up to `until`, with their times.
     fn tokens(&mut self, until: Time) -> Vec<(Time, String)> {
         let effects = self.effects(until);
         let each = effects.into_iter().flat_map(|(at, words)| words.into_iter().map(move |word| (at, word)));
@@ -157,7 +157,7 @@ fn none() -> Vec<String> {
     Vec::new()
 }
 
-/// What leaves at one time, as [`Steps::effects`] says it.
+/// Effects at one time, in the form of [`Steps::effects`].
 fn at(time: u64, what: &[&str]) -> (Time, Vec<String>) {
     (us(time), what.iter().map(|word| word.to_string()).collect())
 }
@@ -185,7 +185,7 @@ fn the_class_of_data_follows_from_the_size_of_its_message() {
 
 #[test]
 fn a_sender_answers_in_the_middle_of_a_round_what_has_come_by_then() {
-    // When a request arrives, the round that it belongs to, and when it is answered.
+    // Time at which a request arrives, the round that it belongs to, and the time of the answer.
     for (arrives, round, answered) in
         [(5, 101, 10), (12, 101, 30), (25, 102, 30), (75, 104, 90), (5, 102, 30)]
     {
@@ -219,7 +219,8 @@ fn the_first_round_goes_by_size_and_later_ones_by_lot() {
 
 #[test]
 fn of_equal_requests_and_offers_that_of_the_message_that_began_first_comes_first() {
-    // At the sender, by when it opened them, whoever asked first; of two that began together, the one that asked first.
+    // At the sender, by the time at which it opened them, whichever receiver asked first; of two that began together,
+    // the one that asked first.
     for (peer, other, first) in [(1, 0, OTHER), (0, 1, PEER), (0, 0, OTHER)] {
         let mut s = Script::new(&params());
         let (early, late) = (Message { dst: OTHER, ..message(100) }, message(100));
@@ -525,7 +526,7 @@ struct Pair {
     hosts: [Script; 2],
     under_way: Vec<(Time, usize, Packet)>,
     lost: Option<&'static str>,
-    /// What left, when, and by whom.
+    /// Packets that left: time, host and words.
     log: Vec<(Time, usize, String)>,
 }
 
@@ -574,7 +575,7 @@ impl Pair {
         }
     }
 
-    /// How many packets left whose words begin with `kind`.
+    /// Number of packets that left whose words begin with `kind`.
     fn count(&self, kind: &str) -> usize {
         self.log.iter().filter(|(.., word)| word.starts_with(kind)).count()
     }

@@ -205,7 +205,7 @@ impl Sender {
             return;
         }
         self.answering = None;
-        // What an earlier round offered and a slow wire has not taken yet would only be heard too late.
+        // Offers of an earlier round that a slow wire has not taken yet would arrive too late.
         shared.control.retain(|packet| packet.kind != PacketKind::Busy);
         let Some(first) = self.requests.first() else { return };
         let terms = self.known.terms(&self.params, &shared.context, first.peer);

@@ -26,7 +26,7 @@ headway_params::params! {
         pull: u64 = 4096, ParamKind::Bytes { min: 1024, max: 1 << 24 };
         /// Rate of pulls in bytes on the wire, as a share of the rate of the receiver's link. EQDS §5
         pull_rate: f64 = 0.988, ParamKind::Float { min: 0.05, max: 1.0 };
-        /// How packets are spread over the paths. EQDS §5
+        /// Policy that spreads packets over the paths. EQDS §5
         spraying: Spraying = Spraying::Bitmap, ParamKind::Choice(Spraying::WORDS);
         /// Entropies of a message where switches hash them; where paths have numbers, it has all paths. EQDS §5
         entropies: u64 = 64, ParamKind::Int { min: 1, max: 65_536 };

@@ -1,4 +1,4 @@
-//! The first window of a message, which leaves at once beside the request for credits. Aeolus §4
+//! The first window of a message, which leaves at once together with the request for credits. Aeolus §4
 
 use super::params::Unheard;
 use crate::aeolus::{AeolusParams, FirstWindow};
@@ -6,7 +6,7 @@ use crate::first_window::FirstWindowSchedule;
 use crate::index_window::IndexWindow;
 use headway_units::Time;
 
-/// What leaves next without a credit.
+/// Packet that leaves next without a credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Push {
     Data(u32),
@@ -27,7 +27,7 @@ pub(super) struct Burst {
     /// A largest round trip, and when one has passed since the probe left.
     timeout: Time,
     overdue: Time,
-    /// Whether it waits for the wire.
+    /// True if it waits for the wire.
     pub(super) queued: bool,
 }
 
@@ -61,7 +61,7 @@ impl Burst {
         self.initial_window.next()
     }
 
-    /// What leaves next: each packet once, then the probe.
+    /// The packet that leaves next: each one once, then the probe.
     pub(super) fn push(&mut self, now: Time) -> Option<Push> {
         while self.pushed < self.size() && self.window.was_sent_again(self.pushed) {
             self.pushed += 1;

@@ -19,7 +19,7 @@ fn times(a: u64, b: u64) -> u64 {
     ((u128::from(a) * u128::from(b)) >> 32) as u64
 }
 
-/// How fast credits for one message leave. ExpressPass §3.2
+/// Rate at which credits for one message leave. ExpressPass §3.2
 #[derive(Clone, Debug)]
 pub(super) struct CreditRate {
     feedback: Feedback,
@@ -28,7 +28,7 @@ pub(super) struct CreditRate {
     w_max: u64,
     w: u64,
     rate: u64,
-    /// Whether the last change was an increase.
+    /// True if the last change was an increase.
     increased: bool,
     /// Credits known to have been used or lost since the last change, and those lost among them.
     total: u64,

@@ -5,8 +5,8 @@
 //! Sections are cited where they are implemented. The switch side is the `credit-shaping` discipline of the
 //! fabric crate. Each message is a flow of its own.
 //!
-//! [`ExpressPassAeolus`] is the same machine with the parts of [`crate::aeolus`]: a first window leaves beside the request
-//! for credits, and credits bring what is lost of it.
+//! [`ExpressPassAeolus`] is the same machine with the parts of [`crate::aeolus`]: a first window leaves together with
+//! the request for credits, and credits bring what is lost of it.
 
 mod burst;
 mod feedback;
@@ -35,7 +35,7 @@ use params::BurstParams;
 use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
 
-/// What ExpressPass does differently, with or without Aeolus.
+/// Deviations of ExpressPass from its paper, with or without Aeolus.
 macro_rules! deviations {
     ($($more:literal),* $(,)?) => {
         &[
@@ -162,13 +162,13 @@ impl Promised for ExpressPassAeolus {
 }
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// Nothing was heard of a request or a stop.
         Idle(HostId, u32),
         /// The next credit of a message is due.
         Credit(HostId, u32),
-        /// What is missing of a message has not come.
+        /// Missing packets of a message have not come.
         Missing(HostId, u32),
         /// More packets of a first window may leave.
         InitialWindow(HostId, u32),
@@ -181,7 +181,7 @@ crate::timer_keys! {
 /// of their making, as at a switch port.
 type Shared = crate::shared::Shared<TimerKey>;
 
-/// What became of the credits of a host so far.
+/// Fate of a host's credits so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CreditCounters {
     /// Made for messages to this host.
@@ -202,7 +202,7 @@ impl ExpressPassEndpoint {
         Machine::new(Sender::new(params.clone(), aeolus), Receiver::new(params.clone(), &context), context)
     }
 
-    /// What became of credits.
+    /// Fate of credits so far.
     pub fn credits(&self) -> CreditCounters {
         let (received, wasted) = self.sender.credits();
         CreditCounters {

@@ -1,11 +1,11 @@
-//! What the fields of ExpressPass's packets hold.
+//! Packets of ExpressPass, with the meaning of their fields.
 
 use headway_units::Time;
 
 headway_packet::packets! {
     /// Packets of ExpressPass.
     pub const PACKETS = "ExpressPass" {
-        /// Payload.
+        /// Carries payload of the message.
         Data {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -15,7 +15,7 @@ headway_packet::packets! {
             message_bytes: u64 = message_bytes,
             /// Number of the credit used.
             credit: u32 = token,
-            /// When the credit left, in picoseconds of its sender's clock.
+            /// Departure time of the credit, in picoseconds of its sender's clock.
             echo: Time = lifetime,
         }
         /// Request for credits.
@@ -37,12 +37,12 @@ headway_packet::packets! {
             number: u32 = token,
             /// Number of the request that it answers.
             attempt: u32 = count,
-            /// When it left, in picoseconds of its sender's clock.
+            /// Departure time, in picoseconds of its sender's clock.
             left: Time = lifetime,
         }
         /// No more credits.
         CreditStop {
-            /// Packets sent.
+            /// Number of packets sent.
             sent: u32 = index,
             /// Number of the request.
             attempt: u32 = token,
@@ -55,7 +55,7 @@ headway_packet::packets! {
         Resend {
             /// First of them.
             first: u32 = index,
-            /// How many.
+            /// Number of packets.
             missing: u32 = count,
         }
         /// Asks what has become of the first window. Aeolus §4
@@ -73,7 +73,7 @@ headway_packet::packets! {
         }
         /// A packet of the first window, or a probe, has arrived. Aeolus §4
         Ack {
-            /// The packet.
+            /// Index of the packet.
             index: u32 = index,
         }
         /// The whole message has arrived.

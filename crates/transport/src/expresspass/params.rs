@@ -6,19 +6,19 @@ use headway_units::Time;
 use std::ops::Deref;
 
 headway_params::choice! {
-    /// Whose values the parameters have that a scenario does not set.
+    /// Published values that the parameters have if a scenario does not set them.
     pub enum Preset {
         /// The fat-tree script of the authors' simulator.
         Released = "released",
-        /// What that simulator has without a script.
+        /// That simulator's defaults, without a script.
         Ns2Defaults = "ns2-defaults",
-        /// What the paper's text says.
+        /// The values in the paper's text.
         Paper = "paper",
     }
 }
 
 headway_params::choice! {
-    /// How a receiver changes its rate of credits.
+    /// Rule by which a receiver changes its rate of credits.
     pub enum Feedback {
         /// The released code's: the loss aimed at falls to nothing at full rate, and a rate that loses too much
         /// falls to what got through.
@@ -29,7 +29,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// What the jitter of gaps and the sizes of credits come from.
+    /// Source of the jitter of gaps and of the sizes of credits.
     pub enum JitterFrom {
         /// The numbers of hosts, message and credit: the same in every run.
         Numbers = "numbers",
@@ -39,9 +39,9 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// What a sender sends again when its receiver misses packets.
+    /// Packets that a sender sends again when its receiver misses some.
     pub enum Recovery {
-        /// What is missing.
+        /// The missing packets alone.
         Selective = "selective",
         /// That, and all after it.
         GoBackN = "go-back-n",
@@ -49,7 +49,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// When a credit is used for a packet of the first window of which nothing is known, with nothing else to send.
+    /// Time at which a credit is used for a packet of the first window of which nothing is known, with nothing else to send.
     pub enum Unheard {
         /// Once its acknowledgement is overdue: a largest round trip after the probe.
         Overdue = "overdue",
@@ -71,7 +71,7 @@ headway_params::params! {
         w_min: f64 = 0.01, ParamKind::Float { min: 0.0001, max: 1.0 };
         /// The same, at most. ExpressPass §3.2
         w_max: f64 = 0.5, ParamKind::Float { min: 0.0001, max: 1.0 };
-        /// How a receiver changes its rate. paper: constant
+        /// Rule by which a receiver changes its rate. paper: constant
         feedback: Feedback = Feedback::Adaptive, ParamKind::Choice(Feedback::WORDS);
         /// Share of credits that may be lost; where feedback is adaptive, at a rate near 0. paper: 0.1. ExpressPass §3.2
         target_loss: f64 = 0.125, ParamKind::Float { min: 0.0, max: 0.9 };
@@ -79,11 +79,11 @@ headway_params::params! {
         adaptive_start: u64 = 40, ParamKind::Int { min: 0, max: 1_000_000 };
         /// A sender stops credits early that got this many times as many in the last round trip as it needs; 0 = never. paper: 0
         early_stop: u64 = 1, ParamKind::Int { min: 0, max: 1000 };
-        /// What is sent again after a loss.
+        /// Packets that are sent again after a loss.
         recovery: Recovery = Recovery::Selective, ParamKind::Choice(Recovery::WORDS);
         /// Greatest deviation of the gap between two credits from its mean, as a share of it. ExpressPass §3.1
         jitter: f64 = 0.1, ParamKind::Float { min: 0.0, max: 0.9 };
-        /// What this jitter, and the sizes of credits, come from: with `seed`, runs of other seeds differ in them. Hosts on real packets have no seed.
+        /// Source of this jitter and of the sizes of credits: with `seed`, runs of other seeds differ in them. Hosts on real packets have no seed.
         jitter_from: JitterFrom = JitterFrom::Numbers, ParamKind::Choice(JitterFrom::WORDS);
         /// Bytes by which a credit may be shorter than a control packet. ns2-defaults, paper: 0
         credit_shorter: u64 = 8, ParamKind::Bytes { min: 0, max: 60 };
@@ -150,9 +150,9 @@ impl Deref for ExpressPassParams {
 }
 
 headway_params::params! {
-    /// What the first window adds.
+    /// Parameters that the first window adds.
     pub struct BurstParams {
-        /// When a credit is used for a packet of the first window of which nothing is known, if nothing else is to be sent. Aeolus §4
+        /// Time at which a credit is used for a packet of the first window of which nothing is known, if nothing else is to be sent. Aeolus §4
         unheard: Unheard = Unheard::Overdue, ParamKind::Choice(Unheard::WORDS);
     }
 }

@@ -31,8 +31,8 @@ crate::state_machine! {
 /// A message by its sender and number.
 type Key = (HostId, u32);
 
-/// Largest round trips until what is missing is asked for again: one to ask for credits, one for a credit, and
-/// what the sender's own queue takes.
+/// Largest round trips until missing packets are asked for again: one to ask for credits, one for a credit, and the
+/// time in the sender's own queue.
 const REPAIR_ROUND_TRIPS: u64 = 3;
 
 /// Doublings of that time at most, and gaps named at a time.
@@ -57,7 +57,7 @@ struct Incoming {
     expected: u32,
     /// From a credit to its data, smoothed. ExpressPass §3.2
     rtt: Time,
-    /// What jitter and sizes of credits come from.
+    /// Seed of jitter and sizes of credits.
     seed: u64,
     /// Deadlines in force, `Time::MAX` when none is: the next credit, the next repetition of what is missing.
     credit_due: Time,
@@ -309,7 +309,7 @@ impl Receiver {
         }
     }
 
-    /// What is missing has not come: it, or what asked for it, may be lost.
+    /// Missing packets have not come: they, or the request for them, may be lost.
     pub(super) fn insist(&mut self, shared: &mut Shared, now: Time, key: Key) {
         let due = |m: &&mut Incoming| m.missing_due <= now;
         let Some(incoming) = self.messages.get_mut(&key).filter(due) else { return };

@@ -27,7 +27,7 @@ struct Script {
     clock: Time,
 }
 
-/// As released, but without what would have to be drawn by lot, and at full rate from the beginning.
+/// As released, but without what would have to be drawn at random, and at full rate from the beginning.
 fn values() -> Values {
     Values {
         jitter: 0.0,
@@ -367,13 +367,13 @@ fn a_peer_that_is_gone_leaves_nothing_behind() {
     assert_eq!(s.on(us(10_001), request(5, 1)), ["credit 1 (1)"], "its numbers count anew");
 }
 
-/// What a receiver says of packet `index` of a first window; of the probe without.
+/// A receiver's acknowledgement of packet `index` of a first window; of the probe if there is none.
 fn ack(index: Option<u32>) -> Packet {
     let flags = PacketFlags::when(index.is_none(), PacketFlags::UNSCHEDULED);
     Packet { index: index.unwrap_or(8), flags, ..packet(PacketKind::Ack, 0) }
 }
 
-/// What leaves for a message of this many packets, the request and the first nine of them.
+/// Packets that leave at once for a message of this many packets: the request and the first nine of them.
 fn burst(packets: u32) -> Vec<String> {
     let window = packets.min(9);
     let data = (0..window).map(|i| format!("data {i} unscheduled"));

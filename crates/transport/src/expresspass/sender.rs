@@ -52,7 +52,7 @@ struct Outgoing {
     state: SenderState,
     /// Number of the request, from 1.
     attempt: u32,
-    /// When the last request left; the round trip from there to its first credit, once it is known.
+    /// Time of the last request; the round trip from there to its first credit, once it is known.
     requested: Time,
     rtt: Time,
     /// Number of the last credit.
@@ -103,7 +103,7 @@ impl Outgoing {
         self.wait(shared, now, self.retry);
     }
 
-    /// Asks anew, after a stop.
+    /// Asks for credits again, after a stop.
     fn request_more(&mut self, shared: &mut Shared, now: Time, why: SenderEvent) {
         self.state.step(why);
         (self.attempt, self.repeats) = (self.attempt + 1, 0);
@@ -153,7 +153,7 @@ impl Outgoing {
         Some(packet)
     }
 
-    /// What leaves without a credit, if anything does.
+    /// The packet that leaves without a credit, if there is one.
     fn push(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
         let size = self.first_window();
         match self.burst.as_mut()?.push(now)? {
@@ -177,7 +177,7 @@ impl Outgoing {
         self.stop(shared, now, linger);
     }
 
-    /// Whether the credits of the last round trip, if they come again, are enough.
+    /// True if the credits of the last round trip, if they come again, are enough.
     fn has_enough_soon(&mut self, now: Time, factor: u64) -> bool {
         if now.saturating_sub(self.counted) < self.rtt {
             return false;
@@ -379,7 +379,7 @@ impl SendingHalf<TimerKey> for Sender {
         }
     }
 
-    /// Whether a first window may have a packet to send.
+    /// True if a first window may have a packet to send.
     fn is_ready(&self) -> bool {
         !self.bursts.is_empty()
     }

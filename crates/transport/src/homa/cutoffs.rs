@@ -1,4 +1,4 @@
-//! Which priority a packet has, and how the split of the priorities follows from the sizes of messages.
+//! Priorities of packets, and their split, which follows from the sizes of messages.
 
 use super::params::{CUTOFFS, LINUX_CUTOFFS, SCHEDULED_CUTOFFS, ScheduledBy, ScheduledFrom, Settings};
 use super::params::{UnscheduledBy, packets_of};
@@ -63,8 +63,8 @@ impl Priorities {
         level_of(&self.cutoffs, usize::from(self.unscheduled), bytes) as u8 + 1
     }
 
-    /// The class of a message that is granted as the one of this rank among `active` ones. `lengths` are its bytes and
-    /// those still to be received, for whoever asks.
+    /// The class of a message that is granted as the one of this rank among `active` ones. `lengths` computes its bytes
+    /// and those still to be received, where the rule needs them.
     #[inline]
     pub(super) fn of_granted(
         &self,
@@ -105,7 +105,7 @@ impl Priorities {
     }
 }
 
-/// Which of `levels` this size belongs to: the first whose cut-off it does not exceed, or the last.
+/// Level of `levels` to which this size belongs: the first whose cut-off it does not exceed, or the last.
 fn level_of(cutoffs: &[u64; CUTOFFS], levels: usize, bytes: u64) -> usize {
     let last = levels - 1;
     let fits = |cutoff: &u64| *cutoff > 0 && bytes <= *cutoff;

@@ -19,7 +19,7 @@ crate::state_machine! {
     events { Data, Grant, Missing, Busy, Last }
 }
 
-/// What the one deadline of a message is for.
+/// Purpose of the one deadline of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
     /// Nothing is on its way.
@@ -45,22 +45,22 @@ pub(super) struct Incoming {
     /// Packets that may be on their way.
     pub(super) rtt_packets: u32,
     pub(super) timeout: Time,
-    /// How much longer what is on its way may take.
+    /// Extra time that packets on their way may take.
     pub(super) leaving: Leaving,
-    /// When the packet left that arrived last, until a grant echoes it; zero if one has.
+    /// Departure time of the packet that arrived last, until a grant echoes it; zero if one has.
     pub(super) echo: Time,
     /// Class of the last grant, if there was one.
     pub(super) class: Option<u8>,
     /// Rank under which it stands among the messages to be granted, if it does.
     pub(super) ranked: Option<u32>,
-    /// What it adds to the packets on their way to this host.
+    /// Packets that it adds to those on their way to this host.
     pub(super) counted: u32,
     pub(super) tag: u32,
     pub(super) entropy: u32,
     pub(super) state: ReceiverState,
     /// Last arrival, or word of the sender.
     active: Time,
-    /// What was permitted when packets were last looked for.
+    /// Packets that were permitted when missing ones were last looked for.
     looked_at: u32,
     attempts: u32,
     wait: Wait,
@@ -136,8 +136,8 @@ impl Incoming {
         shared.control.push_back(Packet { flags: CUMULATIVE, ..grant });
     }
 
-    /// How long what is on its way may take: the time-out, and for more packets than it allows for the time in which they
-    /// leave. Without that, a receiver would ask for packets that its sender has not come to yet.
+    /// Longest time that packets may be on their way: the time-out, and for more packets than it allows for the time in
+    /// which they leave. Without that, a receiver would ask for packets that its sender has not come to yet.
     fn idle_timeout(&self, backoff: u32) -> Time {
         let timeout = self.timeout.saturating_mul(1 << self.attempts.min(backoff));
         timeout.saturating_add(self.leaving.of(self.outstanding()))
@@ -169,7 +169,7 @@ impl Incoming {
         }
     }
 
-    /// Whether its deadline has come; if so, whether it is its turn to ask.
+    /// `Some` if its deadline has come, and true if it is its turn to ask for missing packets.
     pub(super) fn is_due(&self, now: Time) -> Option<bool> {
         match self.wait {
             Wait::Look(at) if at <= now => Some(false),
@@ -178,8 +178,8 @@ impl Incoming {
         }
     }
 
-    /// How many packets are missing, by the rule that nothing of the message, or nothing of what was
-    /// permitted when it was last looked at, is on its way any more; `None` where it is too early to say.
+    /// Number of missing packets, by the rule that nothing of the message, or nothing of the packets
+    /// permitted at the last look, is on its way any more; `None` where it is too early to say.
     pub(super) fn look(
         &mut self,
         shared: &mut Shared,

@@ -35,7 +35,7 @@ pub use params::{
 use receiver::Receiver;
 use sender::Sender;
 
-/// What Homa does differently, with or without Aeolus.
+/// Deviations of Homa from its paper, with or without Aeolus.
 macro_rules! deviations {
     ($($own:literal),* $(,)?) => {
         &[
@@ -156,7 +156,7 @@ impl Promised for HomaAeolus {
 }
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// More packets of a first window may leave.
         InitialWindow(HostId, u32),

@@ -23,7 +23,7 @@ crate::state_machine! {
     events { Grant, Resend, IdleTimeout, Finished }
 }
 
-/// What leaves next, and by what right.
+/// Packet that leaves next, with its permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pick {
     /// Asked for by name.
@@ -69,7 +69,7 @@ pub(super) struct Outgoing {
     pub(super) ranked: Option<u32>,
 }
 
-/// What a sender decides when a message is opened.
+/// Decisions of a sender when a message is opened.
 pub(super) struct Terms {
     pub(super) initial_window: FirstWindowSchedule,
     pub(super) packets: u32,
@@ -160,7 +160,7 @@ impl Outgoing {
         let window = self.initial_window.window();
         let end = end.min(if self.message.responsive { self.packets } else { window });
         let unsent = (from..end).any(|i| !self.departed.contains(i));
-        // What left a moment ago is on its way, if the sender is still at it.
+        // A packet that left a moment ago is on its way, if the sender is still at it.
         let under_way = unsent && now < self.sent.saturating_add(self.base_rtt);
         if self.first_window.is_none() && self.message.responsive {
             // The receiver has granted it, and the grant may be lost.
@@ -220,7 +220,7 @@ impl Outgoing {
         packet
     }
 
-    /// Homa §3.4
+    /// Class of packet `index`. Homa §3.4
     fn class_of(&self, pick: Pick, index: u32, context: &HostContext, priorities: &Priorities) -> u8 {
         let bytes = self.message.bytes;
         match pick {

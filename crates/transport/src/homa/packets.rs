@@ -1,11 +1,11 @@
-//! What the fields of Homa's packets hold.
+//! Packets of Homa, with the meaning of their fields.
 
 use headway_units::Time;
 
 headway_packet::packets! {
     /// Packets of Homa.
     pub const PACKETS = "Homa" {
-        /// Payload.
+        /// Carries payload of the message.
         Data {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -13,7 +13,7 @@ headway_packet::packets! {
             window: u32 = count,
             /// Bytes of the whole message.
             message_bytes: u64 = message_bytes,
-            /// When it left, in picoseconds of its sender's clock.
+            /// Departure time, in picoseconds of its sender's clock.
             left: Time = lifetime,
         }
         /// Permission for packets.
@@ -26,14 +26,14 @@ headway_packet::packets! {
             permitted: u32 = token,
             /// Class of the packets permitted.
             class: u32 = remaining,
-            /// When the packet left that it answers, in picoseconds; 0 for none.
+            /// Departure time of the packet that it answers, in picoseconds; 0 for none.
             echo: Time = lifetime,
         }
         /// Packets have not arrived and are wanted again.
         Resend {
             /// First of them.
             first: u32 = index,
-            /// How many.
+            /// Number of packets.
             missing: u32 = count,
             /// Class to send them in.
             class: u32 = remaining,
@@ -51,7 +51,7 @@ headway_packet::packets! {
         }
         /// A packet of the first window, or a probe, has arrived. Aeolus §4
         Ack {
-            /// The packet.
+            /// Index of the packet.
             index: u32 = index,
         }
         /// The whole message has arrived.

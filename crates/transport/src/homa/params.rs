@@ -6,7 +6,7 @@ use headway_params::ParamKind;
 use headway_units::Time;
 
 headway_params::choice! {
-    /// Which Homa the values stand for.
+    /// Version of Homa that the values stand for.
     pub enum Preset {
         /// The SIGCOMM 2018 paper and its authors' simulator.
         Sigcomm18 = "sigcomm18",
@@ -18,7 +18,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// What a message that is granted may have on its way.
+    /// Limit on the packets of a granted message that are on their way.
     pub enum GrantWindow {
         /// RTTbytes, however it began.
         RttBytes = "rtt-bytes",
@@ -28,17 +28,17 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// When a packet counts as missing.
+    /// Condition under which a packet counts as missing.
     pub enum LossTimer {
-        /// When it was authorised a time-out ago and has not arrived, whatever else has.
+        /// It was authorised a time-out ago and has not arrived, whatever else has.
         Packet = "packet",
-        /// When nothing at all of its message has arrived for a time-out.
+        /// Nothing at all of its message has arrived for a time-out.
         Silence = "silence",
     }
 }
 
 headway_params::choice! {
-    /// How a receiver asks for missing packets.
+    /// Pace at which a receiver asks for missing packets.
     pub enum Asking {
         /// As many as its link can take: one a frame time over all messages.
         Paced = "paced",
@@ -48,7 +48,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// What the priority of an unscheduled packet follows.
+    /// Quantity that the priority of an unscheduled packet follows.
     pub enum UnscheduledBy {
         /// The bytes of its message from this packet on.
         Remaining = "remaining",
@@ -58,7 +58,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// Which scheduled priorities are used while fewer messages are granted than there are of them.
+    /// Scheduled priorities that are used while fewer messages are granted than there are of them.
     pub enum ScheduledFrom {
         /// The lowest, so that a newcomer finds a higher one free.
         Lowest = "lowest",
@@ -68,7 +68,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// What the priority of a scheduled packet follows.
+    /// Quantity that the priority of a scheduled packet follows.
     pub enum ScheduledBy {
         /// The rank of its message among those that its receiver grants.
         Receiver = "receiver",
@@ -80,9 +80,9 @@ headway_params::choice! {
 }
 
 headway_params::params! {
-    /// What Homa can be told, with the values of `sigcomm18`.
+    /// Parameters of Homa, with the values of `sigcomm18`.
     pub struct Settings {
-        /// Which Homa: the values of all parameters that are not given.
+        /// Version of Homa: the values of all parameters that are not given.
         preset: Preset = Preset::Sigcomm18, ParamKind::Choice(Preset::WORDS);
         /// Messages granted at a time, the degree of overcommitment; 0 = as many as there are scheduled priorities. Homa §3.5. linux: 8, amrt: 2 of the paper's 2 to 8
         overcommit: u64 = 0, ParamKind::Int { min: 0, max: 1000 };
@@ -92,27 +92,27 @@ headway_params::params! {
         unscheduled_bytes: u64 = 0, ParamKind::Bytes { min: 0, max: 1_000_000_000 };
         /// Bytes that all messages of a receiver may have on their way; each of n gets this divided by n + 1. 0 = RTTbytes for each. linux: 400000
         max_incoming: u64 = 0, ParamKind::Bytes { min: 0, max: 1_000_000_000_000 };
-        /// What a granted message may have on its way, where `max_incoming` does not say: differs for flows that start as fair sharers. amrt: first-window
+        /// Limit on the packets of a granted message that are on their way, where `max_incoming` does not say: differs for flows that start as fair sharers. amrt: first-window
         grant_window: GrantWindow = GrantWindow::RttBytes, ParamKind::Choice(GrantWindow::WORDS);
-        /// When a packet counts as missing. linux: silence
+        /// Condition under which a packet counts as missing. linux: silence
         loss_timer: LossTimer = LossTimer::Packet, ParamKind::Choice(LossTimer::WORDS);
         /// Base round trips in the time-out, to which one drain of full buffers on the way is added.
         resend_rtts: f64 = 3.0, ParamKind::Float { min: 0.5, max: 1000.0 };
-        /// The time-out is no shorter than this. linux: 5 ms
+        /// Lower limit of the time-out. linux: 5 ms
         resend_floor: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
-        /// Doublings of the time-out at most, while asking has no result. linux: 0
+        /// Largest number of doublings of the time-out, while asking has no result. linux: 0
         backoff: u64 = 5, ParamKind::Int { min: 0, max: 20 };
-        /// How missing packets are asked for. linux: at-once
+        /// Pace at which missing packets are asked for. linux: at-once
         asking: Asking = Asking::Paced, ParamKind::Choice(Asking::WORDS);
         /// Priorities of data; control has one above them.
         priorities: u64 = 8, ParamKind::Int { min: 1, max: 31 };
         /// Priorities among them for unscheduled packets; 0 = by their share of the bytes, where the sizes are known, else half. linux: 4
         unscheduled_levels: u64 = 0, ParamKind::Int { min: 0, max: 8 };
-        /// What the priority of an unscheduled packet follows. linux, amrt: length
+        /// Quantity that the priority of an unscheduled packet follows. linux, amrt: length
         unscheduled_by: UnscheduledBy = UnscheduledBy::Remaining, ParamKind::Choice(UnscheduledBy::WORDS);
-        /// Which scheduled priorities are used while fewer messages are granted than there are of them. Homa §3.4
+        /// Scheduled priorities that are used while fewer messages are granted than there are of them. Homa §3.4
         scheduled_from: ScheduledFrom = ScheduledFrom::Lowest, ParamKind::Choice(ScheduledFrom::WORDS);
-        /// What the priority of a scheduled packet follows. Homa §3.4: the receiver's ranks
+        /// Quantity that the priority of a scheduled packet follows. Homa §3.4: the receiver's ranks
         scheduled_by: ScheduledBy = ScheduledBy::Receiver, ParamKind::Choice(ScheduledBy::WORDS);
         /// Scheduled packets among the last RTTbytes of a message have at least the priority that unscheduled ones would have. linux, amrt: false
         boost_tail: bool = true, ParamKind::Bool;
@@ -237,7 +237,7 @@ pub(super) fn packets_of(bytes: u64, sizes: &Sizes) -> u32 {
 }
 
 headway_params::preset_params! {
-    /// Homa's parameters.
+    /// Parameters of Homa.
     pub struct HomaParams(pub Settings);
 }
 

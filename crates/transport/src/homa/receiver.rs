@@ -24,7 +24,7 @@ const FIFO_INCREMENT: u64 = 50_000;
 pub struct Receiver {
     settings: Settings,
     priorities: Priorities,
-    /// Whether first windows are acknowledged, and grants are numbers that senders use as they like.
+    /// True if first windows are acknowledged, and grants are numbers that senders use as they like.
     aeolus: bool,
     messages: FxHashMap<Key, Incoming>,
     finished: FinishedMessages,
@@ -34,10 +34,10 @@ pub struct Receiver {
     incoming: u64,
     /// Messages granted in this round; kept for its room.
     active: Vec<Key>,
-    /// What the oldest message is owed, in thousandths of a packet, and its share of each packet granted.
+    /// Debt to the oldest message, in thousandths of a packet, and its share of each packet granted.
     owed: u64,
     fifo_share: u32,
-    /// When the next packet may be asked for.
+    /// Earliest time at which the next packet may be asked for.
     turn: Time,
 }
 
@@ -134,7 +134,8 @@ impl Receiver {
             message.rtt_packets = self.settings.rtt_packets(&path, context);
         }
         message.timeout = self.settings.timeout(&path);
-        // Without these, no more than a bandwidth-delay product is on its way. Silence begins anew with every packet.
+        // Without these, no more than a bandwidth-delay product is on its way. Every packet restarts the time of
+        // silence.
         let settings = &self.settings;
         let large = settings.rtt_bytes.max(settings.unscheduled_bytes).max(settings.max_incoming) > 0;
         if large && settings.loss_timer == LossTimer::Packet {
@@ -153,7 +154,7 @@ impl Receiver {
         shared.say_finished(packet);
     }
 
-    /// The numbers of a message have changed: it is ranked anew, and whoever has room is granted.
+    /// The numbers of a message have changed: it is ranked again, and messages with room are granted.
     fn changed(&mut self, shared: &mut Shared, now: Time, key: Key) {
         self.rank(key);
         self.grant(shared, now);

@@ -30,7 +30,7 @@ pub struct Sender {
     /// The same by age.
     ages: BTreeMap<u64, DefaultKey>,
     opened: u64,
-    /// What the oldest message is owed, in thousandths of a packet, and its share of each packet.
+    /// Debt to the oldest message, in thousandths of a packet, and its share of each packet.
     owed: u32,
     fifo_share: u32,
     round_trips: RoundTrips,

@@ -1,4 +1,4 @@
-//! MPTCP: a message over several paths, each a TCP connection of its own, whose windows may know of each other.
+//! MPTCP: a message over several paths, each a TCP connection of its own, whose windows may be coupled.
 //!
 //! Sources: RFC 8684 (machinery), RFC 6356 (LIA), and the papers of the couplings, named in [`control`], one file
 //! each. Subflows are connections of the TCP machine ([`crate::tcp`]), with sequence space, selective
@@ -36,11 +36,11 @@ use subflow::SubflowState;
 /// MPTCP whose subflows' windows follow the scheme `S`.
 pub struct Mptcp<S>(PhantomData<S>);
 
-/// What decides the windows of the subflows: a controller for each, and how the whole is called.
+/// Windows of the subflows: a controller for each, and the names of the whole.
 pub trait Scheme: 'static {
     /// The controller of one subflow.
     type Control: CongestionControl;
-    /// What the transport declares.
+    /// Description of the transport.
     const INFO: TransportInfo;
 }
 
@@ -73,7 +73,7 @@ pub type Wvegas = Mptcp<Coupled<control::wvegas::Wvegas>>;
 /// The machine's states, the same for every scheme.
 pub const STATES: &[StateTable] = &[SubflowState::TABLE, SenderState::TABLE, ReceiverState::TABLE];
 
-/// What a scheme does differently, followed by what the machine does, and what TCP's does.
+/// Deviations of a scheme, followed by those of the machine and those of TCP's.
 macro_rules! deviations {
     ($($own:literal),* $(,)?) => { $crate::tcp::deviations![
         $($own,)*
@@ -140,7 +140,8 @@ impl<S: Scheme> Controlled for Mptcp<S> {
 
 impl<S: Scheme> Promised for Mptcp<S> {
     const SUBFLOWS: bool = true;
-    /// What a subflow repeats after a time-out, another sends as well.
+    /// Factor for packets that another subflow sends again after a time-out, next to the subflow that repeats
+    /// them.
     const COPIES: u64 = 2;
 
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
@@ -149,7 +150,7 @@ impl<S: Scheme> Promised for Mptcp<S> {
 }
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// The retransmission timer of a sent message's subflow.
         Retransmit(HostId, u32, u32),

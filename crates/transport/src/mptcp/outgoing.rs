@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Window of a subflow up to which a packet that it holds may be repeated by others.
 const SMALL: f64 = 4.0;
 
-/// How many times the other's its round trip is at least, for the same.
+/// Smallest ratio of its round trip to the other's, for the same.
 const SLOW: f64 = 4.0;
 
 /// A message being sent.
@@ -31,7 +31,7 @@ pub(super) struct Outgoing {
     rules: MultipathParams,
     coupled: bool,
     pub(super) subflows: Vec<Subflow>,
-    /// What the controllers see of each subflow, if they are coupled.
+    /// The controllers' view of each subflow, if they are coupled.
     views: Vec<Sibling>,
     initial_window: Option<FirstWindowSchedule>,
     /// Packets of the first window whose time has come.
@@ -46,11 +46,11 @@ pub(super) struct Outgoing {
     carried: BTreeMap<u32, u32>,
     /// The subflow that was last given a packet.
     turn: usize,
-    /// Whether it waits for the wire.
+    /// True if it waits for the wire.
     pub(super) queued: bool,
 }
 
-/// What a subflow is to send.
+/// Packet that a subflow is to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
     /// This sequence number again.
@@ -173,7 +173,7 @@ impl Outgoing {
         }
     }
 
-    /// What leaves next, and on which subflow.
+    /// The packet that leaves next, and its subflow.
     pub(super) fn choose(&mut self) -> Option<(usize, Task)> {
         let lost = |(number, subflow): (usize, &mut Subflow)| Some((number, Task::Repeat(subflow.lost()?)));
         if let Some(found) = self.subflows.iter_mut().enumerate().find_map(lost) {
@@ -223,7 +223,7 @@ impl Outgoing {
         (!moves && !self.has_carried(self.una, free)).then_some((free, Task::Reinject(self.una)))
     }
 
-    /// Where the receive window keeps new packets back: the subflow that has what the receiver waits for, and one
+    /// If the receive window keeps new packets back: the subflow with the packet that the receiver waits for, and one
     /// that could send.
     fn blocked(&self) -> Option<(usize, usize)> {
         let full = self.next < self.end() && self.next >= self.edge;
@@ -281,7 +281,7 @@ impl Outgoing {
         if data_ack > self.next {
             return None;
         }
-        // What TCP reads of it has the receive window of the message.
+        // TCP's field for its window carries the receive window of the whole message.
         let window = crate::tcp::packets::Ack::read(&ack.in_subflow()).window;
         self.edge = self.edge.max(data_ack.saturating_add(window));
         if data_ack > self.una {

@@ -1,11 +1,11 @@
-//! What the fields of MPTCP's packets hold.
+//! Packets of MPTCP, with the meaning of their fields.
 
 use headway_units::Time;
 
 headway_packet::packets! {
     /// Packets of MPTCP.
     pub const PACKETS = "MPTCP" {
-        /// Payload.
+        /// Carries payload of the message.
         Data {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -17,7 +17,7 @@ headway_packet::packets! {
             sequence: u32 = token,
             /// Number of the subflow that it travels on.
             subflow: u32 = remaining,
-            /// When it left, in picoseconds of its sender's clock.
+            /// Departure time, in picoseconds of its sender's clock.
             left: Time = lifetime,
         }
         /// SYN of a subflow.
@@ -28,7 +28,7 @@ headway_packet::packets! {
             subflow: u32 = remaining,
             /// 1 in the third packet of a join.
             confirms: u32 = token,
-            /// When it left, in picoseconds of its sender's clock.
+            /// Departure time, in picoseconds of its sender's clock.
             left: Time = lifetime,
         }
         /// Packets have arrived, of the subflow and of the message.
@@ -43,7 +43,7 @@ headway_packet::packets! {
             arrived: u32 = token,
             /// Subflow, in the highest 8 bits, and receive window in packets.
             subflow_and_window: u32 = remaining,
-            /// When the packet left that it answers, in picoseconds; 0 for none.
+            /// Departure time of the packet that it answers, in picoseconds; 0 for none.
             echo: Time = lifetime,
         }
     }

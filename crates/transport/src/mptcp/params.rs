@@ -6,7 +6,7 @@ use headway_packet::MOST_SUBFLOWS;
 use headway_params::{ParamError, ParamKind, ParamSpec, ParamValue, Params};
 
 headway_params::choice! {
-    /// Which subflow carries the next packet, among those whose windows have room.
+    /// Rule that chooses the subflow of the next packet, among those whose windows have room.
     pub enum Scheduler {
         /// The one with the smallest smoothed round trip.
         MinRtt = "min-rtt",
@@ -20,11 +20,11 @@ headway_params::params! {
     pub struct MultipathParams {
         /// Subflows of a message, the first included.
         subflows: u64 = 2, ParamKind::Int { min: 1, max: MOST_SUBFLOWS as u64 };
-        /// Which paths the subflows take. `ndiffports`: other ports, where two may meet; `full-mesh`: different paths.
+        /// Paths that the subflows take. `ndiffports`: other ports, where two may meet; `full-mesh`: different paths.
         path_manager: PathManager = PathManager::Ndiffports, ParamKind::Choice(PathManager::WORDS);
-        /// Which subflow carries the next packet, among those whose windows have room.
+        /// Rule that chooses the subflow of the next packet, among those whose windows have room.
         scheduler: Scheduler = Scheduler::MinRtt, ParamKind::Choice(Scheduler::WORDS);
-        /// Whether a subflow that the receive window keeps from sending repeats the packet that it waits for, and halves the window of the slow subflow that has it.
+        /// True if a subflow that the receive window keeps from sending repeats the packet that it waits for, and halves the window of the slow subflow that has it.
         opportunistic: bool = true, ParamKind::Bool;
     }
 }

@@ -164,13 +164,13 @@ impl Incoming {
         Some(place.get_or_insert_with(|| Acknowledger::new(packet)))
     }
 
-    /// Whether the message waits for this packet while others lie above it: its sender hears at once, because the
+    /// True if the message waits for this packet while others lie above it: its sender hears at once, because the
     /// receive window may be what it waits for. RFC 5681 §4.2
     fn fills_gap(&self, index: u32) -> bool {
         index == self.arrived.next_missing(0) && self.arrived.len() > index
     }
 
-    /// Whether the number of a packet in its subflow is one that a sender can have reached: memory is bounded by
+    /// True if the number of a packet in its subflow is one that a sender can have reached: memory is bounded by
     /// it.
     fn takes(&self, subflow: u32, sequence: u32) -> bool {
         let known = self.subflows.get(subflow as usize).and_then(Option::as_ref);

@@ -209,7 +209,7 @@ fn the_receiver_speaks_of_both_sequences() {
     assert_eq!(s.on(us(5), data(0, 2, 2, 6)), ["ack 0.<3, message <4"]);
     let out = s.on(us(6), data(1, 1, 4, 6));
     assert_eq!(out, ["delivered 1460", "completed", "ack 1.<4, message <6"]);
-    // Whatever comes late is told that all is there.
+    // Late packets are answered: all of the message has arrived.
     assert_eq!(s.on(us(7), data(0, 3, 4, 6)), ["ack 0.<0, message <6"]);
     assert_eq!(s.machine().live_messages(), 0);
 }

@@ -25,12 +25,12 @@ crate::state_machine! {
 /// Packets of a subflow that may be unacknowledged at once: acknowledgements reach as far.
 pub(super) const REACH: u32 = 65_535;
 
-/// What a sequence number stands for.
+/// Packet that a sequence number stands for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mapped {
     /// The packet of the message.
     pub(super) index: u32,
-    /// Whether it has been handed to other subflows.
+    /// True if it has been handed to other subflows.
     pub(super) reinjected: bool,
 }
 
@@ -41,9 +41,9 @@ pub(super) struct Subflow {
     entropy: u32,
     /// By sequence number, from the first not acknowledged on.
     mapping: VecDeque<Mapped>,
-    /// What is echoed of an earlier time answers an earlier packet of the handshake.
+    /// An echo of an earlier time answers an earlier packet of the handshake.
     confirmed: Time,
-    /// When it last had another subflow's window halved.
+    /// Time at which it last had another subflow's window halved.
     pub(super) penalised: Option<Time>,
 }
 
@@ -86,7 +86,7 @@ impl Subflow {
         syn
     }
 
-    /// Whether it may be given packets: it works, and its window has room.
+    /// True if it may be given packets: it works, and its window has room.
     pub(super) fn is_free(&self) -> bool {
         self.state == SubflowState::Active
             && self.connection.phase() != Phase::Loss
@@ -94,7 +94,7 @@ impl Subflow {
             && self.connection.has_room()
     }
 
-    /// Whether it is established, whatever has become of it.
+    /// True if it is established, even if it has failed since.
     pub(super) fn is_established(&self) -> bool {
         matches!(self.state, SubflowState::Active | SubflowState::Failed)
     }
@@ -159,7 +159,7 @@ impl Subflow {
         })
     }
 
-    /// Whether it is this subflow that has packet `una`, the first that the receiver waits for. What it carries
+    /// True if this subflow has packet `una`, the first that the receiver waits for. What it carries
     /// is in order, but for what others have handed over.
     pub(super) fn holds(&self, una: u32) -> bool {
         self.mapping.iter().find(|mapped| mapped.index >= una).is_some_and(|mapped| mapped.index == una)
@@ -174,7 +174,7 @@ impl Subflow {
         window.cwnd = (window.cwnd / 2.0).max(1.0);
     }
 
-    /// What its siblings see of it.
+    /// Its state as its siblings see it.
     pub(super) fn view(&self) -> Sibling {
         let (connection, usable) = (&self.connection, self.is_established());
         let recovering = connection.phase() == Phase::Recovery;

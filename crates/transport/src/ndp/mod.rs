@@ -24,7 +24,7 @@ use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
 
 headway_params::choice! {
-    /// How a message's packets are spread over the paths.
+    /// Policy that spreads a message's packets over the paths.
     pub enum Spray {
         /// Each path once in a random order, then in another order.
         Permuted = "permuted",
@@ -36,7 +36,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// Whom a receiver pulls next.
+    /// Order in which a receiver pulls messages.
     pub enum PullOrder {
         /// Messages of the lowest class that waits, in turn.
         Classes = "classes",
@@ -56,19 +56,19 @@ headway_params::params! {
         backoff: u64 = 5, ParamKind::Int { min: 0, max: 20 };
         /// Pulls sent for each frame time of the receiver's link. NDP §3.2
         pull_rate: f64 = 1.0, ParamKind::Float { min: 0.05, max: 1.0 };
-        /// Whom a receiver pulls next. NDP §3.2
+        /// Order in which a receiver pulls messages. NDP §3.2
         pull_order: PullOrder = PullOrder::Classes, ParamKind::Choice(PullOrder::WORDS);
         /// A pull that need not wait rides in the acknowledgement. NDP §3.2
         pull_ack: bool = true, ParamKind::Bool;
         /// A packet that arrives again earns another pull.
         pull_duplicates: bool = false, ParamKind::Bool;
-        /// How packets are spread over the paths. NDP §3.1.1
+        /// Policy that spreads packets over the paths. NDP §3.1.1
         spray: Spray = Spray::Permuted, ParamKind::Choice(Spray::WORDS);
         /// Paths to use at most; 0 = all that have numbers, or 64 where switches hash.
         paths: u64 = 0, ParamKind::Int { min: 0, max: 65_535 };
         /// Paths with many more trimmed packets than the mean are left out for a while. NDP §3.2.3
         outliers: bool = true, ParamKind::Bool;
-        /// What must be known of a path before it can be an outlier, in packets.
+        /// Packets that must be known of a path before it can be an outlier.
         outlier_samples: u64 = 100, ParamKind::Int { min: 1, max: 1_000_000 };
     }
 }
@@ -127,7 +127,7 @@ impl Promised for Ndp {
 }
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// More packets of a first window may leave.
         InitialWindow(HostId, u32),
@@ -145,7 +145,7 @@ type Shared = crate::shared::Shared<TimerKey>;
 /// The NDP machine of one host, with all its messages.
 pub type NdpEndpoint = Machine<Ndp>;
 
-/// Whether a packet comes from the message's sender.
+/// True if a packet comes from the message's sender.
 #[inline]
 fn is_of_sender(packet: &Packet) -> bool {
     match packet.kind {

@@ -1,9 +1,9 @@
-//! What the fields of NDP's packets hold.
+//! Packets of NDP, with the meaning of their fields.
 
 headway_packet::packets! {
     /// Packets of NDP.
     pub const PACKETS = "NDP" {
-        /// Payload.
+        /// Carries payload of the message.
         Data {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -14,7 +14,7 @@ headway_packet::packets! {
             /// Class of the message.
             class: u32 = remaining,
         }
-        /// What a switch left of a data packet.
+        /// Header of a data packet whose payload a switch cut off.
         Header {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -27,7 +27,7 @@ headway_packet::packets! {
         }
         /// A packet has arrived.
         Ack {
-            /// The packet.
+            /// Index of the packet.
             index: u32 = index,
             /// First packet that has not arrived.
             arrived: u32 = count,
@@ -36,7 +36,7 @@ headway_packet::packets! {
         }
         /// A packet has arrived without its payload.
         Nack {
-            /// The packet.
+            /// Index of the packet.
             index: u32 = index,
             /// First packet that has not arrived.
             arrived: u32 = count,

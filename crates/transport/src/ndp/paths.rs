@@ -1,10 +1,10 @@
-//! Which path each packet takes: all of them in a random order, and again in another.
+//! Path of each packet: all paths in a random order, and again in another.
 
 use super::{NdpParams, Spray};
 use crate::endpoint::Path;
 use headway_primitives::{mix, prefetch_at};
 
-/// Entropies to vary where the network hashes them and paths have no numbers.
+/// Entropies to vary where the network hashes them and paths are not numbered.
 const HASHED_PATHS: u32 = 64;
 
 /// Most passes of the list that a path is left out of.
@@ -13,7 +13,7 @@ const MOST_AVOIDED: u16 = 64;
 /// A returned or lost packet counts against its path as this many trimmed ones.
 pub(super) const SEVERE: u32 = 3;
 
-/// What a path has done. NDP §3.2.3
+/// Results of a path. NDP §3.2.3
 #[derive(Clone, Copy, Default)]
 struct Score {
     acks: u32,
@@ -33,14 +33,14 @@ pub(super) struct Paths {
     at: usize,
     seed: u64,
     draws: u64,
-    /// By path; empty where nobody keeps score.
+    /// Scores by path; empty where they are not kept.
     board: Vec<Score>,
     total: Score,
     samples: u32,
 }
 
 impl Paths {
-    /// Over `path`, beginning anywhere that `seed` says. Paths without numbers are told apart by entropies
+    /// Over `path`, beginning at a path that follows from `seed`. Paths without numbers differ by entropies
     /// that follow `entropy`.
     pub(super) fn new(params: &NdpParams, path: &Path, entropy: u32, seed: u64, scored: bool) -> Paths {
         let numbered = path.paths > 0;
@@ -113,7 +113,7 @@ impl Paths {
         path
     }
 
-    /// Whether a path is left out of this pass of the list. NDP §3.2.3
+    /// True if a path is left out of this pass of the list. NDP §3.2.3
     #[inline]
     fn leaves_out(&mut self, path: u16) -> bool {
         let Some(score) = self.board.get_mut(usize::from(path)) else { return false };

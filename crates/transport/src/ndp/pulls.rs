@@ -5,7 +5,7 @@ use crate::messages::MessageId;
 use headway_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Whose turn it is. How many pulls wait for a message, the message knows. NDP §3.2
+/// Messages in the order of their turns to be pulled; each message counts its waiting pulls itself. NDP §3.2
 pub(super) struct PullQueue {
     order: PullOrder,
     /// Messages with pulls waiting, each once, by class; classes without any are not there.
@@ -24,12 +24,12 @@ impl PullQueue {
         PullQueue { order: params.pull_order, turns: BTreeMap::new(), spacing, last: None, armed: false }
     }
 
-    /// When the next pull may leave.
+    /// Earliest time at which the next pull may leave.
     pub(super) fn next(&self) -> Time {
         self.last.map_or(Time::ZERO, |last| last.saturating_add(self.spacing))
     }
 
-    /// Whether a pull need not wait.
+    /// True if a pull need not wait.
     pub(super) fn is_free(&self, now: Time) -> bool {
         self.turns.is_empty() && self.next() <= now
     }
@@ -55,7 +55,7 @@ impl PullQueue {
         key
     }
 
-    /// Whether nobody waits.
+    /// True if no message waits.
     pub(super) fn is_empty(&self) -> bool {
         self.turns.is_empty()
     }

@@ -46,7 +46,7 @@ fn header(packets: u64, index: u32) -> Packet {
     packet
 }
 
-/// What `PEER` says of message 0 of this host: all below `below` have arrived.
+/// Answer of `PEER` about message 0 of this host: all packets below `below` have arrived.
 fn feedback(kind: PacketKind, index: u32, below: u32) -> Packet {
     let mut packet = Packet::new(kind, PEER, HERE, 0);
     (packet.index, packet.count) = (index, below);

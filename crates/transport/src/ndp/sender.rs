@@ -25,7 +25,7 @@ crate::state_machine! {
     events { Answer, Pull, Bounce, Timeout, Finished }
 }
 
-/// Where a packet is that has been sent at least once.
+/// Place of a packet that has been sent at least once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// Under way: nothing was heard of it.
@@ -141,7 +141,7 @@ impl Sender {
         }
     }
 
-    /// What the receiver says of a message, or what a switch returns of it.
+    /// Handles a receiver's answer about a message, or a header that a switch returns.
     pub(super) fn heard(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let Some(key) = self.messages.find((packet.src, packet.message)) else { return };
         let out = &mut self.messages[key];
@@ -299,7 +299,7 @@ impl Outgoing {
         self.slots.get_mut(index.checked_sub(self.base)? as usize)
     }
 
-    /// Whether there is a packet that may leave.
+    /// True if a packet may leave.
     #[inline]
     fn is_ready(&self) -> bool {
         let new = self.next < self.packets;
@@ -500,12 +500,13 @@ impl Outgoing {
         None
     }
 
-    /// How long a packet may be under way.
+    /// Longest time that a packet may be under way.
     fn timeout(&self) -> Time {
         self.timeout.saturating_mul(1 << self.backoff)
     }
 
-    /// When a repetition has waited for its pull for too long, if nothing else will come of this message.
+    /// Time at which a repetition has waited for its pull for too long, if nothing else will come of this
+    /// message.
     fn stalled(&self) -> Option<Time> {
         let waits = self.away == 0 && !self.again.is_empty();
         let timeout = self.timeout.saturating_mul(STALLED_TIMEOUTS << self.stalls);

@@ -28,7 +28,7 @@ pub(super) struct Terms {
     pub(super) limit: u32,
     /// Packets that fill the path.
     pub(super) bdp: u32,
-    /// Wait for an answer before a packet is asked for again.
+    /// Wait for an answer before a packet gets another token.
     pub(super) resend: Time,
     /// The longest that it becomes.
     pub(super) longest: Time,
@@ -38,9 +38,9 @@ pub(super) struct Terms {
     pub(super) lifetime: Time,
     /// Round trip through empty queues.
     pub(super) rtt: Time,
-    /// Whether tokens are passed by later ones that were answered, as only expiring tokens are.
+    /// True if tokens are passed by later ones that were answered, as only expiring tokens are.
     pub(super) passing: bool,
-    /// Whether a downgraded source gets one token at a time until it answers.
+    /// True if a downgraded source gets one token at a time until it answers.
     pub(super) one_token: bool,
 }
 
@@ -48,20 +48,20 @@ pub(super) struct Terms {
 #[derive(Clone, Copy, Debug)]
 struct Authorisation {
     index: u32,
-    /// How often the packet was given up before.
+    /// Number of earlier tokens for the packet that were given up.
     attempt: u32,
     at: Time,
     open: bool,
 }
 
-/// Where each authorisation of a message ended: exactly one place each.
+/// End of each authorisation of a message: each counts in exactly one field.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Retired {
     /// Its packet arrived.
     used: u32,
     /// Its packet had arrived by other means, or later tokens were answered long ago.
     expired: u32,
-    /// Given up; its packet is asked for again.
+    /// Given up; its packet gets another token.
     written_off: u32,
 }
 
@@ -97,11 +97,11 @@ pub(super) struct Incoming {
     checked: u32,
     /// Deadlines of authorisations for packets that were given up before, by number.
     retry_deadlines: Timers<u32>,
-    /// When the last token was issued, or the free packets should have left.
+    /// Time at which the last token was issued, or the free packets should have left.
     pub(super) asked_at: Time,
-    /// When the first pass over it begins, where that is not some time after `asked_at`.
+    /// Start of the first pass over it, where that is not some time after `asked_at`.
     pub(super) first_pass: Option<Time>,
-    /// When a packet of it last arrived.
+    /// Time of its last arrival.
     heard_at: Time,
     /// Passes over the message since a packet last arrived.
     fruitless: u32,
@@ -114,15 +114,15 @@ pub(super) struct Incoming {
     released: u32,
     /// Slots lent to other messages while it was silent.
     lent: u32,
-    /// Whether its source answered nothing since it was last downgraded.
+    /// True if its source answered nothing since it was last downgraded.
     pub(super) silent: bool,
     /// Deadline armed for it.
     pub(super) armed: Option<Time>,
-    /// Whether it is in its receiver's list of messages with packets to ask for.
+    /// True if it is in its receiver's list of messages with packets to ask for.
     pub(super) listed: bool,
 }
 
-/// What an announcement, or a data packet in its place, says.
+/// Contents of an announcement, or of a data packet in its place.
 pub(super) struct Announced {
     pub(super) peer: HostId,
     pub(super) id: u32,
@@ -130,9 +130,9 @@ pub(super) struct Announced {
     pub(super) entropy: u32,
     pub(super) packets: u32,
     pub(super) message_bytes: u64,
-    /// Free tokens.
+    /// Number of free tokens.
     pub(super) free: u32,
-    /// Whether the free packets were sent long ago.
+    /// True if the free packets were sent long ago.
     pub(super) again: bool,
     /// Time in which the free packets leave their source.
     pub(super) burst: Time,
@@ -203,7 +203,7 @@ impl Incoming {
         self.issued - self.answered
     }
 
-    /// Whether one more token would be more than the source may leave unanswered.
+    /// True if one more token would be more than the source may leave unanswered.
     pub(super) fn at_limit(&self) -> bool {
         self.unanswered() >= self.terms.limit
     }
@@ -300,7 +300,7 @@ impl Incoming {
         self.state.step(ReceiverEvent::Overdue);
     }
 
-    /// A new pass over the message: what is missing is asked for again.
+    /// A new pass over the message: missing packets get tokens again.
     pub(super) fn next_pass(&mut self) {
         self.first_pass = None;
         if !self.terms.one_token {
@@ -320,7 +320,7 @@ impl Incoming {
             return self.state.step(ReceiverEvent::Forgiven);
         }
         if !self.terms.passing {
-            // What was out is asked for again, one for one.
+            // Tokens that were out are issued again, one for one.
             let open = self.authorised.iter().filter(|a| a.open).map(|a| (a.index, a.attempt.max(1)));
             self.lost.extend(open);
         }
@@ -328,14 +328,14 @@ impl Incoming {
         self.state.step(ReceiverEvent::Forgiven);
     }
 
-    /// When the source, downgraded, has been silent for long enough.
+    /// Time at which the source, downgraded, has been silent for long enough.
     pub(super) fn restored_at(&self) -> Time {
         let last = if self.terms.one_token { self.asked_at } else { self.asked_at.max(self.heard_at) };
         last.saturating_add(self.terms.downgrade)
     }
 
-    /// How many of `slots` may go on to other messages: those lent earlier are there already, and no more
-    /// than what it was given, or got from others.
+    /// Number of `slots` that may go on to other messages: those lent earlier are there already, and no more
+    /// than it was given, or got from others.
     pub(super) fn release(&mut self, slots: u32) -> u32 {
         let repaid = slots.min(self.lent);
         self.lent -= repaid;
@@ -344,7 +344,7 @@ impl Incoming {
         count
     }
 
-    /// How many of its slots others may borrow.
+    /// Number of its slots that others may borrow.
     pub(super) fn lend(&mut self) -> u32 {
         let own = self.given.max(self.gifts).saturating_sub(self.released);
         let count = self.slots.min(own).saturating_sub(self.lent);
@@ -388,7 +388,7 @@ impl Incoming {
         1
     }
 
-    /// When the oldest authorisation for a packet asked for the first time is overdue.
+    /// Time at which the oldest authorisation for a packet asked for the first time is overdue.
     fn next_unanswered(&mut self) -> Option<Time> {
         self.checked = self.checked.max(self.first);
         loop {
@@ -400,7 +400,7 @@ impl Incoming {
         }
     }
 
-    /// When an authorisation is overdue; early rather than late.
+    /// Time at which an authorisation is overdue; early rather than late.
     pub(super) fn overdue_at(&mut self) -> Option<Time> {
         [self.next_unanswered(), self.retry_deadlines.next()].into_iter().flatten().min()
     }
@@ -422,8 +422,8 @@ impl Incoming {
         (index < self.packets).then_some(index)
     }
 
-    /// Issues the next token for `index`, the packet [`Incoming::wanted`]: its number, and whether the
-    /// packet was asked for before.
+    /// Issues the next token for `index`, the packet [`Incoming::wanted`]: its number, and true if the packet
+    /// had a token before.
     pub(super) fn ask(&mut self, now: Time, index: u32) -> (u32, bool) {
         let attempt = match self.lost.front() {
             Some(&(lost, attempt)) if lost == index => {

@@ -25,7 +25,7 @@ use receiver::Receiver;
 use sender::{Sender, SenderState};
 
 headway_params::choice! {
-    /// When a receiver issues tokens.
+    /// Clock of a receiver's tokens.
     pub enum Mode {
         /// One token a frame time for all messages of a receiver together. pHost §3
         Paced = "paced",
@@ -35,7 +35,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// Which message is served first.
+    /// Message that is served first.
     pub enum Policy {
         /// The one with the fewest packets remaining; ties in order of arrival.
         Srpt = "srpt",
@@ -45,7 +45,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// Which messages get free tokens.
+    /// Messages that get free tokens.
     pub enum FreeRule {
         /// Every message, for its first window. pHost §3, AMRT §VII
         Paper = "paper",
@@ -55,7 +55,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// What a source that was downgraded may get when the time is over.
+    /// Tokens that a source that was downgraded may get when the time is over.
     pub enum Restore {
         /// A whole window of tokens. pHost §3
         Window = "window",
@@ -68,25 +68,25 @@ headway_params::choice! {
 headway_params::params! {
     /// Parameters of pHost.
     pub struct PhostParams {
-        /// When a receiver issues tokens: one a frame time (CoNEXT'15) or one for each arriving packet (the AMRT and RPO papers).
+        /// Clock of a receiver's tokens: one a frame time (CoNEXT'15) or one for each arriving packet (the AMRT and RPO papers).
         mode: Mode = Mode::Paced, ParamKind::Choice(Mode::WORDS);
-        /// Which message a receiver gives a token to. pHost §3; AMRT §VIII-A simulates fair, AMRT §VII explains SRPT
+        /// Message that a receiver gives a token to. pHost §3; AMRT §VIII-A simulates fair, AMRT §VII explains SRPT
         scheduler: Policy = Policy::Srpt, ParamKind::Choice(Policy::WORDS);
-        /// Which message a source sends from, among those that hold tokens. pHost §3
+        /// Message that a source sends from, among those that hold tokens. pHost §3
         source_scheduler: Policy = Policy::Srpt, ParamKind::Choice(Policy::WORDS);
         /// Packets sent before the first token; 0 = one bandwidth-delay product of the pair. pHost §3
         free_tokens: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
-        /// Which messages get free tokens.
+        /// Messages that get free tokens.
         free_rule: FreeRule = FreeRule::Paper, ParamKind::Choice(FreeRule::WORDS);
         /// Frame times a token is valid for after its arrival at the source; 0 = 1.5 when paced, for ever on arrival. pHost §3
         token_lifetime: f64 = 0.0, ParamKind::Float { min: 0.0, max: 1_000_000.0 };
         /// Unanswered tokens at which a source is downgraded; 0 = the bandwidth-delay product plus 2. pHost §3
         outstanding_limit: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
-        /// How long a silent source stays downgraded, in base round trips. AMRT §VII
+        /// Time for which a silent source stays downgraded, in base round trips. AMRT §VII
         downgrade_time: f64 = 3.0, ParamKind::Float { min: 0.1, max: 1000.0 };
         /// The same in frame times; 0 = as `downgrade_time` says. The authors' simulator: 25
         downgrade_frames: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
-        /// What a source gets when the downgrade is over; paced only.
+        /// Tokens that a source gets when the downgrade is over; paced only.
         restore: Restore = Restore::Window, ParamKind::Choice(Restore::WORDS);
         /// Frame times after the last token before missing packets get new ones; 0 = the bandwidth-delay product plus 2 when paced, the largest round trip plus 2 on arrival. pHost §3
         resend_wait: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
@@ -140,7 +140,7 @@ impl Transport for Phost {
 impl Promised for Phost {}
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// More packets of a first window may leave.
         InitialWindow(HostId, u32),

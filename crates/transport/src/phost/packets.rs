@@ -1,11 +1,11 @@
-//! What the fields of pHost's packets hold.
+//! Packets of pHost, with the meaning of their fields.
 
 use headway_units::Time;
 
 headway_packet::packets! {
     /// Packets of pHost.
     pub const PACKETS = "pHost" {
-        /// Payload.
+        /// Carries payload of the message.
         Data {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -29,9 +29,9 @@ headway_packet::packets! {
         }
         /// Permission for one packet.
         Token {
-            /// The packet.
+            /// Index of the packet.
             index: u32 = index,
-            /// Always 1.
+            /// Number of packets: always 1.
             permitted: u32 = count,
             /// Number of the token.
             number: u32 = token,

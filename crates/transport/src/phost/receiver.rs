@@ -23,7 +23,7 @@ pub struct Receiver {
     /// Messages with packets to ask for, and some that have none any more.
     pub(super) listed: VecDeque<DefaultKey>,
     announced: u64,
-    /// When the pacer's next token may leave, and whether it is armed for that.
+    /// Earliest time of the pacer's next token, and the deadline that is armed for it.
     pub(super) next_slot: Time,
     pub(super) pacer_armed: bool,
 }
@@ -71,7 +71,7 @@ impl Receiver {
             self.slot_freed(shared, now, key);
         }
         match self.params.restore {
-            // The authors' simulator: no packet but a message's first wakes a receiver that has no one to serve.
+            // The authors' simulator: no packet but a message's first wakes a receiver without a message to serve.
             Restore::Token if self.params.mode == Mode::Paced && !first => self.arm(shared, now, key),
             _ => self.resume(shared, now, key),
         }
@@ -94,7 +94,7 @@ impl Receiver {
             acknowledge(shared, peer, id, packet.tag, packet.entropy);
             return None;
         }
-        // What announces a message, and its data packets, say these two in the same places.
+        // Announcements and data packets have these two in the same fields.
         let Rts { message_bytes, window, lifetime, .. } = Rts::read(packet);
         let packets = u32::try_from(shared.context.sizes.packets(message_bytes)).ok()?;
         let terms = self.terms(shared, peer);
@@ -274,7 +274,7 @@ fn acknowledge(shared: &mut Shared, peer: HostId, id: u32, tag: u32, entropy: u3
     shared.control.push_back(shared.control_packet(PacketKind::Finished, peer, id, tag, entropy));
 }
 
-/// When a message of a paced receiver wants to be looked at, besides its turns at the pacer.
+/// Time at which a message of a paced receiver has to be looked at, apart from its turns at the pacer.
 fn paced_deadline(message: &Incoming) -> Option<Time> {
     match message.state {
         ReceiverState::Announced => Some(message.asked_at.saturating_add(message.terms.rtt)),
@@ -286,7 +286,7 @@ fn paced_deadline(message: &Incoming) -> Option<Time> {
     }
 }
 
-/// When a message of a receiver that answers arrivals wants to be looked at.
+/// Time at which a message of a receiver that answers arrivals has to be looked at.
 fn arrival_deadline(message: &mut Incoming) -> Option<Time> {
     if message.state == ReceiverState::Downgraded || message.open() == 0 {
         // Without anything out, a message waits for slots of others, but not for ever.

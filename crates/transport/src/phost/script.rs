@@ -135,8 +135,8 @@ impl Steps for Script {
         words(packet)
     }
 
-    /// Hands in a packet and answers what the application hears; the wire stays busy. Deadlines that lie
-    /// before it have no effect: a script says what it expects of those that do.
+    /// Hands in a packet and returns the application's events; the wire stays busy. Deadlines that lie before
+    /// it have no effect: a script names those from which it expects one.
     fn hear(&mut self, now: Time, packet: Packet) -> Vec<String> {
         assert_eq!(self.effects(now.saturating_sub(Time::ps(1))), [], "before {now}");
         self.machine.receive(now, &packet);
@@ -746,7 +746,7 @@ fn what_is_missing_of_a_short_message_is_asked_for_after_some_frames_a_packet() 
     assert_eq!(first(2.0), (us(10) + slots(8), us(10) + slots(9)));
     assert_eq!(first(20.0).0, us(10) + slots(80));
     assert!(usual.0 > us(10) + slots(8), "{usual:?}");
-    // A message beyond its free tokens has no such wait.
+    // A message beyond its free tokens does not wait like this.
     let mut long = Script::new(PhostParams { short_wait: 2.0, ..PhostParams::default() });
     let mut plain = Script::new(PhostParams::default());
     for s in [&mut long, &mut plain] {

@@ -252,7 +252,7 @@ impl SendingHalf<TimerKey> for Sender {
 }
 
 impl Outgoing {
-    /// Whether a token with this number has not arrived before; one that has is a duplicate of the network's
+    /// True if a token with this number has not arrived before; one that has is a duplicate of the network's
     /// making. Numbers far below the highest are not remembered one by one and count as duplicates.
     fn fresh_number(&mut self, number: u32) -> bool {
         if number == u32::MAX {
@@ -328,7 +328,7 @@ impl Outgoing {
 }
 
 impl PhostParams {
-    /// How long a token is valid after its arrival.
+    /// Time for which a token is valid after its arrival.
     pub(super) fn lifetime(&self, slot: Time) -> Time {
         match self.mode {
             _ if self.token_lifetime > 0.0 => scale(slot, self.token_lifetime),

@@ -70,7 +70,7 @@ impl Receiver {
         self.pace(shared, now);
     }
 
-    /// Whose turn it is at the pacer: place in the list, and packet to ask for.
+    /// The message with the next turn at the pacer: its place in the list, and the packet to ask for.
     fn turn(&mut self, shared: &mut Shared, now: Time) -> Option<(usize, u32)> {
         let mut best: Option<((u32, u64), usize, u32)> = None;
         let mut place = 0;
@@ -147,8 +147,8 @@ impl Receiver {
         message.slots = message.slots.saturating_sub(1);
     }
 
-    /// After a message's slots changed: what it has no use for goes on to others, and what no arrival
-    /// clocks waits for the pacer.
+    /// After a message's slots changed: slots that it cannot use go on to others, and those that no arrival
+    /// clocks wait for the pacer.
     pub(super) fn settle(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let Some(message) = self.messages.get_mut(key) else { return };
         if message.wanted().is_none() {
@@ -190,7 +190,7 @@ impl Receiver {
         best.map(|(_, key)| key)
     }
 
-    /// What a finished message leaves to others.
+    /// Hands a finished message's slots on to others.
     pub(super) fn surplus(&mut self, shared: &mut Shared, now: Time, message: &mut Incoming, slots: u32) {
         let count = message.release(slots);
         self.hand_on(shared, now, count, message.terms.downgrade);
@@ -217,7 +217,7 @@ impl Receiver {
         self.settle(shared, now, key);
     }
 
-    /// A slot that was handed on is free; it is lost when no message can use it.
+    /// A slot that was passed on is free; it is lost when no message can use it.
     pub(super) fn slot_released(&mut self, shared: &mut Shared, now: Time) {
         if let Some(key) = self.candidate(false) {
             self.give(shared, now, key, 1);
@@ -234,7 +234,7 @@ impl Receiver {
         } else if message.slots == 0
             && (self.params.scheduler == Policy::Fair || self.candidate(true).is_none_or(|best| best == key))
         {
-            // It had to give all its slots away and nobody returned one.
+            // It had to give all its slots away, and none was returned.
             self.messages[key].slots = 1;
         }
         if self.messages[key].open() == 0 {

@@ -21,7 +21,7 @@ crate::state_machine! {
     events { Data, Overdue, Last }
 }
 
-/// What time-outs follow from. ProactMP §III
+/// Round trip that time-outs follow from. ProactMP §III
 pub(super) const LONGEST_ROUND_TRIP: GaugeInfo = GaugeInfo::seconds(
     "longest_rtt_s",
     "longest round trip",
@@ -44,14 +44,14 @@ pub(super) struct Incoming {
     pub(super) held: u64,
     /// Packets permitted, from the beginning of the message.
     granted: u32,
-    /// Whether unscheduled packets took credit. See `charge_unscheduled`
+    /// True if unscheduled packets took credit. See `charge_unscheduled`
     charged: bool,
     pub(super) paths: PathList,
     pub(super) owd: Owd,
     pub(super) path: Path,
     /// Age among this host's messages.
     pub(super) age: u64,
-    /// Whether it waits for credit.
+    /// True if it waits for credit.
     pub(super) waiting: bool,
     /// Subflows that both ends allow.
     allowed: u32,
@@ -59,7 +59,7 @@ pub(super) struct Incoming {
     srtt: Time,
     /// Last arrival, or RESEND, or the first permission after everything had arrived.
     since: Time,
-    /// What had arrived at an earlier look, and when that was.
+    /// Packets that had arrived at an earlier look, and its time.
     looked: (u32, Time),
     /// Packets asked for, and how far others are taken for lost with them.
     asked: (u32, u32),
@@ -70,7 +70,7 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    /// See [`crate::Endpoint::probe`].
+    /// Values for probes: see [`crate::Endpoint::probe`].
     pub(super) fn probe(&self, found: &mut Sink<'_>) {
         found(&probes::OUTSTANDING, f64::from(self.granted.saturating_sub(self.received.len())));
         if self.srtt > Time::ZERO {
@@ -114,7 +114,7 @@ impl Incoming {
         })
     }
 
-    /// Whether its first packet has arrived.
+    /// True if its first packet has arrived.
     pub(super) fn has_begun(&self) -> bool {
         self.state != ReceiverState::Requested
     }
@@ -167,7 +167,7 @@ impl Incoming {
         }
     }
 
-    /// How many packets this much credit permits, and their bytes: whole ones, and no more than there are.
+    /// Number of packets that this much credit permits, and their bytes: whole ones, and at most `most`.
     pub(super) fn fits(&self, credit: u64, most: u32) -> (u32, u64) {
         let left = self.packets - self.granted;
         let count = match credit {
@@ -197,7 +197,7 @@ impl Incoming {
             Some(number) => (number, self.paths.entropy(number as usize).unwrap_or(self.paths.last().1)),
             None => self.paths.last(),
         };
-        // A Response says its time where data packets do; as it has no index, that is 0.
+        // A Response has its time in the field where data packets have theirs; as it has no index, that is 0.
         let (index, answers, echo) = match answered.map(Data::read) {
             Some(Data { index, left, .. }) => (index, 1, left),
             None => (0, 0, Time::ZERO),
@@ -231,7 +231,7 @@ impl Incoming {
         settings.timeout(&self.path, self.srtt)
     }
 
-    /// Whether something that is permitted has not arrived.
+    /// True if something that is permitted has not arrived.
     fn is_missing(&self) -> bool {
         self.received.next_missing(0) < self.granted
     }
@@ -274,7 +274,7 @@ impl Incoming {
             }
             self.ask(shared, key);
         } else if now >= self.looked.1.saturating_add(timeout) {
-            // What arrived a time-out ago was sent after what is missing below it.
+            // Packets that arrived a time-out ago were sent after those that are missing below them.
             if self.received.next_missing(0) < self.looked.0 {
                 self.suspect = self.looked.0;
                 self.state.step(ReceiverEvent::Overdue);
@@ -307,7 +307,7 @@ impl Incoming {
         shared.control.push_back(self.control(shared, key, resend, entropy));
     }
 
-    /// Once the range asked for is there, the next one is asked for without waiting.
+    /// Once the range asked for is there, requests the next one without waiting.
     pub(super) fn ask_on(&mut self, shared: &mut Shared, key: Key) {
         let (from, end) = self.asked;
         if from < end && self.received.next_missing(from) >= end {

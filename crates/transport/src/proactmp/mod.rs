@@ -88,14 +88,14 @@ impl Promised for ProactMp {
     const GRANTS_NAME: bool = false;
 
     fn promises(params: &ProactMpParams, path: &Path, _packets: u64) -> Promises {
-        // Round trips of a message alone are no longer than the largest.
+        // The round trip of a message alone is at most the largest.
         let timeout = params.0.timeout(path, path.max_rtt);
         Promises { repair: timeout + path.max_rtt * 2, ramp: Time::ZERO }
     }
 }
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// More unscheduled packets may leave.
         InitialWindow(HostId, u32),
@@ -111,8 +111,8 @@ type Shared = crate::shared::Shared<TimerKey>;
 /// A message at its receiver: the sender and the number.
 type Key = (HostId, u32);
 
-/// A subflow and the option Pro_Capable in one field: its number, and how many subflows a message may have, 0 where
-/// the end that says so knows of none.
+/// A subflow and the option Pro_Capable in one field: its number, and the number of subflows that a message may have, 0
+/// if the end that says so does not support several.
 const fn label(number: u32, allowed: u32) -> u32 {
     number & 0xffff | allowed << 16
 }

@@ -30,7 +30,7 @@ pub(super) enum Pick {
     Again(u32, usize),
     /// Before any grant, on the first subflow.
     Unscheduled(u32),
-    /// With credit.
+    /// A scheduled packet, which has credit, and its subflow.
     Scheduled(u32, usize),
 }
 
@@ -50,10 +50,10 @@ pub(super) struct Outgoing {
     next: u32,
     /// Packets wanted again, in the order of asking.
     again: VecDeque<u32>,
-    /// Whether the message stands in the queue of those with a packet to send.
+    /// True if the message stands in the queue of those with a packet to send.
     pub(super) queued: bool,
     pub(super) idle: IdleTimer,
-    /// What the option Pro_Capable of its packets says.
+    /// Value of the option Pro_Capable in its packets.
     allowed: u32,
 }
 
@@ -90,7 +90,7 @@ impl Outgoing {
         }
     }
 
-    /// Whether the first packets may leave.
+    /// True if the first packets may leave.
     pub(super) fn has_begun(&self) -> bool {
         self.state != SenderState::Announced
     }
@@ -107,7 +107,7 @@ impl Outgoing {
         upto(end) - upto(from)
     }
 
-    /// What may leave now, if anything.
+    /// The packet that may leave now, if there is one.
     pub(super) fn pick(&self, context: &HostContext) -> Option<Pick> {
         if let Some(&index) = self.again.front() {
             return Some(Pick::Again(index, self.shares.fastest()));
@@ -148,7 +148,7 @@ impl Outgoing {
         packet
     }
 
-    /// What data and Responses say of their subflow: its label, and the longest smoothed round trip in nanoseconds.
+    /// Fields of data and Responses about their subflow: its label, and the longest smoothed round trip in nanoseconds.
     fn of_subflow(&self, number: usize) -> (u32, u32) {
         let round_trip = u32::try_from(self.shares.slowest().0 / 1000).unwrap_or(u32::MAX);
         (label(number as u32, self.allowed), round_trip)
@@ -186,7 +186,7 @@ impl Outgoing {
                 self.again.push_back(index);
             }
         }
-        // What has not left was granted, and the grant is lost.
+        // Packets that have not left were granted, and the grant is lost.
         self.permit(settings, context, end);
     }
 

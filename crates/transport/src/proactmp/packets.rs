@@ -1,11 +1,11 @@
-//! What the fields of ProactMP's packets hold.
+//! Packets of ProactMP, with the meaning of their fields.
 
 use headway_units::Time;
 
 headway_packet::packets! {
     /// Packets of ProactMP.
     pub const PACKETS = "ProactMP" {
-        /// Payload.
+        /// Carries payload of the message.
         Data {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -17,7 +17,7 @@ headway_packet::packets! {
             subflow: u32 = token,
             /// The sender's longest smoothed round trip in ns.
             round_trip: u32 = remaining,
-            /// When it left, in picoseconds of its sender's clock.
+            /// Departure time, in picoseconds of its sender's clock.
             left: Time = lifetime,
         }
         /// Permission for packets.
@@ -30,7 +30,7 @@ headway_packet::packets! {
             permitted: u32 = token,
             /// Subflow, and above 16 bits how many the host that sends it allows.
             subflow: u32 = remaining,
-            /// When the packet left that it answers, in picoseconds; 0 for none.
+            /// Departure time of the packet that it answers, in picoseconds; 0 for none.
             echo: Time = lifetime,
         }
         /// Response to a Request for a subflow.
@@ -43,7 +43,7 @@ headway_packet::packets! {
             subflow: u32 = token,
             /// The sender's longest smoothed round trip in ns.
             round_trip: u32 = remaining,
-            /// When it left, in picoseconds of its sender's clock.
+            /// Departure time, in picoseconds of its sender's clock.
             left: Time = lifetime,
         }
         /// Request: for the message, or for a subflow.
@@ -57,7 +57,7 @@ headway_packet::packets! {
         Resend {
             /// First of them.
             first: u32 = index,
-            /// How many.
+            /// Number of packets.
             missing: u32 = count,
             /// Subflow, and above 16 bits how many the host that sends it allows.
             subflow: u32 = remaining,
@@ -72,7 +72,7 @@ headway_packet::packets! {
             subflow: u32 = token,
             /// The sender's longest smoothed round trip in ns.
             round_trip: u32 = remaining,
-            /// When it left, in picoseconds of its sender's clock.
+            /// Departure time, in picoseconds of its sender's clock.
             left: Time = lifetime,
         }
         /// The whole message has arrived.

@@ -7,7 +7,7 @@ use headway_params::ParamKind;
 use headway_units::Time;
 
 headway_params::choice! {
-    /// Which reading of the paper the values stand for.
+    /// Reading of the paper that the values stand for.
     pub enum Preset {
         /// OWDbytes from the path, serialisation included, in whole packets; weights that stop growing; silent subflows are removed.
         Physical = "physical",
@@ -19,7 +19,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// Which of the messages that wait for credit is served first.
+    /// Order in which messages that wait for credit are served.
     pub enum Order {
         /// The one that has waited longest, with all the credit there is.
         Fifo = "fifo",
@@ -31,11 +31,11 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// How the weight of a subflow follows the grants that it brought.
+    /// Rule by which the weight of a subflow follows the grants that it brought.
     pub enum Weights {
         /// Their number, up to `weight_limit`; all are 1 again when a subflow is added.
         Saturating = "saturating",
-        /// Their number.
+        /// The number of its grants.
         Seed = "seed",
         /// Their number among the last 64 of the message.
         Window = "window",
@@ -43,39 +43,39 @@ headway_params::choice! {
 }
 
 headway_params::params! {
-    /// What ProactMP can be told, with the values of `physical`.
+    /// Parameters of ProactMP, with the values of `physical`.
     pub struct Settings {
-        /// Which reading of the paper: the values of all parameters that are not given.
+        /// Reading of the paper: the values of all parameters that are not given.
         preset: Preset = Preset::Physical, ParamKind::Choice(Preset::WORDS);
         /// Subflows of a message at most; 1 = a single path.
         subflows: u64 = 2, ParamKind::Int { min: 1, max: 64 };
-        /// Which paths they take.
+        /// Paths that subflows take.
         path_manager: PathManager = PathManager::FullMesh, ParamKind::Choice(PathManager::WORDS);
-        /// Which of the waiting messages is given credit first.
+        /// Order in which waiting messages are given credit.
         order: Order = Order::Fifo, ParamKind::Choice(Order::WORDS);
-        /// How a subflow's weight follows its grants, equation 2. paper, seed: seed
+        /// Rule by which a subflow's weight follows its grants, equation 2. paper, seed: seed
         weights: Weights = Weights::Saturating, ParamKind::Choice(Weights::WORDS);
-        /// Whether at most 2 OWDbytes are outstanding, instead of the 3 that algorithm 1 allows.
+        /// True if at most 2 OWDbytes are outstanding, instead of the 3 that algorithm 1 allows.
         clamp: bool = false, ParamKind::Bool;
-        /// Whether unscheduled bytes are taken out of the credit as well, when a message is first heard of.
+        /// True if unscheduled bytes are taken out of the credit as well, when a message is first heard of.
         charge_unscheduled: bool = false, ParamKind::Bool;
-        /// Whether a subflow may have OWDbytes in flight, and no more, where a message has several.
+        /// True if a subflow may have OWDbytes in flight, and no more, where a message has several.
         cap: bool = true, ParamKind::Bool;
-        /// Whether subflows are joined whatever is left of the message; otherwise only while more than 2 OWDbytes are.
+        /// True if subflows are joined whatever is left of the message; otherwise only while more than 2 OWDbytes are.
         always_join: bool = false, ParamKind::Bool;
-        /// Whether equation 2 takes the newest round trip, instead of the smoothed one. paper, seed: true
+        /// True if equation 2 takes the newest round trip, instead of the smoothed one. paper, seed: true
         raw_rtt: bool = false, ParamKind::Bool;
-        /// Whether a message waits for its Request: the sender announces it, and the receiver asks for it.
+        /// True if a message waits for its Request: the sender announces it, and the receiver asks for it.
         request: bool = false, ParamKind::Bool;
-        /// Whether this host knows Pro_Capable; if either end does not, a message has one path.
+        /// True if this host knows Pro_Capable; if either end does not, a message has one path.
         capable: bool = true, ParamKind::Bool;
         /// OWDbytes; 0 = `owd` times the payload rate of the host's link. At least one packet. seed: 125
         owd_bytes: u64 = 0, ParamKind::Bytes { min: 0, max: 1_000_000_000 };
         /// The base one-way delay; 0 = half the base round trip of the pair. seed: 1 us
         owd: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
-        /// Whether OWDbytes of the path are rounded up to whole packets. paper: false
+        /// True if OWDbytes of the path are rounded up to whole packets. paper: false
         whole_packets: bool = true, ParamKind::Bool;
-        /// Where a `saturating` weight stops.
+        /// Upper limit of a `saturating` weight.
         weight_limit: u64 = 16, ParamKind::Int { min: 1, max: 1_000_000 };
         /// Silence after which the weights are 1 again; 0 = never. paper, seed: 0
         idle_reset: Time = Time::ms(10), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
@@ -85,11 +85,11 @@ headway_params::params! {
         timeout_rtts: f64 = 8.0, ParamKind::Float { min: 1.0, max: 1000.0 };
         /// Smoothed round trips of the slowest subflow in the time-out, if that is more.
         timeout_srtts: f64 = 4.0, ParamKind::Float { min: 1.0, max: 1000.0 };
-        /// Whether the time-out is at least the drain of full buffers on the path. paper, seed: false
+        /// True if the time-out is at least the drain of full buffers on the path. paper, seed: false
         timeout_full: bool = true, ParamKind::Bool;
-        /// The time-out is no shorter than this: a host's timer tick.
+        /// Lower limit of the time-out: a host's timer tick.
         timeout_floor: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
-        /// Doublings of the time-out at most, while it has no result.
+        /// Largest number of doublings of the time-out, while it has no result.
         backoff: u64 = 6, ParamKind::Int { min: 0, max: 20 };
         /// RESENDs about a subflow that brings no grant in between, after which it is removed and its credit moves; 0 = losses move no credit. paper: 0, seed: 3
         removal: u64 = 1, ParamKind::Int { min: 0, max: 1000 };
@@ -101,7 +101,7 @@ headway_params::params! {
 pub struct Owd {
     /// The base one-way delay.
     pub time: Time,
-    /// What the receiver's downlink takes in it.
+    /// Bytes that the receiver's downlink takes in it.
     pub bytes: u64,
 }
 
@@ -167,7 +167,8 @@ impl Settings {
         base.max(scale(srtt, self.timeout_srtts)).max(full).max(self.timeout_floor)
     }
 
-    /// How many subflows a message may have as far as this host is concerned; 0 where it knows of none.
+    /// Number of subflows that a message may have as far as this host is concerned; 0 if it does not support
+    /// several.
     pub(super) fn allowed(&self, path: &Path) -> u32 {
         if self.capable { self.path_manager.count(self.subflows as u32, path) } else { 0 }
     }
@@ -179,7 +180,7 @@ impl Settings {
 }
 
 headway_params::preset_params! {
-    /// ProactMP's parameters.
+    /// Parameters of ProactMP.
     pub struct ProactMpParams(pub Settings);
 }
 

@@ -4,7 +4,7 @@ use super::params::Settings;
 use crate::endpoint::Path;
 use headway_units::Time;
 
-/// One subflow.
+/// One subflow of a message, as its receiver sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Joined {
     pub(super) entropy: u32,
@@ -37,7 +37,8 @@ impl PathList {
         }
     }
 
-    /// A packet came on subflow `number`, by this path; what is said next goes back on it, unless it is a `Response`.
+    /// A packet came on subflow `number`, by this path; the next answer goes back on it, unless the packet is a
+    /// `Response`.
     pub(super) fn heard(&mut self, number: usize, entropy: u32, now: Time, last: bool) {
         if let Some(subflow) = self.list.get_mut(number) {
             (subflow.heard, subflow.tries, subflow.entropy) = (Some(now), 0, entropy);
@@ -55,7 +56,7 @@ impl PathList {
         self.list.get(number).map(|subflow| subflow.entropy)
     }
 
-    /// Whether a subflow has never been heard.
+    /// True if a subflow has never been heard.
     pub(super) fn is_incomplete(&self) -> bool {
         self.list.iter().any(|subflow| subflow.heard.is_none())
     }

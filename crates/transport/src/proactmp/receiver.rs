@@ -73,7 +73,8 @@ impl Receiver {
         if let Some(credit) = message.arrive(now, packet) {
             shared.delivered(packet);
             self.credit.back(now, credit);
-            // What it goes by later: a stray packet may say another length than its place has.
+            // The stored length counts from now on: a stray packet may state another length than the message
+            // in its place has.
             self.held.set(now, self.held.value() + (message.held - before));
             if message.is_whole() {
                 return self.complete(shared, now, packet);
@@ -114,7 +115,7 @@ impl Receiver {
         message.arm(&self.settings, shared, key);
     }
 
-    /// Whether the packet's message is being received, which it is after its first packet until it is whole.
+    /// True if the packet's message is being received, which it is after its first packet until it is whole.
     fn know(&mut self, shared: &mut Shared, now: Time, packet: &Packet) -> bool {
         let key = (packet.src, packet.message);
         if self.messages.contains_key(&key) {
@@ -145,8 +146,8 @@ impl Receiver {
         self.allocate(shared, now, None);
     }
 
-    /// Gives credit to messages that wait, as long as there is any. `answered` is told by the grant that answers its
-    /// packet. ProactMP §III-C4, algorithm 1
+    /// Gives credit to messages that wait, as long as there is any. The message `answered` hears of it by the grant
+    /// that answers its packet. ProactMP §III-C4, algorithm 1
     fn allocate(&mut self, shared: &mut Shared, now: Time, answered: Option<Key>) {
         self.credit.begin(now);
         while let Some(place) = self.next() {

@@ -118,7 +118,7 @@ fn credit_is_divided_and_a_subflow_has_owdbytes_in_flight_at_most() {
     assert_eq!(sent.len(), 4, "{sent:?}");
     assert_eq!(sent.iter().filter(|p| p.ends_with("on 1")).count(), 2, "{sent:?}");
     assert!(s.sends(us(41)).is_empty(), "both are full, with credit for two more");
-    // What is answered makes room on its subflow.
+    // An answered packet makes room on its subflow.
     assert_eq!(s.on(us(60), grant(8, Some((1, 3, us(40))))), ["data 6 on 1", "data 7 on 1"]);
 }
 
@@ -156,7 +156,7 @@ fn every_data_packet_is_answered_by_one_grant() {
         s.on(us(50), data(PEER, 40, 0, 0, us(30))),
         ["delivered 1460", "grant 4 on 0, answers 0", "join 1 of 2 by 0"]
     );
-    // 4 us of idle credit are no whole packet.
+    // 4 us of idle credit are less than a whole packet.
     assert_eq!(s.on(us(54), data(PEER, 40, 1, 0, us(34))), ["delivered 1460", "grant 4 on 0, answers 1"]);
     // 7 us are one. A packet that comes twice is answered twice, and gives no credit back.
     assert_eq!(s.on(us(57), data(PEER, 40, 1, 0, us(34))), ["grant 5 on 0, answers 1"]);
@@ -192,7 +192,7 @@ fn silence_is_followed_by_a_request_for_what_is_missing_and_withholding_is_not()
         s.effects(us(230)),
         [(us(210), vec!["join 1 of 2 by 0".into()]), (us(211), vec!["resend 1..2 on 0".into()])]
     );
-    // It comes; the next range was silent for as long, and is asked for at once.
+    // It comes; the next range was silent for as long, and is requested at once.
     let next = s.on(us(240), data(PEER, 40, 1, 0, us(235)));
     assert!(next.contains(&"resend 3..5 on 0".to_string()), "{next:?}");
     // Everything permitted has arrived: no deadline has an effect while credit is withheld.
@@ -215,7 +215,7 @@ fn a_message_may_wait_for_its_request() {
     let mut announced = data(PEER, 5, 0, 0, us(0));
     (announced.kind, announced.payload) = (PacketKind::Probe, 0);
     assert_eq!(client.on(us(0), announced), ["request 2"]);
-    // A lost Request is repeated after T_out, beside what would follow it if it was not lost.
+    // A lost Request is repeated after T_out, next to what would follow it if it was not lost.
     assert_eq!(client.effects(us(200)), [(us(160), vec!["request 2".into(), "resend 0..2 on 0".into()])]);
 }
 

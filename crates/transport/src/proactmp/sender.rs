@@ -62,7 +62,7 @@ impl Sender {
         }
     }
 
-    /// Something has changed: the message whose turn is next has a packet, or has no turn.
+    /// Something has changed: goes on to the first message in line that has a packet to send.
     fn settle(&mut self, shared: &Shared) {
         while let Some(&key) = self.ready.front() {
             let Some(out) = self.messages.get_mut(key) else {
@@ -77,7 +77,7 @@ impl Sender {
         }
     }
 
-    /// News of a message: silence begins anew.
+    /// News of a message: its time of silence starts again.
     fn heard(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let out = &mut self.messages[key];
         if out.idle.heard(now) {

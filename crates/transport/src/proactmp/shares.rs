@@ -27,7 +27,7 @@ struct Flying {
     bytes: u64,
 }
 
-/// What a sender knows of one of its paths.
+/// State of one path at its sender.
 #[derive(Debug)]
 pub(super) struct Subflow {
     pub(super) state: SubflowState,
@@ -89,10 +89,10 @@ pub(super) struct Shares {
     base_rtt: Time,
     /// The subflows of the newest grants, where weights look back.
     recent: VecDeque<usize>,
-    /// Last grant.
+    /// Time of the last grant.
     granted_at: Time,
     cap: Option<u64>,
-    /// Whether a packet may leave that only begins within `cap`.
+    /// True if a packet may leave that only begins within `cap`.
     pub(super) filled: bool,
 }
 
@@ -150,7 +150,7 @@ impl Shares {
         subflow.in_flight += bytes;
     }
 
-    /// Whether packet `index` left a base round trip ago at most.
+    /// True if packet `index` left at most a base round trip ago.
     pub(super) fn left_lately(&self, index: u32, now: Time) -> bool {
         let late = |f: &Flying| f.index == index && now < f.sent.saturating_add(self.base_rtt);
         self.subflows.iter().any(|s| s.flight.iter().any(late))
@@ -268,7 +268,7 @@ mod tests {
         [shares.subflows[0].budget, shares.subflows[1].budget].map(|b| (b * 1e6).round() / 1e6)
     }
 
-    /// Equation 2.
+    /// The division of equation 2.
     #[test]
     fn credit_follows_weight_over_round_trip_squared() {
         assert_eq!(divided(shares([10, 10], [10, 20])), [800.0, 200.0]);

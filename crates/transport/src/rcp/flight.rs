@@ -1,4 +1,4 @@
-//! What is known of a message's packets at its sender: on their way, arrived, or lost.
+//! State of a message's packets at its sender: on their way, arrived, or lost.
 //!
 //! A packet is lost when enough packets that left later have arrived, which their echoed departure times tell,
 //! repetitions included; or when it has been on its way for too long.
@@ -101,7 +101,7 @@ impl Flight {
         }
     }
 
-    /// When the packet left that has been on its way for longest.
+    /// Departure time of the packet that has been on its way for longest.
     pub(super) fn oldest(&self) -> Option<Time> {
         self.flying.front().map(|departure| departure.at)
     }
@@ -114,7 +114,7 @@ impl Flight {
                 self.lost.insert(first.index);
             }
         }
-        // What has arrived must not look like something that is waited for.
+        // A packet that has arrived must not look like one that is waited for.
         while self.flying.front().is_some_and(|d| self.arrived.contains(d.index)) {
             self.flying.pop_front();
         }

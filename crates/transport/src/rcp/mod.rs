@@ -1,5 +1,5 @@
 //! RCP: routers compute one rate for all flows through a port, every packet brings back the lowest on its way,
-//! and senders pace at that rate. There is no window and no slow start; a message costs a round trip to ask.
+//! and senders pace at that rate, without window or slow start; a message costs a round trip to ask.
 //!
 //! Source: N. Dukkipati, M. Kobayashi, R. Zhang-Shen, N. McKeown, IWQoS 2005, as the authors' ns-2 agent
 //! (`rcp-host.cc`) and queue (`rcp.cc`) have it; their functions are cited where they are implemented. The
@@ -84,7 +84,7 @@ impl Transport for Rcp {
 impl Promised for Rcp {}
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// A message's next packet may leave.
         Pace(HostId, u32),

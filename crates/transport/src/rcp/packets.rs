@@ -1,11 +1,11 @@
-//! What the fields of RCP's packets hold.
+//! Packets of RCP, with the meaning of their fields.
 
 use headway_units::Time;
 
 headway_packet::packets! {
     /// Packets of RCP.
     pub const PACKETS = "RCP" {
-        /// Payload.
+        /// Carries payload of the message.
         Data with RATE {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -17,7 +17,7 @@ headway_packet::packets! {
             rate: u32 = token,
             /// The sender's round trip in ns; 0 while it knows none.
             round_trip: u32 = remaining,
-            /// When it left, in picoseconds of its sender's clock.
+            /// Departure time, in picoseconds of its sender's clock.
             left: Time = lifetime,
         }
         /// SYN, or reference packet: asks for a rate.
@@ -28,7 +28,7 @@ headway_packet::packets! {
             rate: u32 = token,
             /// The sender's round trip in ns; 0 while it knows none.
             round_trip: u32 = remaining,
-            /// When it left, in picoseconds of its sender's clock.
+            /// Departure time, in picoseconds of its sender's clock.
             left: Time = lifetime,
         }
         /// Packets have arrived.
@@ -43,7 +43,7 @@ headway_packet::packets! {
             block: u32 = token,
             /// Rate in kb/s that the packet answered brought.
             rate: u32 = remaining,
-            /// When the packet left that it answers, in picoseconds; 0 for none.
+            /// Departure time of the packet that it answers, in picoseconds; 0 for none.
             echo: Time = lifetime,
         }
     }

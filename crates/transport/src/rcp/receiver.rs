@@ -1,4 +1,4 @@
-//! The receiving half of RCP: brings back what packets were told, and says what has arrived.
+//! The receiving half of RCP: returns the rates in packets, and acknowledges arrivals.
 
 use super::packets::{Ack, Data};
 use super::{Shared, TimerKey};
@@ -69,7 +69,7 @@ impl Receiver {
     /// Echoes the rate and the time that a packet brought, with what has arrived of its message.
     fn answer(&self, shared: &mut Shared, packet: &Packet) {
         let (src, id) = (packet.src, packet.message);
-        // A request says these where data packets do; as it has no index, that is 0.
+        // A request has these in the fields of data packets; as it has no index, that is 0.
         let Data { index, message_bytes, rate, left, .. } = Data::read(packet);
         let incoming = self.messages.get(&(src, id));
         let arrived = match incoming {

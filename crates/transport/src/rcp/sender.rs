@@ -44,7 +44,7 @@ struct Outgoing {
     /// Packets sent and not acknowledged at most; the same before any data is acknowledged.
     limit: u32,
     initial_window: u32,
-    /// Whether any data is acknowledged.
+    /// True if any data is acknowledged.
     heard: bool,
     /// Rate told, in kilobits a second, and when the packet left that brought it.
     rate: u32,
@@ -58,9 +58,9 @@ struct Outgoing {
     longest: Time,
     /// The last packet: when it left, and its bytes.
     last: Option<(Time, u16)>,
-    /// Whether it stands in the line for the wire.
+    /// True if it stands in the line for the wire.
     queued: bool,
-    /// When the last SYN left.
+    /// Time of the last SYN.
     asked: Time,
     backoff: u32,
     /// The earliest deadline of each kind that is armed; others of this message are left over.
@@ -183,7 +183,7 @@ impl Sender {
         }
     }
 
-    /// How long nothing may be heard of something.
+    /// Longest time without an answer about the message.
     fn timeout(&self, key: DefaultKey) -> Time {
         let out = &self.messages[key];
         let first = scale(out.max_rtt.max(out.rtt), self.params.timeout);
@@ -210,7 +210,7 @@ impl Sender {
         scale(rtt, self.params.reference).max(turns)
     }
 
-    /// Whether the message's packets are further apart than reference packets would be.
+    /// True if the message's packets are further apart than reference packets would be.
     fn is_slow(&self, shared: &Shared, key: DefaultKey) -> bool {
         let out = &self.messages[key];
         let gap = out.pace(&shared.context).time_of(shared.context.sizes.full_wire().into());
@@ -271,7 +271,7 @@ impl SendingHalf<TimerKey> for Sender {
             let key = self.ready.pop_front()?;
             let Some(out) = self.messages.get_mut(key) else { continue };
             out.queued = false;
-            // What was due may have been acknowledged since, or its rate lowered.
+            // Since it was due, the packet may have been acknowledged, or its rate lowered.
             let due = out.due(&shared.context) <= now;
             let Some(index) = out.pick().filter(|_| due) else {
                 self.queue(shared, now, key);
@@ -336,7 +336,7 @@ impl Outgoing {
             self.rtt = (now - echo).max(Time(1));
             self.min_rtt = self.min_rtt.min(self.rtt);
         }
-        // Answers may overtake each other: the rate is the one that the latest departure was told.
+        // Answers may overtake each other: the rate is that of the latest departure.
         if echo >= self.rate_at && echo <= now {
             (self.rate, self.rate_at) = (rate.max(1), echo);
         }
@@ -349,7 +349,8 @@ impl Outgoing {
         Rate::new(told.clamp(1, context.nic.bps())).unwrap_or(context.nic)
     }
 
-    /// When the next packet is due: a change of the rate counts from the last one. rcp-host.cc §rate_change
+    /// Time at which the next packet is due: a change of the rate counts from the last one. rcp-host.cc
+    /// §rate_change
     fn due(&self, context: &HostContext) -> Time {
         let Some((at, wire)) = self.last else { return Time::ZERO };
         at.saturating_add(self.pace(context).time_of(wire.into()))

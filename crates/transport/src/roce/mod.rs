@@ -42,7 +42,7 @@ pub type PowerTcpTheta = Roce<control::powertcp::Theta>;
 /// The machine's states, the same for every controller.
 pub const STATES: &[StateTable] = &[SenderState::TABLE, ReceiverState::TABLE];
 
-/// What a controller does differently, followed by what the machine does.
+/// Deviations of a controller, followed by those of the machine.
 macro_rules! deviations {
     ($($own:literal),* $(,)?) => { &[
         $($own,)*
@@ -107,7 +107,7 @@ impl<C: RateControl> Promised for Roce<C> {
 }
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// Nothing may have been heard of a sent message for too long.
         Timeout(HostId, u32),

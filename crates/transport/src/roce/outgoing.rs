@@ -24,7 +24,7 @@ crate::state_machine! {
 /// Doublings of the time-out at most, while nothing is heard.
 const MAX_BACKOFF: u32 = 5;
 
-/// What is being repaired, with selective repeat. IRN §3.1
+/// Packets under repair, with selective repeat. IRN §3.1
 #[derive(Clone, Copy, Debug)]
 struct Repair {
     /// Packets below were not looked at since the repair began, or were repeated in it.
@@ -52,15 +52,15 @@ pub(super) struct Outgoing {
     pub(super) next: u32,
     high: u32,
     selective: bool,
-    /// What has arrived, with selective repeat.
+    /// Packets that have arrived, with selective repeat.
     sacked: IndexWindow,
     repair: Repair,
     /// First packet that had not left when the repair began: it is over when all before are there.
     recovers: u32,
     cap: u64,
-    /// When the last packet left, and its bytes.
+    /// Time and bytes of the last packet that left.
     last: Option<(Time, u16)>,
-    /// When something was heard or sent last, and time-outs since something was heard.
+    /// Time at which something was heard or sent last, and time-outs since something was heard.
     active: Time,
     backoff: u32,
     timeouts: (Time, Time),
@@ -69,7 +69,7 @@ pub(super) struct Outgoing {
     timeout_armed: Time,
     pace_armed: Time,
     rise_armed: Time,
-    /// Whether it waits for the wire.
+    /// True if it waits for the wire.
     pub(super) queued: bool,
 }
 
@@ -90,7 +90,7 @@ impl Outgoing {
         let flow = Flow { start: now, line, first, base_rtt, bdp, payload: payload as f64 };
         let control = controllers.make(&flow);
         let cap = machine.cap(context, base_rtt);
-        // Where nothing bounds what is under way, nothing does before the first answer either, unless the message says so.
+        // A message that nothing bounds later is not bounded before the first answer either, unless it says so.
         let alone = InitialWindow { connected: message.initial_window.connected, ..InitialWindow::default() };
         let asked = !message.responsive || message.initial_window != alone;
         let bound = if control.window().is_some() || asked { bdp as u64 } else { u64::MAX };
@@ -149,8 +149,8 @@ impl Outgoing {
         self.control.window().into_iter().chain(cap).reduce(f64::min)
     }
 
-    /// Whether the window has room for a packet. HPCC's simulator asks so before each packet: one may be begun. HPCC §3.1
-    /// With nothing under way there is room, however small the window is: nothing would ever open it again.
+    /// True if the window has room for a packet. HPCC's simulator checks this before each packet: one may be begun.
+    /// HPCC §3.1 With nothing under way there is room, however small the window is: nothing would ever open it again.
     fn has_room(&self) -> bool {
         let under_way = u64::from(self.next - self.una) * self.payload;
         under_way == 0 || self.window().is_none_or(|window| (under_way as f64) < window)
@@ -176,7 +176,7 @@ impl Outgoing {
         if rate >= nic.bps() as f64 { nic } else { Rate::new((rate as u64).max(1)).unwrap_or(nic) }
     }
 
-    /// When the next packet may leave: a change of the rate counts from the last one.
+    /// Time at which the next packet may leave: a change of the rate counts from the last one.
     pub(super) fn due(&self, context: &HostContext) -> Time {
         let Some((at, wire)) = self.last else { return Time::ZERO };
         at.saturating_add(self.rate(context.nic).time_of(wire.into()))

@@ -1,11 +1,11 @@
-//! What the fields of RoCE's packets hold.
+//! Packets of RoCE, with the meaning of their fields.
 
 use headway_units::Time;
 
 headway_packet::packets! {
     /// Packets of RoCE.
     pub const PACKETS = "RoCE" {
-        /// Payload.
+        /// Carries payload of the message.
         Data {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -13,7 +13,7 @@ headway_packet::packets! {
             window: u32 = count,
             /// Bytes of the whole message.
             message_bytes: u64 = message_bytes,
-            /// When it left, in picoseconds of its sender's clock.
+            /// Departure time, in picoseconds of its sender's clock.
             left: Time = lifetime,
         }
         /// Packets have arrived in order; with ECE, also a congestion notification.
@@ -22,7 +22,7 @@ headway_packet::packets! {
             index: u32 = index,
             /// First packet that has not arrived.
             arrived: u32 = count,
-            /// When the packet left that it answers, in picoseconds of its sender's clock.
+            /// Departure time of the packet that it answers, in picoseconds of its sender's clock.
             echo: Time = lifetime,
         }
         /// A packet has arrived behind a gap; with ECE, also a congestion notification.
@@ -31,7 +31,7 @@ headway_packet::packets! {
             index: u32 = index,
             /// First packet that has not arrived.
             arrived: u32 = count,
-            /// When the packet left that it answers, in picoseconds of its sender's clock.
+            /// Departure time of the packet that it answers, in picoseconds of its sender's clock.
             echo: Time = lifetime,
         }
     }

@@ -5,7 +5,7 @@ use headway_params::{ParamError, ParamKind, ParamSpec, ParamValue, Params, rebas
 use headway_units::Time;
 
 headway_params::choice! {
-    /// Which published numbers the defaults stand for.
+    /// Published numbers that the defaults stand for.
     pub enum Preset {
         /// Those of HPCC's simulator, or of the simulator that descends from it.
         HpccSim = "hpcc-sim",
@@ -15,7 +15,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// How losses are repaired.
+    /// Way in which losses are repaired.
     pub enum Recovery {
         /// The receiver drops what comes behind a gap, and the sender goes back to it.
         GoBackN = "go-back-n",
@@ -29,7 +29,7 @@ headway_params::params! {
     pub struct MachineParams {
         /// Values of all parameters that are not given: those of HPCC's simulator, or of the controller's paper.
         preset: Preset = Preset::HpccSim, ParamKind::Choice(Preset::WORDS);
-        /// How losses are repaired.
+        /// Way in which losses are repaired.
         recovery: Recovery = Recovery::GoBackN, ParamKind::Choice(Recovery::WORDS);
         /// Round trip of an empty path, that of the longest one; windows and utilisation are computed with it. 0 = the network's, as far as it is known. HPCC §3.2
         base_rtt: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
@@ -85,12 +85,12 @@ pub trait ByPreset: Params {
 /// The machine's parameters and those of a controller, as one list.
 ///
 /// Setting `preset` gives all others the values of that preset, but for those that differ from the one
-/// before: what else a scenario says stands, in whatever order it is said.
+/// before: other settings of a scenario stand, in any order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoceParams<P> {
-    /// The machine's.
+    /// Parameters of the machine.
     pub machine: MachineParams,
-    /// The controller's.
+    /// Parameters of the controller.
     pub control: P,
 }
 

@@ -21,10 +21,10 @@ crate::state_machine! {
     events { Gap, Filled, Last }
 }
 
-/// What a receiver goes by.
+/// Rules of a receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// Whether what arrives behind a gap is kept.
+    /// True if packets behind a gap are kept.
     pub(super) keeps: bool,
     /// Time between two negative acknowledgements of one gap, where it is not.
     pub(super) nack_gap: Time,
@@ -40,7 +40,7 @@ struct Incoming {
     arrived: IndexWindow,
     /// The first missing packet that was complained of last, and from when on that is done again.
     complained: Option<(u32, Time)>,
-    /// When the last notification left.
+    /// Time of the last notification.
     notified: Option<Time>,
     state: ReceiverState,
 }
@@ -53,7 +53,7 @@ pub struct Receiver {
     /// Answers that wait for the wire, and where they have telemetry, what each brings back.
     answers: VecDeque<Packet>,
     echoes: VecDeque<Option<Stamps>>,
-    /// What the answer that left last brings back.
+    /// Stamps that the answer that left last brings back.
     echo: Option<Stamps>,
 }
 
@@ -79,13 +79,13 @@ impl Receiver {
         answer
     }
 
-    /// Whether any answer waits.
+    /// True if any answer waits.
     #[inline]
     pub(super) fn has_answers(&self) -> bool {
         !self.answers.is_empty()
     }
 
-    /// What the answer that left last brings back.
+    /// Stamps that the answer that left last brings back.
     #[inline]
     pub(super) fn poll_echo(&mut self) -> Option<Stamps> {
         self.echo.take()
@@ -130,7 +130,7 @@ impl Receiver {
     }
 }
 
-/// An acknowledgement.
+/// Packet of an acknowledgement.
 fn ack(shared: &Shared, (peer, id): MessageId, packet: &Packet, ack: Ack) -> Packet {
     shared.control_view(ack, peer, id, packet.tag, packet.entropy)
 }
@@ -172,7 +172,7 @@ impl Incoming {
         } else {
             return None;
         };
-        // DCQCN §3.2: the first marked packet is told of at once, and none for a while after that.
+        // DCQCN §3.2: the first marked packet causes a notification at once, and later ones none for a while.
         let notifies = packet.ecn == Ecn::Ce
             && self.notified.is_none_or(|last| now >= last.saturating_add(rules.notification_gap));
         if notifies {
@@ -182,7 +182,7 @@ impl Incoming {
         Some(answer)
     }
 
-    /// Whether to complain of a missing packet: once, and again after a while.
+    /// True if a missing packet is to be reported: once, and again after a while.
     fn complains(&mut self, now: Time, missing: u32, gap: Time) -> bool {
         let due = self.complained.is_none_or(|(last, again)| last != missing || now >= again);
         if due {

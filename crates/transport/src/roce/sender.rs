@@ -134,7 +134,7 @@ impl SendingHalf<TimerKey> for Sender {
             };
             let packet = out.depart(&shared.context, now, index);
             out.watch(shared);
-            // What is due as soon as the wire is free again waits for it in the line.
+            // A packet that is due as soon as the wire is free again waits for it in the line.
             let free = now.saturating_add(shared.context.nic.time_of(packet.wire.into()));
             self.queue(shared, free, key);
             return Some(packet);

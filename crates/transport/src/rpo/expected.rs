@@ -1,4 +1,4 @@
-//! What a receiver has permitted and not yet seen.
+//! Packets that a receiver has permitted and not yet seen.
 
 use super::Missing;
 use crate::index_window::IndexWindow;
@@ -29,7 +29,7 @@ impl Expected {
         Expected { window: window_left, slot, ends: (window, packets), ..Expected::default() }
     }
 
-    /// Whether a packet is permitted as an opportunistic one.
+    /// True if a packet is permitted as an opportunistic one.
     pub(super) fn is_from_the_end(&self, index: u32) -> bool {
         index >= self.ends.1
     }

@@ -27,7 +27,7 @@ use receiver::{Receiver, ReceiverState};
 use sender::Sender;
 
 headway_params::choice! {
-    /// How lost packets are found.
+    /// Way in which lost packets are found.
     pub enum Detection {
         /// By their sender, as soon as a grant acknowledges one that left later in the same queue.
         Acknowledgements = "acknowledgements",
@@ -39,7 +39,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// When a receiver grants overdue packets again.
+    /// Time at which a receiver grants overdue packets again.
     pub enum Reissue {
         /// One a frame time of the receiver's link, over all its messages.
         Paced = "paced",
@@ -49,7 +49,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// Which round trip the loss time-out is measured in.
+    /// Round trip in which the loss time-out is measured.
     pub enum LossTimer {
         /// The one through empty queues.
         BaseRtt = "base-rtt",
@@ -61,9 +61,9 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// What the grant for an opportunistic packet says of marks, which only normal packets carry.
+    /// Mark in the grant for an opportunistic packet; only normal packets carry marks.
     pub enum OpportunisticMark {
-        /// What the last normal packet of the message said.
+        /// The mark of the last normal packet of the message.
         Inherit = "inherit",
         /// Nothing: it is never marked.
         Never = "never",
@@ -75,15 +75,15 @@ headway_params::params! {
     pub struct RpoParams {
         /// Packets sent before the first grant; 0 = one bandwidth-delay product of the pair. RPO §IV-A
         window: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
-        /// How lost packets are found. RPO §IV-C
+        /// Way in which lost packets are found. RPO §IV-C
         detection: Detection = Detection::Timer, ParamKind::Choice(Detection::WORDS);
         /// Packets that may overtake one of the same queue before it counts as lost.
         reordering: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// Time after which a receiver asks again, in round trips: since the grant, or without any arrival. RPO §IV-C
         loss_timeout: f64 = 3.0, ParamKind::Float { min: 0.1, max: 1000.0 };
-        /// Which round trip `loss_timeout` counts; `restart_timeout` counts the one through empty queues where it is measured.
+        /// Round trip that `loss_timeout` counts; `restart_timeout` counts the one through empty queues where it is measured.
         loss_timer: LossTimer = LossTimer::Measured, ParamKind::Choice(LossTimer::WORDS);
-        /// When overdue packets are granted again. RPO §IV-C
+        /// Time at which overdue packets are granted again. RPO §IV-C
         reissue: Reissue = Reissue::AtOnce, ParamKind::Choice(Reissue::WORDS);
         /// Doublings of that time-out, at most. RPO §IV-C
         backoff: u64 = 0, ParamKind::Int { min: 0, max: 20 };
@@ -91,9 +91,9 @@ headway_params::params! {
         restart_timeout: f64 = 3.0, ParamKind::Float { min: 0.5, max: 1000.0 };
         /// Age, in base round trips, at which an opportunistic packet without acknowledgement is sent again as a normal one once the two ends have met; 0 = at once. RPO §IV-A
         meeting_patience: f64 = 0.0, ParamKind::Float { min: 0.0, max: 1000.0 };
-        /// What grants for opportunistic packets say of marks.
+        /// Mark in grants for opportunistic packets.
         opportunistic_mark: OpportunisticMark = OpportunisticMark::Inherit, ParamKind::Choice(OpportunisticMark::WORDS);
-        /// Whether unmarked grants release an opportunistic packet as well; without, what they cost can be told.
+        /// True if unmarked grants release an opportunistic packet as well; false shows what they cost.
         opportunistic: bool = true, ParamKind::Bool;
         /// The host's own link marks by its opportunistic queue, as ports do.
         nic_marks: bool = true, ParamKind::Bool;
@@ -179,7 +179,7 @@ impl Promised for Rpo {
 }
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// More packets of a first window may leave.
         InitialWindow(HostId, u32),

@@ -54,12 +54,12 @@ impl Opportunistic {
         self.waiting -= gone.values().filter(|left| left.is_none()).count() as u32;
     }
 
-    /// Whether a packet has left before.
+    /// True if a packet has left before.
     pub(super) fn is_repeat(&self, index: u32) -> bool {
         self.repeats.contains(&index)
     }
 
-    /// Whether a packet waits at the host.
+    /// True if a packet waits at the host.
     pub(super) fn waits(&self, index: u32) -> bool {
         self.packets.get(&index) == Some(&None)
     }
@@ -74,7 +74,7 @@ impl Opportunistic {
         found.map(|(&index, left)| (index, left.is_some() || self.is_repeat(index)))
     }
 
-    /// When the first of those under way left.
+    /// Departure time of the first of those under way.
     pub(super) fn oldest(&mut self) -> Option<Time> {
         while let Some(&(at, index)) = self.departures.front() {
             if self.packets.get(&index) == Some(&Some(at)) {

@@ -64,7 +64,7 @@ pub(super) struct Outgoing {
     lost: BTreeSet<u32>,
     /// Packets that permissions at hand have repeated, of which nothing has been heard since.
     repaired: BTreeSet<u32>,
-    /// What left as normal, and as opportunistic packets.
+    /// Departures of normal and of opportunistic packets.
     logs: [SentLog; 2],
     /// Permissions for normal packets that found nothing to send.
     credit: u32,
@@ -136,7 +136,7 @@ impl Outgoing {
         index >= self.above || self.arrived.contains(index)
     }
 
-    /// Whether an opportunistic packet has left before.
+    /// True if an opportunistic packet has left before.
     pub(super) fn is_repeat(&self, index: u32) -> bool {
         self.opportunistic.is_repeat(index)
     }
@@ -195,7 +195,7 @@ impl Outgoing {
         }
     }
 
-    /// A grant permits a normal packet; says whether an opportunistic one may leave beside it. RPO §IV-A
+    /// A grant permits a normal packet; returns true if an opportunistic one may leave next to it. RPO §IV-A
     pub(super) fn permitted(&mut self, marked: bool) -> bool {
         self.credit = self.credit.saturating_add(1);
         self.state.step(if marked { SenderEvent::MarkedGrant } else { SenderEvent::Grant });
@@ -307,7 +307,7 @@ impl Outgoing {
         Some((Next { index, again }, super::NORMAL))
     }
 
-    /// Whether a packet left so lately that nothing can have been heard of it. A receiver knows how much it has
+    /// True if a packet left so lately that nothing can have been heard of it. A receiver knows how much it has
     /// permitted, but not which packets left for it: after losses that were repaired, it expects later ones too early.
     fn is_on_its_way(&self, now: Time, index: u32) -> bool {
         let left = self.logs.iter().filter_map(|log| log.last(index)).max();
@@ -335,7 +335,7 @@ impl Outgoing {
         Some(self.logs[1].push(index, now) << 1 | 1)
     }
 
-    /// Whether packet `index` of a first window is sent without permission.
+    /// True if packet `index` of a first window is sent without permission.
     pub(super) fn is_unscheduled(&self, next: Next) -> bool {
         !next.again && next.index < self.initial_window.window()
     }

@@ -1,11 +1,11 @@
-//! What the fields of RPO's packets hold.
+//! Packets of RPO, with the meaning of their fields.
 
 use headway_units::Time;
 
 headway_packet::packets! {
     /// Packets of RPO.
     pub const PACKETS = "RPO" {
-        /// Payload.
+        /// Carries payload of the message.
         Data {
             /// Position in the message, in packets.
             index: u32 = index,

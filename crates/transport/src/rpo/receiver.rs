@@ -47,7 +47,7 @@ struct Incoming {
     /// Bytes that arrived ahead of a missing one and wait for it.
     held: u64,
     state: ReceiverState,
-    /// What it is now, and at least.
+    /// Present time-out, and its lower limit.
     timeout: Time,
     least_timeout: Time,
     /// The last arrival of a new packet, or request for one.
@@ -70,7 +70,7 @@ pub struct Receiver {
     /// The re-sequencing buffer. RPO §IV-C
     held: Level,
     duplicates: u64,
-    /// What is to be granted again, or asked for after a silence.
+    /// Packets to be granted again, or asked for after a silence.
     again: Turns<((HostId, u32), Again)>,
 }
 
@@ -281,7 +281,7 @@ impl Incoming {
         (self.heard, self.attempts) = (now, 0);
     }
 
-    /// Whether the grant for a packet is marked. RPO §IV-C
+    /// True if the grant for a packet is marked. RPO §IV-C
     fn echo(&mut self, packet: &Packet, opportunistic: OpportunisticMark) -> bool {
         if packet.priority < OPPORTUNISTIC {
             let marked = packet.ecn == Ecn::Ce;
@@ -321,7 +321,7 @@ impl Incoming {
         }
     }
 
-    /// Grants a packet again, unless it has arrived; `false` if nothing was said.
+    /// Grants a packet again, unless it has arrived; `false` if no grant was sent.
     fn grant_again(
         &mut self,
         shared: &mut Shared,
@@ -346,7 +346,7 @@ impl Incoming {
         !waits
     }
 
-    /// When nothing has come for too long.
+    /// Time at which nothing has come for too long.
     fn silent_at(&self) -> Time {
         self.heard.saturating_add(self.timeout.saturating_mul(1 << self.attempts))
     }

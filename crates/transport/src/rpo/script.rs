@@ -26,7 +26,7 @@ struct Script {
     left: Vec<Packet>,
 }
 
-/// A host whose link marks nothing, unless a test is about that; both ends find losses, and nothing is asked for together.
+/// A host whose link marks nothing, unless a test is about that; both ends find losses, and requests are paced.
 fn params() -> RpoParams {
     RpoParams {
         detection: Detection::Both,
@@ -99,7 +99,7 @@ impl Script {
         grant
     }
 
-    /// What its deadlines bring up to `until`, one word after the other.
+    /// Effects of its deadlines up to `until`, one word after the other.
     fn later(&mut self, until: Time) -> Vec<(Time, String)> {
         let effects = self.effects(until);
         effects.into_iter().flat_map(|(at, out)| out.into_iter().map(move |word| (at, word))).collect()
@@ -372,7 +372,7 @@ fn a_packet_on_its_way_is_not_repeated_and_its_first_copy_still_permits() {
         ["normal 1 again", "low 58"],
         "it was late, and has overtaken the window"
     );
-    // A sender that finds no losses sends what it is asked for.
+    // A sender that finds no losses repeats the packets that it is asked for.
     let mut timer = Script::new(RpoParams { detection: Detection::Timer, ..params() });
     timer.open(us(1), message(60));
     timer.grant(us(13), 0, false);
@@ -456,7 +456,7 @@ fn what_was_granted_is_granted_again_after_three_round_trips_one_a_frame_time() 
         s.later(third + SLOT * 4),
         at(third, &["again 4", "again 19", "again 5", "again 18", "again 1"])
     );
-    // What was granted again is overdue after twice the time.
+    // A packet that was granted again is overdue after twice the time.
     let again = us(1) + RTT * 2 + SLOT + RTT * 6;
     assert_eq!(s.later(again), at(again, &["again 1"]));
 }
@@ -494,7 +494,7 @@ fn turns_are_taken_over_all_messages_of_a_receiver() {
     }
     let expected = [(0, PEER, 1), (1, OTHER, 1), (2, PEER, 2), (3, OTHER, 2), (4, PEER, 3), (5, OTHER, 3)];
     assert_eq!(turns, expected.map(|(slot, dst, index)| (due + SLOT * slot, dst, index)));
-    // By the letter they have them all at once, and the turns of a message that is over are nobody's.
+    // As the paper says it they have them all at once, and the turns of a message that is over expire.
     let mut together = Script::new(RpoParams { reissue: Reissue::AtOnce, ..params() });
     together.on(us(1), data(4, 0));
     together.on(us(1), other(0));

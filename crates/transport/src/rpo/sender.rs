@@ -42,7 +42,7 @@ pub struct Sender {
     opportunistic: VecDeque<Run>,
     /// Opportunistic packets that do wait.
     waiting: u32,
-    /// What normal packets leave over of the host's link, in round trips of its longest path.
+    /// Part of the host's link that normal packets leave over, in round trips of its longest path.
     spare: SpareMeter,
     period: Time,
     data_packets: u64,
@@ -167,7 +167,7 @@ impl Sender {
         }
     }
 
-    /// Whether the host's own link marks: RPO §IV-B, as a port does.
+    /// True if the host's own link marks: RPO §IV-B, as a port does.
     fn is_crowded(&mut self, context: &HostContext, now: Time) -> bool {
         let k = self.spare.spare(now) / u64::from(context.sizes.full_wire());
         self.params.nic_marks && u64::from(self.waiting) >= k
@@ -247,7 +247,7 @@ impl SendingHalf<TimerKey> for Sender {
 }
 
 impl Run {
-    /// Whether a packet continues this run.
+    /// True if a packet continues this run.
     fn follows(&self, next: Next) -> bool {
         !self.next.again && !next.again && self.next.index + self.count == next.index
     }

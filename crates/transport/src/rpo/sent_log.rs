@@ -1,4 +1,4 @@
-//! What left in one queue, in order, until it is acknowledged or overtaken.
+//! Departures from one queue, in order, until each is acknowledged or overtaken.
 
 use headway_units::Time;
 use std::collections::VecDeque;
@@ -34,7 +34,8 @@ impl SentLog {
         SentLog { base: 0, left: VecDeque::new(), most }
     }
 
-    /// The number of the departure of packet `index` now. Of a message that nobody answers, the oldest are forgotten.
+    /// The number of the departure of packet `index` now. If a message gets no answer, its oldest departures are
+    /// forgotten.
     pub(super) fn push(&mut self, index: u32, now: Time) -> u32 {
         if self.left.len() >= self.most {
             self.drop_first();
@@ -68,7 +69,7 @@ impl SentLog {
         }
     }
 
-    /// When a packet left last, if that departure is neither acknowledged nor overtaken.
+    /// Time at which a packet left last, if that departure is neither acknowledged nor overtaken.
     pub(super) fn last(&self, index: u32) -> Option<Time> {
         self.left
             .iter()
@@ -78,7 +79,7 @@ impl SentLog {
             .map(|departure| departure.at)
     }
 
-    /// A packet is about to leave anew: none of its departures counts as lost. Each may still be acknowledged.
+    /// A packet is about to leave again: none of its departures counts as lost. Each may still be acknowledged.
     pub(super) fn repeat(&mut self, index: u32) {
         let departures = self.left.iter_mut().flatten().filter(|departure| departure.index == index);
         departures.for_each(|departure| departure.repeated = true);

@@ -1,4 +1,4 @@
-//! How much credit a receiver gives to one sender: the smaller of two buckets, which follow the marks of switches and the
+//! Credit that a receiver gives to one sender: the smaller of two buckets, which follow the marks of switches and the
 //! bit of the sender. SIRD §4.2
 
 use super::SirdParams;

@@ -19,9 +19,9 @@ crate::state_machine! {
     events { Data, Credit, Missing, Last }
 }
 
-/// Doublings of the time-out at most, while what is asked for does not come.
+/// Largest number of doublings of the time-out, while requested packets do not come.
 const MAX_BACKOFF: u32 = 10;
-/// Gaps that are asked for at once.
+/// Largest number of gaps in one request.
 const MOST_GAPS: usize = 64;
 
 /// A message being received.
@@ -41,7 +41,7 @@ pub(super) struct Incoming {
     pub(super) ranked: Option<u32>,
     pub(super) state: ReceiverState,
     timeout: Time,
-    /// How much longer it may be until what has credit is here.
+    /// Extra time until packets with credit are here.
     leaving: Leaving,
     /// The deadline in force, and what had credit when it was armed.
     armed: Time,

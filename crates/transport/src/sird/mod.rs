@@ -27,7 +27,7 @@ use receiver::Receiver;
 use sender::Sender;
 
 headway_params::choice! {
-    /// Which message a receiver gives credit to first.
+    /// Message that a receiver gives credit to first.
     pub enum Policy {
         /// The one with the fewest packets to receive.
         Srpt = "srpt",
@@ -37,7 +37,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// Which messages begin without credit.
+    /// Messages that begin without credit.
     pub enum Unscheduled {
         /// Those of at most `unscheduled_threshold`, as a whole.
         Short = "short",
@@ -65,7 +65,7 @@ headway_params::params! {
         credit: f64 = 1.5, ParamKind::Float { min: 0.01, max: 1000.0 };
         /// Credit that one sender has at most, in bandwidth-delay products. SIRD §4.2
         bucket: f64 = 1.0, ParamKind::Float { min: 0.01, max: 1000.0 };
-        /// Which messages begin without credit. SIRD §4.3
+        /// Messages that begin without credit. SIRD §4.3
         unscheduled: Unscheduled = Unscheduled::Short, ParamKind::Choice(Unscheduled::WORDS);
         /// Size on the wire above which a message asks for credit first, in bandwidth-delay products: the paper's UnschT. SIRD §4.3
         unscheduled_threshold: f64 = 1.0, ParamKind::Float { min: 0.0, max: 1000.0 };
@@ -79,13 +79,13 @@ headway_params::params! {
         network_floor: f64 = 0.03, ParamKind::Float { min: 0.0, max: 1.0 };
         /// Share of a sender's link for the receiver of its shortest message; all receivers share the rest. SIRD §4.4
         shortest_share: f64 = 0.5, ParamKind::Float { min: 0.0, max: 1.0 };
-        /// Which message gets credit first. SIRD §4.4
+        /// Message that gets credit first. SIRD §4.4
         policy: Policy = Policy::Srpt, ParamKind::Choice(Policy::WORDS);
         /// Messages that share one pool of credit. The authors' simulator: `pair`
         pool: Pool = Pool::Message, ParamKind::Choice(Pool::WORDS);
         /// Rate of credited bytes, as a share of the receiver's link. The authors' simulator: 1
         credit_rate: f64 = 1.0, ParamKind::Float { min: 0.05, max: 1.0 };
-        /// Whether unscheduled data travels in class 1 and scheduled in 2; otherwise all in 1. SIRD §4.5
+        /// True if unscheduled data travels in class 1 and scheduled in 2; otherwise all in 1. SIRD §4.5
         priorities: bool = true, ParamKind::Bool;
         /// Silence after which credit is taken for lost and given again, in largest round trips.
         timeout: f64 = 3.0, ParamKind::Float { min: 0.5, max: 1000.0 };
@@ -176,7 +176,7 @@ fn timeout(params: &SirdParams, path: &Path) -> Time {
 }
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// More packets of a first window may leave.
         InitialWindow(HostId, u32),

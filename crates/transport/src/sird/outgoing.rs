@@ -89,7 +89,7 @@ impl Outgoing {
         self.packets - self.departed.len()
     }
 
-    /// Whether its receiver knows nothing of it.
+    /// True if its receiver knows nothing of it.
     pub(super) fn is_fresh(&self) -> bool {
         self.window > 0 && self.departed.is_empty()
     }

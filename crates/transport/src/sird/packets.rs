@@ -1,9 +1,9 @@
-//! What the fields of SIRD's packets hold.
+//! Packets of SIRD, with the meaning of their fields.
 
 headway_packet::packets! {
     /// Packets of SIRD.
     pub const PACKETS = "SIRD" {
-        /// Payload.
+        /// Carries payload of the message.
         Data {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -32,7 +32,7 @@ headway_packet::packets! {
         Resend {
             /// First of them.
             first: u32 = index,
-            /// How many.
+            /// Number of packets.
             missing: u32 = count,
         }
         /// The whole message has arrived.

@@ -16,7 +16,7 @@ use headway_packet::{Ecn, HostId, Packet, TypedView};
 use headway_units::{Rate, Time};
 use rustc_hash::FxHashMap;
 
-/// A sender, as long as it is there: its buckets have no memory of silence.
+/// A sender, while it has messages: its buckets are forgotten when it falls silent.
 struct Peer {
     buckets: Buckets,
     budget: Budget,
@@ -39,7 +39,7 @@ pub struct Receiver {
     limit: u64,
     arrived: u64,
     turns: u32,
-    /// When the next credit may leave, and whether a deadline for that is armed.
+    /// Earliest time of the next credit, and true if a deadline for that is armed.
     turn: Time,
     armed: bool,
 }
@@ -231,7 +231,7 @@ impl Receiver {
         }
     }
 
-    /// How long credited bytes take at the rate of credit.
+    /// Time that credited bytes take at the rate of credit.
     fn spacing(&self, nic: Rate, bytes: u64) -> Time {
         let thousandths = (self.params.credit_rate * 1000.0 + 0.5) as u128;
         Time((u128::from(nic.time_of(bytes).0) * 1000 / thousandths.max(1)) as u64)

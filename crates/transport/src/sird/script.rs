@@ -202,7 +202,7 @@ fn credit_that_is_not_answered_is_given_again() {
         let effects = s.effects(until);
         effects.into_iter().filter(|(_, out)| out.iter().any(|w| w.starts_with("resend"))).collect::<Vec<_>>()
     };
-    // What had credit when the timer was armed: packet 0 alone, so the next look comes a time-out later.
+    // Packet 0 alone had credit when the timer was armed, so the next look comes a time-out later.
     let first = asked(&mut s, us(200));
     assert_eq!(first[0].0, TIMEOUT * 2);
     assert_eq!(first[0].1[0], "resend 3+2");

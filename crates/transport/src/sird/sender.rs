@@ -267,7 +267,8 @@ impl Sender {
         out.arm_timeout(shared, now);
     }
 
-    /// Whose turn it is among receivers: each is owed a share of every packet, and that of the shortest message more. SIRD §4.4
+    /// The receiver whose turn it is: each is owed a share of every packet, and that of the shortest message more. SIRD
+    /// §4.4
     fn next_receiver(&mut self) -> Option<HostId> {
         let shortest = self.lines.iter().filter(|(_, line)| line.active);
         let shortest = shortest.map(|(peer, line)| (line.first(), *peer)).min()?.1;

@@ -1,5 +1,5 @@
-//! What a receiver owes the sender of one sequence space: selective and delayed acknowledgements, and DCTCP's
-//! echo of marks.
+//! Answers of a receiver to the sender of one sequence space: selective and delayed acknowledgements, and
+//! DCTCP's echo of marks.
 
 use super::packets::{Ack, Data};
 use super::params::ConnectionParams;
@@ -19,13 +19,13 @@ crate::state_machine! {
     events { Arrived, Acknowledged, Last }
 }
 
-/// How soon a packet is acknowledged.
+/// Delay after which a packet is acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckRules {
     every: u32,
     delay: Time,
     quick: u32,
-    /// Whether the time for which an acknowledgement is put off counts as round trip. RFC 7323 §4.3
+    /// True if the time for which an acknowledgement is put off counts as round trip. RFC 7323 §4.3
     counts: bool,
 }
 
@@ -51,15 +51,15 @@ pub(crate) struct Acknowledger {
     arrived: Arrived,
     /// Distinct packets that have arrived.
     count: u32,
-    /// Whether the last packet was marked. RFC 8257 §3.2
+    /// True if the last packet was marked. RFC 8257 §3.2
     ce: bool,
     /// Packets in order that no acknowledgement has answered, the last of them, and what the first echoes.
     owed: u32,
     last: u32,
     echo: Time,
-    /// When the first of them arrived.
+    /// Arrival time of the first of them.
     since: Time,
-    /// When the owed acknowledgement is sent at the latest, and the earliest of these that is armed.
+    /// Latest time at which the owed acknowledgement is sent, and the earliest of these that is armed.
     due: Time,
     armed: Time,
     tag: u32,
@@ -67,21 +67,21 @@ pub(crate) struct Acknowledger {
     state: ReceiverState,
 }
 
-/// Where acknowledgements go, and what completes them.
+/// Destination of acknowledgements, and the function that completes them.
 pub(crate) struct Towards<'a, K, F> {
     pub(crate) shared: &'a mut Shared<K>,
     pub(crate) peer: HostId,
     pub(crate) message: u32,
     /// The deadline of one that is put off.
     pub(crate) timer: K,
-    /// Writes what an acknowledgement carries beside its sequence space.
+    /// Writes what an acknowledgement carries in addition to its sequence space.
     pub(crate) complete: F,
 }
 
 /// A packet that has been taken in, and is to be answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
-    /// Whether it arrived for the first time.
+    /// True if it arrived for the first time.
     pub(crate) first: bool,
     in_order: bool,
     changed: bool,
@@ -199,7 +199,7 @@ impl Acknowledger {
         }
     }
 
-    /// What an acknowledgement of what is owed echoes.
+    /// Time that an acknowledgement of the owed packets echoes.
     #[inline]
     fn owed_echo(&self, now: Time, rules: AckRules) -> Time {
         if rules.counts {

@@ -25,7 +25,7 @@ crate::state_machine! {
     events { Established, Marked, LossFound, Timeout, Repaired, AllAcked }
 }
 
-/// What a sender knows of its packets, and how many it may have under way.
+/// A sender's packets, and the window for those under way.
 pub(crate) struct Connection {
     pub(crate) state: SenderState,
     pub(crate) control: Box<dyn Controller>,
@@ -39,7 +39,7 @@ pub(crate) struct Connection {
     pub(super) usage: Usage,
     pub(super) prr: Proportional,
     pub(super) selective: bool,
-    /// Whether every partial acknowledgement sends a packet.
+    /// True if every partial acknowledgement sends a packet.
     pub(super) resends: bool,
     pub(super) proportional: bool,
     pub(super) min_window: f64,
@@ -49,7 +49,7 @@ pub(crate) struct Connection {
     pub(super) duplicates: u32,
     /// One repetition may leave whatever the window says.
     pub(super) forced: bool,
-    /// When the retransmission timer expires, and the earliest of its deadlines that is armed.
+    /// Expiry of the retransmission timer, and the earliest of its deadlines that is armed.
     pub(crate) deadline: Option<Time>,
     pub(crate) armed: Time,
     /// First packet not acknowledged as the timer last expired.
@@ -123,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// What every connection can be asked.
+    /// Values for the probes of every connection.
     pub(crate) fn probe(&self, found: &mut Sink<'_>) {
         found(&probes::WINDOW, self.window.cwnd);
         found(&probes::IN_FLIGHT, f64::from(self.pipe()));
@@ -137,7 +137,7 @@ impl Connection {
         self.pipe() < (self.window.cwnd as u32).max(1)
     }
 
-    /// What may leave next, if `has_data` says whether there are packets never sent. RFC 6675 §4
+    /// The packet that may leave next; `has_data` is true if there are packets never sent. RFC 6675 §4
     pub(crate) fn pick(&mut self, has_data: bool) -> Option<Pick> {
         let room = self.has_room();
         if !room && !self.forced {

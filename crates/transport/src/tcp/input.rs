@@ -1,4 +1,4 @@
-//! What an acknowledgement does to a connection.
+//! Effects of an acknowledgement on a connection.
 
 use super::connection::{Connection, SenderEvent, SenderState};
 use super::control::{Ack, Phase, Sibling};
@@ -10,7 +10,7 @@ use headway_units::Time;
 /// Duplicate acknowledgements that mean a loss. RFC 5681 §3.2
 const DUP_ACKS: u32 = 3;
 
-/// What an acknowledgement was.
+/// Kind of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     /// Of packets never sent.
@@ -168,14 +168,14 @@ impl Connection {
     fn respond(&mut self, ack: &Ack) {
         let phase = self.phase();
         let calm = matches!(phase, Phase::Open | Phase::Reducing);
-        // What was found lost beyond the end of the last recovery begins another.
+        // A loss found beyond the end of the last recovery begins another.
         if calm && self.board.next_lost().is_some() {
             let flight = f64::from(self.board.outstanding() + ack.acked).min(self.window.cwnd);
             let target = self.control.lost(&self.window, flight, ack.now);
             self.begin(SenderEvent::LossFound, target);
             self.forced = true;
         } else if ack.ece && phase == Phase::Open {
-            // What remains at least is never more than there was.
+            // The lower limit must not raise a window that is already below it.
             let least = self.min_window.min(self.window.cwnd);
             let target = self.control.marked(&self.window, ack).max(least);
             self.begin(SenderEvent::Marked, target);

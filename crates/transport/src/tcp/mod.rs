@@ -37,7 +37,7 @@ use std::marker::PhantomData;
 /// TCP whose window follows the congestion controller `C`.
 pub struct Tcp<C>(PhantomData<C>);
 
-/// `tcp`: NewReno.
+/// NewReno, the transport `tcp`.
 pub type NewReno = Tcp<control::newreno::NewReno>;
 /// The machine under DCTCP's control.
 pub type Dctcp = Tcp<control::dctcp::Dctcp>;
@@ -59,7 +59,7 @@ pub type Swift = Tcp<control::swift::Swift>;
 /// The machine's states, the same for every controller.
 pub const STATES: &[StateTable] = &[SenderState::TABLE, ReceiverState::TABLE];
 
-/// What a controller does differently, followed by what the machine does.
+/// Deviations of a controller, followed by those of the machine.
 macro_rules! deviations {
     ($($own:literal),* $(,)?) => { &[
         $($own,)*
@@ -111,7 +111,7 @@ impl<C: CongestionControl> Promised for Tcp<C> {
 }
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// A sent message's retransmission timer.
         Retransmit(HostId, u32),

@@ -22,14 +22,14 @@ pub(super) struct Outgoing {
     initial_window: Option<FirstWindowSchedule>,
     /// Packets of the first window whose time has come.
     released: u32,
-    /// When the next packet may leave, and the last such instant for which a timer is armed.
+    /// Earliest time of the next packet, and the last such instant for which a timer is armed.
     pace: Time,
     pub(super) pace_armed: Time,
-    /// Whether it waits for the wire.
+    /// True if it waits for the wire.
     pub(super) queued: bool,
 }
 
-/// What a message has for a free wire.
+/// Answer of a message to a free wire.
 pub(super) enum Poll {
     Send(Packet),
     /// Nothing before this instant.
@@ -73,7 +73,7 @@ impl Outgoing {
         initial_window.next()
     }
 
-    /// Whether a packet never sent is there, and may be, but for the window.
+    /// True if a packet never sent is there, and may be, but for the window.
     #[inline]
     fn has_data(&self) -> bool {
         let (next, Some(initial_window)) = (self.connection.board.next(), &self.initial_window) else {
@@ -157,7 +157,7 @@ pub(crate) fn first_window(
 }
 
 impl Flow {
-    /// What a controller is told of a message opened now.
+    /// Properties of a message opened now, for its controller.
     pub(crate) fn of(message: &Message, context: &HostContext, now: Time, params: &ConnectionParams) -> Flow {
         Flow {
             start: now,

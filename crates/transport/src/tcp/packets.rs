@@ -1,11 +1,11 @@
-//! What the fields of TCP's packets hold.
+//! Packets of TCP, with the meaning of their fields.
 
 use headway_units::Time;
 
 headway_packet::packets! {
     /// Packets of TCP.
     pub const PACKETS = "TCP" {
-        /// Payload.
+        /// Carries payload of the message.
         Data {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -13,14 +13,14 @@ headway_packet::packets! {
             window: u32 = count,
             /// Bytes of the whole message.
             message_bytes: u64 = message_bytes,
-            /// When it left, in picoseconds of its sender's clock.
+            /// Departure time, in picoseconds of its sender's clock.
             left: Time = lifetime,
         }
-        /// SYN.
+        /// Opens the connection of the message: a SYN.
         Rts {
             /// Bytes of the whole message.
             message_bytes: u64 = message_bytes,
-            /// When it left, in picoseconds of its sender's clock.
+            /// Departure time, in picoseconds of its sender's clock.
             left: Time = lifetime,
         }
         /// Packets have arrived.
@@ -35,7 +35,7 @@ headway_packet::packets! {
             block: u32 = token,
             /// Receive window in packets.
             window: u32 = remaining,
-            /// When the packet left that it answers, in picoseconds; 0 for none.
+            /// Departure time of the packet that it answers, in picoseconds; 0 for none.
             echo: Time = lifetime,
         }
     }

@@ -4,7 +4,7 @@ use headway_params::{ParamError, ParamKind, ParamSpec, ParamValue, Params, rebas
 use headway_units::Time;
 
 headway_params::choice! {
-    /// Which published experiments the defaults stand for.
+    /// Published experiments that the defaults stand for.
     pub enum Preset {
         /// ns-2 as in the experiments of L2DCT: no handshake, an acknowledgement for every packet.
         PaperNs2 = "paper-ns2",
@@ -16,7 +16,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// How losses are found and repaired.
+    /// Way in which losses are found and repaired.
     pub enum Recovery {
         /// By selective acknowledgements. RFC 6675
         Sack = "sack",
@@ -26,7 +26,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// What the smallest time-out is applied to.
+    /// Quantity that the smallest time-out is applied to.
     pub enum RtoFloor {
         /// To the whole time-out. RFC 6298 §2
         Total = "total",
@@ -36,9 +36,9 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// How a window is brought down.
+    /// Way in which a window is brought down.
     pub enum Reduction {
-        /// At once.
+        /// Down to its new value at once.
         Immediate = "immediate",
         /// In proportion to what is delivered, over a round trip. RFC 6937
         Proportional = "prr",
@@ -49,9 +49,9 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// What a partial acknowledgement sends while losses found by selective acknowledgements are repaired.
+    /// Packets that a partial acknowledgement sends while losses found by selective acknowledgements are repaired.
     pub enum PartialAck {
-        /// What there is room for. RFC 6675 §5
+        /// As many as there is room for. RFC 6675 §5
         Room = "room",
         /// One packet whatever the window says, unless the first one missing has been sent again already: one that is lost, or
         /// one never sent, or else the first one missing. As NewReno has it (RFC 6582 §3.2 step 3), and ns-3.
@@ -66,33 +66,33 @@ headway_params::params! {
         preset: Preset = Preset::PaperNs2, ParamKind::Choice(Preset::WORDS);
         /// Packets sent before anything is heard. linux-4.19: 10, datacenter: 15
         initial_window: u64 = 2, ParamKind::Int { min: 1, max: 100_000 };
-        /// Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true
+        /// True if a message begins with a SYN and its answer, a round trip. linux-4.19: true
         handshake: bool = false, ParamKind::Bool;
-        /// Whether the estimator starts with the unloaded round trip. linux-4.19: false
+        /// True if the estimator starts with the unloaded round trip. linux-4.19: false
         prime_rtt: bool = true, ParamKind::Bool;
         /// Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us
         min_rto: Time = Time::ms(10), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us
         initial_rto: Time = Time::ms(10), ParamKind::Time { min: Time::ns(1), max: Time::DAY };
-        /// What `min_rto` is applied to. linux-4.19: variance
+        /// Quantity that `min_rto` is applied to. linux-4.19: variance
         rto_floor: RtoFloor = RtoFloor::Total, ParamKind::Choice(RtoFloor::WORDS);
         /// Packets in order that one acknowledgement answers. linux-4.19: 2
         ack_every: u64 = 1, ParamKind::Int { min: 1, max: 64 };
-        /// How long an acknowledgement is put off at most.
+        /// Longest time for which an acknowledgement is put off.
         ack_delay: Time = Time::ms(40), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Packets at the beginning of a message that are each acknowledged at once. linux-4.19: 16
         quick_acks: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// Packets of window that remain after a cut for marks, as DCTCP in Linux and RFC 5681 have it.
         min_window: u64 = 2, ParamKind::Int { min: 1, max: 1000 };
-        /// How a window is brought down. linux-4.19: prr-linux-4.19
+        /// Way in which a window is brought down. linux-4.19: prr-linux-4.19
         reduction: Reduction = Reduction::Immediate, ParamKind::Choice(Reduction::WORDS);
-        /// How losses are found and repaired.
+        /// Way in which losses are found and repaired.
         recovery: Recovery = Recovery::Sack, ParamKind::Choice(Recovery::WORDS);
-        /// What a partial acknowledgement sends under `sack`: what there is room for, or one packet in any case, as in ns-3.
+        /// Packets that a partial acknowledgement sends under `sack`: as many as there is room for, or one packet in any case, as in ns-3.
         partial_ack: PartialAck = PartialAck::Room, ParamKind::Choice(PartialAck::WORDS);
         /// Packets that a receiver takes beyond the first one missing; 0 = without limit.
         receive_window: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
-        /// Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values.
+        /// True if a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values.
         slow_start: bool = true, ParamKind::Bool;
     }
 }
@@ -143,12 +143,12 @@ impl ByPreset for ConnectionParams {
 /// The machine's parameters and those of a controller, as one list.
 ///
 /// Setting `preset` gives all others the values of that preset, but for those that differ from the one
-/// before: what else a scenario says stands, in whatever order it is said.
+/// before: other settings of a scenario stand, in any order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpParams<P> {
-    /// The machine's.
+    /// Parameters of the machine.
     pub connection: ConnectionParams,
-    /// The controller's.
+    /// Parameters of the controller.
     pub control: P,
 }
 

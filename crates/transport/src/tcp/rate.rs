@@ -23,7 +23,7 @@ impl RateSampler {
         self.delivered
     }
 
-    /// What to remember of a packet that leaves while `pipe` others are in flight.
+    /// State to remember with a packet that leaves while `pipe` others are in flight.
     pub(crate) fn depart(&mut self, now: Time, pipe: u32) -> Departed {
         if pipe == 0 {
             (self.delivered_at, self.first_at) = (now, now);
@@ -51,7 +51,7 @@ impl RateSampler {
         }
     }
 
-    /// The sender has no more data and room for it, with `pipe` packets in flight.
+    /// The sender has run out of data and has room for more, with `pipe` packets in flight.
     pub(crate) fn lacks_data(&mut self, pipe: u32) {
         self.limited_until = self.delivered + u64::from(pipe.max(1));
     }
@@ -86,7 +86,7 @@ impl RateSampler {
     }
 }
 
-/// Whether the window is in use: one that is not must not grow. RFC 7661 §4
+/// Use of the window: one that is not in use must not grow. RFC 7661 §4
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Usage {
     limited: bool,
@@ -102,12 +102,12 @@ impl Usage {
         }
     }
 
-    /// Whether the window held back data, the last time that it was looked at.
+    /// True if the window held back data, the last time that it was looked at.
     pub(crate) fn is_limited(&self) -> bool {
         self.limited
     }
 
-    /// Whether the window may grow: in slow start up to twice what was in flight, later if it held back data.
+    /// True if the window may grow: in slow start up to twice what was in flight, later if it held back data.
     pub(crate) fn allows_growth(&self, window: &Window) -> bool {
         if window.slow_start() { window.cwnd < 2.0 * f64::from(self.most) } else { self.limited }
     }

@@ -97,7 +97,7 @@ impl Receiver {
 
     /// The sender has not heard that everything has arrived.
     fn repeat_last(shared: &mut Shared, packet: &Packet, window: u32) {
-        // A SYN says the length and the time where data packets do; as it has no index, that is 0.
+        // A SYN has the length and the time in the fields of data packets; as it has no index, that is 0.
         let Data { index, message_bytes, left, .. } = Data::read(packet);
         let Ok(arrived) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return };
         let (peer, id) = (packet.src, packet.message);

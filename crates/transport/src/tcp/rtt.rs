@@ -19,15 +19,15 @@ pub(crate) struct RttEstimator {
     min_rto: Time,
     initial_rto: Time,
     floor: RtoFloor,
-    /// How long an acknowledgement may be put off beyond the round trips that are measured.
+    /// Longest time for which an acknowledgement may be put off beyond the round trips that are measured.
     put_off: Time,
     /// Upper end of the doublings.
     longest: Time,
 }
 
 impl RttEstimator {
-    /// Knows nothing, unless it is primed with a round trip; `counts` if the round trips that it is told hold the time
-    /// for which acknowledgements are put off.
+    /// Knows nothing, unless it is primed with a round trip; `counts` if the round trips that it measures include the
+    /// time for which acknowledgements are put off.
     pub(crate) fn new(
         params: &ConnectionParams,
         primed: Option<Time>,

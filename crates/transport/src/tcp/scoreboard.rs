@@ -1,4 +1,4 @@
-//! What is known of every packet between the first one not acknowledged and the next one to send. RFC 6675
+//! State of every packet between the first one not acknowledged and the next one to send. RFC 6675
 
 use headway_units::Time;
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use std::ops::Range;
 /// Packets above one that must have arrived before it counts as lost. RFC 6675 §2
 const DUP_THRESHOLD: u32 = 3;
 
-/// Where a packet is.
+/// State of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// On its way.
@@ -25,15 +25,15 @@ enum Fate {
 /// A packet's last departure, and the state of delivery at that time, from which its rate is computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departed {
-    /// When it left.
+    /// Departure time.
     pub(crate) at: Time,
     /// Packets delivered until then.
     pub(crate) delivered: u64,
-    /// When the last of them was acknowledged.
+    /// Time at which the last of them was acknowledged.
     pub(crate) delivered_at: Time,
     /// Departure of the packet whose acknowledgement was the last before this one left.
     pub(crate) first_at: Time,
-    /// Whether the sender lacked data then.
+    /// True if the sender lacked data then.
     pub(crate) app_limited: bool,
     /// Packets in flight then, this one among them.
     pub(crate) in_flight: u32,
@@ -42,14 +42,14 @@ pub(crate) struct Departed {
     pub(crate) marked: u32,
 }
 
-/// What one acknowledgement brought.
+/// Effect of one acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delivery {
     /// Packets that are known to have arrived, and were not before.
     pub(crate) packets: u32,
     /// Of these, the one that left last.
     pub(crate) newest: Option<Departed>,
-    /// Whether one of these was sent more than once.
+    /// True if one of these was sent more than once.
     pub(crate) repaired: bool,
 }
 
@@ -222,7 +222,7 @@ impl Scoreboard {
         numbered.filter(|(_, packet)| packet.0 != Fate::Sacked).map(|(index, _)| index)
     }
 
-    /// Whether the first packet not acknowledged has been sent again.
+    /// True if the first packet not acknowledged has been sent again.
     pub(crate) fn first_repeated(&self) -> bool {
         self.packets.front().is_some_and(|packet| matches!(packet.0, Fate::Again | Fate::Doubled))
     }

@@ -125,7 +125,7 @@ fn an_acknowledgement_is_put_off_for_as_long_as_it_may_and_not_above_a_hole() {
     }
 }
 
-/// What each acknowledgement of three packets echoes, where every second one is acknowledged: as the second of two
+/// Times that the acknowledgements of three packets echo, where every second one is acknowledged: as the second of two
 /// arrives, and when the third has waited for as long as it may.
 fn echoes<C: CongestionControl>() -> [Time; 2] {
     let set = [("ack_every", 2), ("quick_acks", 0)].map(|(name, value)| (name, ParamValue::Int(value)));
@@ -208,7 +208,7 @@ fn a_partial_acknowledgement_sends_the_first_one_missing_if_it_is_told_to() {
         let answers = [6, 7].map(|count| {
             let now = RTT * u64::from(count - 4);
             machine.receive(now, &ack(count, now - RTT));
-            // The same again is no news.
+            // The same acknowledgement again brings no news.
             machine.receive(now, &ack(count, now - RTT));
             indices(&sent(&mut machine, now))
         });

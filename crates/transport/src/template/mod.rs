@@ -49,7 +49,7 @@ impl Transport for Template {
 impl Promised for Template {}
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// A packet's turn to leave: its message, its index, and how often it has left before.
         Turn(HostId, u32, u32, u32),

@@ -1,9 +1,9 @@
-//! What the fields of the template's packets hold.
+//! Packets of the template, with the meaning of their fields.
 
 headway_packet::packets! {
     /// Packets of the template.
     pub const PACKETS = "template" {
-        /// Payload.
+        /// Carries payload of the message.
         Data {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -14,7 +14,7 @@ headway_packet::packets! {
         }
         /// A packet has arrived.
         Ack {
-            /// The packet.
+            /// Index of the packet.
             index: u32 = index,
         }
     }

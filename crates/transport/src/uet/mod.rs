@@ -35,7 +35,7 @@ use sender::Sender;
 headway_params::params! {
     /// Parameters of every variant of the machine.
     pub struct UetParams {
-        /// How packets are spread over the paths. UET §4
+        /// Policy that spreads packets over the paths. UET §4
         spraying: Spraying = Spraying::Mixed, ParamKind::Choice(Spraying::WORDS);
         /// Entropies of a message where switches hash them; where paths have numbers, it has all paths. UET §4
         entropies: u64 = USUAL_ENTROPIES, ParamKind::Int { min: 1, max: 65_536 };
@@ -70,18 +70,19 @@ headway_params::joined_params! {
     }
 }
 
-/// What is known of credit by a variant that has any.
+/// Rules of credit, for a variant that has any.
 #[derive(Clone, Debug)]
 pub(crate) struct CreditRules {
     /// Bytes on the wire that one pull permits.
     pub(crate) pull: u64,
     /// Rate of pulls, as a share of the link's.
     pub(crate) pull_rate: f64,
-    /// Whether the receiver counts packets to be sent again, pulls them first, and pulls whole pulls; otherwise senders ask for them.
+    /// True if the receiver counts packets to be sent again, pulls them first, and pulls whole pulls; otherwise senders
+    /// ask for them.
     pub(crate) counts_again: bool,
-    /// Whether messages that wait for one wire ask for their share of its rate.
+    /// True if messages that wait for one wire ask for their share of its rate.
     pub(crate) shares: bool,
-    /// How many times more hosts can send than links upwards carry; the rate of pulls follows marks and trimming above 1.
+    /// Ratio of what hosts can send to what links upwards carry; the rate of pulls follows marks and trimming above 1.
     pub(crate) oversubscription: f64,
 }
 
@@ -94,7 +95,7 @@ pub(crate) enum Most {
     Packets(u64),
 }
 
-/// What a variant of the machine is made of.
+/// Parts of a variant of the machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) common: UetParams,
@@ -153,7 +154,7 @@ impl UetParams {
 /// Data packets at most that are sent again when one acknowledgement is lost: those that arrived since the one before it.
 pub(crate) const COPIES: u64 = 4;
 
-/// What is different from the specification, or from its public simulator, whatever the variant.
+/// Differences from the specification, or from its public simulator, in every variant.
 macro_rules! deviations {
     ($($own:literal),* $(,)?) => {
         &[
@@ -291,7 +292,7 @@ impl Promised for UetRccc {
 }
 
 crate::timer_keys! {
-    /// What a deadline is for.
+    /// Purpose of a deadline.
     pub enum TimerKey {
         /// More packets of a first window may leave.
         InitialWindow(HostId, u32),

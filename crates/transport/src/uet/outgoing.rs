@@ -23,7 +23,7 @@ crate::state_machine! {
     events { Answer, Bounce, Timeout, Finished }
 }
 
-/// Where a packet is that has been sent at least once.
+/// Place of a packet that has been sent at least once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// Under way: nothing was heard of it.
@@ -39,7 +39,7 @@ struct Slot {
     sent: Time,
     entropy: u32,
     place: Place,
-    /// How often it was sent.
+    /// Number of times that it was sent.
     sends: u8,
 }
 
@@ -48,7 +48,7 @@ pub(super) const MAX_BACKOFF: u32 = 5;
 /// Time-outs without any word after which a sender without credit asks again.
 pub(super) const STALLED_TIMEOUTS: u64 = 4;
 
-/// What a message begins with.
+/// State with which a message begins.
 pub(super) struct Start {
     pub(super) packets: u32,
     pub(super) schedule: FirstWindowSchedule,
@@ -59,7 +59,7 @@ pub(super) struct Start {
     /// Time after which a packet is taken for lost, and the network's base round trip.
     pub(super) timeout: Time,
     pub(super) base_rtt: Time,
-    /// Whether what is to be sent again is asked for in targets, and not counted by the receiver.
+    /// True if packets to be sent again are requested in targets, and not counted by the receiver.
     pub(super) asks_again: bool,
 }
 
@@ -91,7 +91,7 @@ pub(super) struct Outgoing {
     last: i64,
     pub(super) window: Option<Window>,
     pub(super) credit: Option<Credit>,
-    /// What finds losses before the time-out, where it is wanted.
+    /// Detection of losses before the time-out, where it is wanted.
     pub(super) sleek: Option<Box<Sleek>>,
     entropies: Entropies,
     timeout: Time,
@@ -176,7 +176,7 @@ impl Outgoing {
         self.credit.as_ref().map(|credit| credit.bytes().max(0) as f64 / self.full as f64)
     }
 
-    /// Whether the receiver has all of it.
+    /// True if the receiver has all of it.
     pub(super) fn is_done(&self) -> bool {
         self.base == self.packets
     }
@@ -195,7 +195,7 @@ impl Outgoing {
         (begun && self.next < self.limit).then_some(self.next)
     }
 
-    /// Whether credit is wanting, of a message that needs some.
+    /// True if the message needs credit and has none.
     fn is_without_credit(&self) -> bool {
         self.credit.as_ref().is_some_and(|credit| credit.bytes() <= 0)
     }
@@ -211,7 +211,7 @@ impl Outgoing {
         ((fits || repairs) && !self.is_without_credit()).then_some(index)
     }
 
-    /// Whether there is a packet that may leave.
+    /// True if a packet may leave.
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
         self.pick().is_some()
@@ -336,7 +336,7 @@ impl Outgoing {
         if let (Some(sleek), Some(window), Some(scale)) = (&mut self.sleek, &self.window, scale)
             && packet.flags.has(PROBE)
         {
-            // A probe is no sample of the base round trip.
+            // A probe does not measure the base round trip.
             let base_rtt = window.limits().1;
             sample = sleek.answered(now, packet.entropy).map(|sample| sample.max(base_rtt));
             quick = sample.is_some_and(|sample| sample - base_rtt < scale.target());
@@ -459,7 +459,7 @@ impl Outgoing {
         }
         if lost {
             self.state.step(SenderEvent::Timeout);
-            // What waited already has not been answered either: the speculative credit did not get through.
+            // The credit that was awaited has not come either: the speculative credit did not get through.
             if waited {
                 self.credit.iter_mut().for_each(Credit::stop_speculating);
             }
@@ -467,7 +467,7 @@ impl Outgoing {
         lost
     }
 
-    /// Whether a request would help: something is to be sent, and no credit is there for it.
+    /// True if a request would help: something is to be sent, and no credit is there for it.
     pub(super) fn wants_credit(&self) -> bool {
         self.is_without_credit() && self.candidate().is_some()
     }
@@ -484,13 +484,14 @@ impl Outgoing {
         None
     }
 
-    /// When a packet is taken for lost that left at `sent`: later, if it did so after others were taken for lost.
+    /// Time at which a packet that left at `sent` is taken for lost: later, if it left after others were taken for
+    /// lost.
     fn due(&self, sent: Time) -> Time {
         let doublings = if sent < self.backed_off { self.backoff.saturating_sub(1) } else { self.backoff };
         sent.saturating_add(self.timeout.saturating_mul(1 << doublings))
     }
 
-    /// When a message that has no credit, and nothing under way, has heard nothing for too long.
+    /// Time at which a message that has no credit, and nothing under way, has heard nothing for too long.
     pub(super) fn stalled(&self) -> Option<Time> {
         let wait = self.timeout.saturating_mul(STALLED_TIMEOUTS << self.backoff);
         // It does not ask twice in a round trip.
@@ -509,7 +510,7 @@ impl Outgoing {
         std::mem::take(&mut self.backoff) > 0
     }
 
-    /// Whether no deadline is in force.
+    /// True if no deadline is in force.
     pub(super) fn is_unwatched(&self) -> bool {
         self.lost_at.is_none()
     }
@@ -535,7 +536,7 @@ impl Outgoing {
     }
 }
 
-/// Whether a packet is one of a message's sender.
+/// True if a packet is one of a message's sender.
 #[inline]
 pub(super) fn is_of_sender(packet: &Packet) -> bool {
     match packet.kind {

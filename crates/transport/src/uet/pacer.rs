@@ -1,4 +1,5 @@
-//! Whom a receiver pulls next, and when: pulls are paced so that what they permit fills its link, and no more.
+//! Order and times of a receiver's pulls: they are paced so that the packets that they permit fill its link, and no
+//! more.
 
 use super::control::rccc::QUANTUM;
 use super::control::uplinks::Uplinks;
@@ -17,13 +18,13 @@ pub(super) struct Pacer {
     pub(super) again: VecDeque<MessageId>,
     /// Messages that want more.
     pub(super) active: VecDeque<MessageId>,
-    /// Messages that have all that they asked for, and may have more while nobody else wants any.
+    /// Messages that have all that they asked for, and may have more while no other message wants any.
     pub(super) idle: VecDeque<MessageId>,
     /// Time that a quantum takes at the rate of pulls.
     quantum: Time,
     next: Time,
     pub(super) armed: bool,
-    /// What slows pulls down where the links upwards are too few. RCCC §3.4
+    /// Slows pulls down where the links upwards are too few. RCCC §3.4
     uplinks: Option<Uplinks>,
 }
 
@@ -60,7 +61,7 @@ impl Pacer {
         }
     }
 
-    /// When the next pull may leave.
+    /// Earliest time of the next pull.
     pub(super) fn next(&self) -> Time {
         self.next
     }
@@ -76,7 +77,7 @@ impl Pacer {
         Some((self.idle.pop_front()?, Line::Idle))
     }
 
-    /// Whether nobody waits.
+    /// True if no message waits.
     pub(super) fn is_empty(&self) -> bool {
         self.again.is_empty() && self.active.is_empty() && self.idle.is_empty()
     }

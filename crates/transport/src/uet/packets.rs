@@ -1,9 +1,9 @@
-//! What the fields of Ultra Ethernet's packets hold; EQDS has the same.
+//! Packets of Ultra Ethernet, with the meaning of their fields; EQDS has the same.
 
 headway_packet::packets! {
     /// Packets of Ultra Ethernet's transport, and of EQDS.
     pub const PACKETS = "UET" {
-        /// Payload.
+        /// Carries payload of the message.
         Data {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -16,7 +16,7 @@ headway_packet::packets! {
             /// Credit wanted in all, in units of 256 bytes on the wire; 0 where nothing is pulled.
             target: u32 = remaining,
         }
-        /// What a switch left of a data packet.
+        /// Header of a data packet whose payload a switch cut off.
         Header {
             /// Position in the message, in packets.
             index: u32 = index,
@@ -48,14 +48,14 @@ headway_packet::packets! {
             arrived: u32 = count,
             /// Packets that have arrived, a bit each, the lowest for packet `arrived` + `from`.
             bitmap: u64 = message_bytes,
-            /// Where the bitmap begins, in packets from `arrived`.
+            /// Start of the bitmap, in packets from `arrived`.
             from: u32 = token,
             /// Packets that have arrived, in all.
             received: u32 = remaining,
         }
         /// A packet has arrived without its payload.
         Nack {
-            /// The packet.
+            /// Index of the packet.
             index: u32 = index,
             /// First packet that has not arrived.
             arrived: u32 = count,

@@ -25,7 +25,7 @@ crate::state_machine! {
     events { Data, Header, Request, Last }
 }
 
-/// At a receiver: credit that it was asked for and has not given.
+/// Credit that a receiver was asked for and has not given.
 pub(crate) const WANTED: GaugeInfo = GaugeInfo::bytes(
     "wanted_bytes",
     "credit wanted",
@@ -41,7 +41,8 @@ const ACKS_IN_WINDOW: u64 = 16;
 struct Incoming {
     packets: u32,
     received: IndexWindow,
-    /// Bytes that have arrived since the last acknowledgement, and whether one was asked for since the last hole was closed.
+    /// Bytes that have arrived since the last acknowledgement, and true if one was requested since the last hole was
+    /// closed.
     unacked: u64,
     asked: bool,
     /// Bytes asked for and permitted, and bytes of packets to be sent again that are owed, where these are counted apart.
@@ -51,7 +52,7 @@ struct Incoming {
     /// In the lines of messages that want more, and of those that do not.
     active: bool,
     idle: bool,
-    /// Bytes beyond what was asked for that it may have.
+    /// Bytes that it may have beyond those that it asked for.
     most: u64,
     tag: u32,
     entropies: Entropies,
@@ -140,7 +141,7 @@ impl Receiver {
         Some(&mut self.messages[place])
     }
 
-    /// The last packet of a message has arrived, and was acknowledged: nobody pulls it any more.
+    /// The last packet of a message has arrived, and was acknowledged: it is not pulled any more.
     fn complete(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
         let Some(mut incoming) = self.messages.remove(key) else { return };
         incoming.state.step(ReceiverEvent::Last);
@@ -182,7 +183,7 @@ impl Receiver {
             let before = incoming.given;
             let all = before + rules.pull;
             let to_target = line == Line::Active && !rules.counts_again;
-            // Not beyond what was asked for, but not backwards.
+            // Credit does not exceed the requests, but never decreases.
             incoming.given = if to_target { all.min(incoming.target.max(before)) } else { all };
             incoming.owed = incoming.owed.saturating_sub(rules.pull);
             let wants = incoming.target > incoming.given;
@@ -244,7 +245,7 @@ impl ReceivingHalf<TimerKey> for Receiver {
     }
 }
 
-/// What an answer says again of the packet that it answers.
+/// Flags of the answered packet that its answer repeats.
 fn echo(packet: &Packet) -> PacketFlags {
     let again = packet.flags.has(PacketFlags::AGAIN);
     PacketFlags::when(packet.ecn == Ecn::Ce, PacketFlags::ECE)

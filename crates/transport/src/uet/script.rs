@@ -260,7 +260,7 @@ fn a_message_of_one_answer_leaves_the_rest_of_its_credit() {
         ..message(20)
     };
     assert_eq!(script.open(us(0), message).len(), 4);
-    // All is lost: a request, because there is no credit to repeat anything.
+    // All is lost: a request, because repeating anything needs credit.
     let effects = script.effects(LOST);
     assert_eq!(effects.len(), 1);
     assert!(effects[0].1.iter().any(|word| word.starts_with("rts 4 to ")), "{effects:?}");
@@ -281,7 +281,8 @@ fn pulls_go_round_at_the_rate_of_the_link_as_far_as_they_are_wanted() {
     // The first one's rest takes less time.
     assert_eq!(at[..2], [PULL, PULL + Time(36 * 206_868)]);
     let words: Vec<&str> = turns.iter().flat_map(|(_, words)| words).map(String::as_str).collect();
-    // The first wanted 36 quanta more; both have all that they asked for then, and get more because nobody else wants any.
+    // The first wanted 36 quanta more; both have all that they asked for then, and get more because no other message
+    // wants any.
     assert_eq!(words[..2], ["pull 25600", "pull 16384"], "{words:?}");
     assert!(at[2] - at[1] <= PULL, "{at:?}");
 }

@@ -29,7 +29,7 @@ pub(super) const AVERAGE_DELAY: GaugeInfo = GaugeInfo::seconds(
 /// All messages that this host sends.
 pub struct Sender {
     settings: Settings,
-    /// What windows are computed with, by base round trip: one of the network, or of each pair.
+    /// Constants of windows by base round trip: one of the network, or of each pair.
     scales: Vec<(Time, Scale)>,
     messages: Messages<(Outgoing, usize)>,
     /// Messages with something to send, a packet each in turn.
@@ -54,7 +54,7 @@ impl Sender {
         }
     }
 
-    /// Whether data is next, of a wire that both wait for.
+    /// True if data is next, of a wire that both wait for.
     pub(super) fn is_turn_of_data(&mut self) -> bool {
         self.controls = (self.controls + 1) % (CONTROLS + 1);
         self.controls == 0
@@ -90,7 +90,7 @@ impl Sender {
         }
     }
 
-    /// What the receiver says of a message, or what a switch returns of it.
+    /// Handles a receiver's answer about a message, or a header that a switch returns.
     pub(super) fn heard(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let Some(key) = self.messages.find((packet.src, packet.message)) else { return };
         let (out, scale) = &mut self.messages[key];

@@ -61,8 +61,8 @@ pub(crate) mod tests {
     use crate::tcp::control::CongestionControl;
     use crate::tcp::control::tests::ack;
 
-    /// What subflow `own` of some with these windows, round trips in microseconds and shown quantities adds to its
-    /// window for one acknowledged packet, past slow start.
+    /// Packets that subflow `own` of some with these windows, round trips in microseconds and shown quantities adds to
+    /// its window for one acknowledged packet, past slow start.
     pub(crate) fn increase<C: CongestionControl>(
         control: &mut C,
         own: usize,

@@ -31,7 +31,7 @@ impl Olia {
     }
 }
 
-/// What moves windows from large to good paths: alpha. OLIA §IV
+/// Term that moves windows from large to good paths: alpha. OLIA §IV
 fn alpha(group: &Group<'_>) -> f64 {
     let quality = |sibling: Sibling| sibling.shown / (sibling.rtt * sibling.rtt);
     let (largest, best) = (group.most(|sibling| sibling.window), group.most(quality));

@@ -32,7 +32,7 @@ impl ByPreset for WvegasParams {
 /// Samples that a round must have more than, for their mean to mean something.
 const FEW: u32 = 2;
 
-/// What a round's end has decided for the acknowledgement that ended it.
+/// Decision at a round's end, for the acknowledgement that ended it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Decision {
     /// Nothing; inside a round, or hold.
@@ -186,7 +186,7 @@ mod tests {
     use crate::tcp::control::Sibling;
     use crate::tcp::control::tests::{ack, control};
 
-    /// The controller and its window after a round of ten samples of `rtt` at a base of 300 us, beside a subflow
+    /// The controller and its window after a round of ten samples of `rtt` at a base of 300 us, next to a subflow
     /// that shows `other`.
     fn after(window: Window, rtt: Time, other: f64, set: impl Fn(&mut Wvegas)) -> (Wvegas, Window) {
         let mut wvegas = control::<Wvegas>(1 << 40, |_| ());

@@ -1,7 +1,8 @@
 //! DCQCN: a congestion notification cuts the rate by a share that follows how often they come; timers raise it again.
 //!
 //! Source: Y. Zhu et al., SIGCOMM 2015, whose numbers are the preset `paper`; the rules of NICs as HPCC's simulator has them are
-//! `hpcc-sim`. Ticks of the timers that change nothing cost nothing: they are made up for when somebody asks.
+//! `hpcc-sim`. Ticks of the timers that change nothing cost nothing: they are made up for at the next
+//! question.
 
 use super::super::params::{ByPreset, Preset};
 use super::super::{STATES, deviations};
@@ -29,15 +30,15 @@ headway_params::params! {
         byte_counter: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 40 };
         /// Increases that only return to the rate before the cut. paper: 5. DCQCN §3.2
         fast_recovery: u64 = 1, ParamKind::Int { min: 1, max: 1000 };
-        /// What an increase beyond these adds to the target, as a share of the link's rate. paper: 0.001. DCQCN §3.2
+        /// Amount that an increase beyond these adds to the target, as a share of the link's rate. paper: 0.001. DCQCN §3.2
         rate_ai: f64 = 0.0002, ParamKind::Float { min: 0.000_000_1, max: 1.0 };
         /// The same when the rate has been increased for longer. paper: 0.01. DCQCN §3.2
         rate_hai: f64 = 0.002, ParamKind::Float { min: 0.000_000_1, max: 1.0 };
-        /// Whether a cut sets the target to the rate before it, although nothing was increased since the last cut. paper: true. DCQCN §3.2
+        /// True if a cut sets the target to the rate before it, although nothing was increased since the last cut. paper: true. DCQCN §3.2
         clamp_target: bool = false, ParamKind::Bool;
         /// Lowest rate. paper: 1 Mbps
         min_rate: Rate = Rate::gbps(1), ParamKind::Rate { min: SLOWEST, max: Rate::gbps(1000) };
-        /// Whether no more than a bandwidth-delay product at the present rate may be under way. HPCC §5.1
+        /// True if no more than a bandwidth-delay product at the present rate may be under way. HPCC §5.1
         window: bool = false, ParamKind::Bool;
     }
 }
@@ -78,7 +79,7 @@ impl ByPreset for DcqcnParams {
 /// Looks at whether to cut come this much after the ticks of alpha, which begin with them. HPCC §5.1
 const AFTER_ALPHA: Time = Time::ns(1);
 
-/// What a message under limits knows.
+/// State of a message under limits.
 #[derive(Clone, Debug)]
 struct Limited {
     alpha: f64,
@@ -92,7 +93,7 @@ struct Limited {
     /// Increases since the last cut: by time, and by bytes.
     by_time: u64,
     by_bytes: u64,
-    /// When the next one is due; never if it would change nothing.
+    /// Time at which the next one is due; never if it would change nothing.
     increase: Option<Time>,
     bytes: u64,
 }
@@ -111,7 +112,7 @@ impl Dcqcn {
         (self.params.min_rate.bps() as f64).min(self.flow.line)
     }
 
-    /// What happens next by itself, if anything that has an effect does by `now`.
+    /// The next timer event, if one that has an effect comes by `now`.
     fn next(&self, now: Time) -> Option<(Time, Tick)> {
         let limited = self.limited.as_ref()?;
         let look = (limited.look_heard && self.params.decrease_period > Time::ZERO).then(|| {
@@ -162,7 +163,7 @@ impl Dcqcn {
     }
 }
 
-/// What a timer does.
+/// Event of a timer.
 #[derive(Clone, Copy)]
 enum Tick {
     Look,

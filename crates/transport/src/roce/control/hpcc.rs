@@ -21,11 +21,11 @@ headway_params::params! {
         eta: f64 = 0.95, ParamKind::Float { min: 0.01, max: 1.0 };
         /// Round trips of additive increase in a row, after which the rate is set by the utilisation although that is low. paper: 5. HPCC §3.2
         max_stage: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
-        /// What each decision adds, as a share of the link's rate. paper: 0.0005, which is (1 - eta) of 100 messages. HPCC §3.3
+        /// Amount that each decision adds, as a share of the link's rate. paper: 0.0005, which is (1 - eta) of 100 messages. HPCC §3.3
         rate_ai: f64 = 0.0004, ParamKind::Float { min: 0.000_000_1, max: 1.0 };
         /// Lowest rate. paper: 1 Mbps
         min_rate: Rate = Rate::gbps(1), ParamKind::Rate { min: SLOWEST, max: Rate::gbps(1000) };
-        /// Whether stamps are read as coarse as HPCC's header of 64 bits a hop has them, but without its overflow. HPCC §4.1
+        /// True if stamps are read as coarse as HPCC's header of 64 bits a hop has them, but without its overflow. HPCC §4.1
         coarse: bool = false, ParamKind::Bool;
     }
 }
@@ -60,7 +60,7 @@ pub(super) struct Memory {
     units: (u64, u64),
 }
 
-/// What one hop has done between two answers.
+/// Progress of one hop between two answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interval {
     /// Seconds between the two.
@@ -262,7 +262,7 @@ pub(super) mod tests {
         near(after(hpcc(usual()), stamp(1000, 0, 26_000), stamp(5160, 52_000, 0)), 95.04);
         // Half a round trip has half the weight.
         near(after(hpcc(usual()), stamp(1000, 0, 26_000), stamp(3080, 26_000, 26_000)), 76.04);
-        // Two round trips have no more than all of it.
+        // Two round trips cannot use more than all of it.
         near(after(hpcc(usual()), stamp(1000, 0, 26_000), stamp(9320, 104_000, 26_000)), 63.37);
     }
 

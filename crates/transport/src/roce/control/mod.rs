@@ -12,7 +12,7 @@ use headway_gauges::GaugeInfo;
 use headway_packet::Stamps;
 use headway_units::{Rate, Time};
 
-/// What a controller is told when its message begins. Rates are in bits a second.
+/// Properties of a message that its controller is created from. Rates are in bits a second.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     /// Time of opening.
@@ -32,7 +32,7 @@ pub struct Flow {
 /// An answer of the receiver, after the message has taken it in.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
-    /// When it came.
+    /// Arrival time.
     pub now: Time,
     /// First packet that has not arrived.
     pub arrived: u32,
@@ -40,25 +40,25 @@ pub struct Answer<'a> {
     pub newly: u32,
     /// First packet never sent, or to be sent again.
     pub next: u32,
-    /// Whether it is a congestion notification.
+    /// True if it is a congestion notification.
     pub marked: bool,
     /// From the departure of the packet that it answers until now.
     pub rtt: Time,
-    /// What ports wrote into that packet.
+    /// Stamps that ports wrote into that packet.
     pub stamps: Option<&'a Stamps>,
 }
 
 /// The decisions that make one RoCE transport differ from another.
 pub trait RateControl: Send + Sized + 'static {
-    /// Its parameters.
+    /// Parameters of the controller.
     type Params: ByPreset + Send + Sync + 'static;
-    /// What the transport declares.
+    /// Description of the transport.
     const INFO: TransportInfo;
-    /// What a message under its control can be asked: what every one can, and what is its own.
+    /// Probes of a message under its control: those of every message, and its own.
     const PROBES: &'static [GaugeInfo];
-    /// Whether packets are sent ECN-capable.
+    /// True if packets are sent ECN-capable.
     const ECN: bool = false;
-    /// Whether it has a window whatever its parameters are; otherwise its rate may be all that bounds a message.
+    /// True if it has a window whatever its parameters are; otherwise its rate may be all that bounds a message.
     const WINDOWED: bool = true;
     /// Bytes that data packets and answers have for what ports write into them, 0 where they write nothing.
     const TELEMETRY: u16 = 0;
@@ -94,7 +94,7 @@ pub trait RateControl: Send + Sized + 'static {
     /// Bytes of payload that may be under way; `None` without such a bound.
     fn window(&self) -> Option<f64>;
 
-    /// When its rate will rise by itself.
+    /// Time at which its rate will rise by itself.
     fn rises(&self) -> Option<Time> {
         None
     }
@@ -147,9 +147,9 @@ type Make = dyn Fn(&Flow) -> Box<dyn Controller> + Send;
 pub(super) struct Controllers {
     make: Box<Make>,
     pub(super) machine: MachineParams,
-    /// [`RateControl::TELEMETRY`]
+    /// Bytes of stamps in a packet: [`RateControl::TELEMETRY`].
     pub(super) telemetry: u16,
-    /// [`RateControl::ECN`]
+    /// True if packets are sent ECN-capable: [`RateControl::ECN`].
     pub(super) ecn: bool,
 }
 
@@ -178,7 +178,7 @@ pub(super) struct Rounds {
     next: Option<u32>,
 }
 
-/// Where in its rounds an answer is.
+/// Position of an answer in its controller's rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Round {
     /// It is the first of all.

@@ -20,7 +20,7 @@ headway_params::params! {
     pub struct PowerTcpParams {
         /// Weight of the new window. PowerTCP §3.3
         gamma: f64 = 0.9, ParamKind::Float { min: 0.001, max: 1.0 };
-        /// What the window grows by, as a share of a bandwidth-delay product. paper: 0.01, that of 100 messages. PowerTCP §3.3
+        /// Growth of the window, as a share of a bandwidth-delay product. paper: 0.01, that of 100 messages. PowerTCP §3.3
         beta: f64 = 0.006, ParamKind::Float { min: 0.000_000_1, max: 1.0 };
         /// Power that is taken for 1. paper: 1. PowerTCP §3.3
         target: f64 = 0.95, ParamKind::Float { min: 0.01, max: 2.0 };
@@ -34,7 +34,7 @@ headway_params::params! {
     pub struct ThetaParams {
         /// Weight of the new window. paper: 0.9. PowerTCP §3.4
         gamma: f64 = 0.7, ParamKind::Float { min: 0.001, max: 1.0 };
-        /// What the window grows by, as a share of a bandwidth-delay product. paper: 0.01, that of 100 messages. PowerTCP §3.3
+        /// Growth of the window, as a share of a bandwidth-delay product. paper: 0.01, that of 100 messages. PowerTCP §3.3
         beta: f64 = 0.006, ParamKind::Float { min: 0.000_000_1, max: 1.0 };
         /// Power that is taken for 1. paper: 1. PowerTCP §3.4
         target: f64 = 1.05, ParamKind::Float { min: 0.01, max: 2.0 };
@@ -86,13 +86,13 @@ const POWER: GaugeInfo = GaugeInfo::share(
 struct Law {
     flow: Flow,
     gamma: f64,
-    /// Bytes.
+    /// Additive increase in bytes.
     beta: f64,
     least: f64,
     window: f64,
     /// The window a round trip ago.
     old: f64,
-    /// Smoothed power.
+    /// Power, smoothed over a round trip.
     power: f64,
     rounds: Rounds,
 }
@@ -123,7 +123,7 @@ impl Law {
 
     /// Sets the window. PowerTCP §3.3
     fn update(&mut self) {
-        // What nothing is known of is a link that is nearly idle.
+        // Without measurements a link counts as nearly idle.
         let power = self.power.max(0.001);
         let aims = self.old / power + self.beta;
         let window = self.gamma * aims + (1.0 - self.gamma) * self.window;
@@ -280,7 +280,7 @@ mod tests {
     use super::super::tests::{answer, flow};
     use super::*;
 
-    /// What a window of 26,000 bytes becomes in these after two answers with these stamps, over an own share of 520 bytes.
+    /// A window of 26,000 bytes after two answers with these stamps, over an own share of 520 bytes.
     fn after(first: Stamps, second: Stamps) -> f64 {
         let params = PowerTcpParams::of(Preset::Paper);
         let mut power = PowerTcp::new(&params, &Flow { first: 50e9, ..flow() });

@@ -14,7 +14,7 @@ use headway_params::ParamKind;
 use headway_units::{Rate, Time};
 
 headway_params::choice! {
-    /// What happens between the two thresholds of the round trip.
+    /// Reaction between the two thresholds of the round trip.
     pub enum Rule {
         /// Its gradient alone decides. TIMELY §4.3
         Original = "original",
@@ -26,11 +26,11 @@ headway_params::choice! {
 headway_params::params! {
     /// Parameters of TIMELY, with the values of `hpcc-sim`.
     pub struct TimelyParams {
-        /// What happens between the two thresholds.
+        /// Reaction between the two thresholds.
         rule: Rule = Rule::Original, ParamKind::Choice(Rule::WORDS);
         /// Weight of the new sample in the average of differences. TIMELY §4.3
         alpha: f64 = 0.875, ParamKind::Float { min: 0.001, max: 1.0 };
-        /// How much a decrease takes. With the patched rule, its authors use 0.008. TIMELY §4.3
+        /// Factor of a decrease. With the patched rule, its authors use 0.008. TIMELY §4.3
         beta: f64 = 0.8, ParamKind::Float { min: 0.0001, max: 1.0 };
         /// Round trip below which the rate always rises. TIMELY §4.4
         t_low: Time = Time::us(50), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
@@ -38,15 +38,15 @@ headway_params::params! {
         t_high: Time = Time::us(500), ParamKind::Time { min: Time::ns(1), max: Time::DAY };
         /// Round trip that gradients are measured by; it is a constant, whatever the path is. TIMELY §4.3
         min_rtt: Time = Time::us(20), ParamKind::Time { min: Time::ns(1), max: Time::DAY };
-        /// What an increase adds, as a share of the link's rate. TIMELY §4.4
+        /// Amount that an increase adds, as a share of the link's rate. TIMELY §4.4
         delta: f64 = 0.001, ParamKind::Float { min: 0.000_000_1, max: 1.0 };
         /// Increases in a row after which each adds five times as much. TIMELY §4.3
         hai_after: u64 = 5, ParamKind::Int { min: 1, max: 1_000_000 };
         /// Bytes of payload for which one decision is made; 0 = those of a round trip. paper: 16 kB. TIMELY §3.1
         segment: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 30 };
-        /// Lowest rate.
+        /// Lowest rate of a message.
         min_rate: Rate = Rate::gbps(1), ParamKind::Rate { min: SLOWEST, max: Rate::gbps(1000) };
-        /// Whether no more than a bandwidth-delay product at the present rate may be under way. HPCC §5.1
+        /// True if no more than a bandwidth-delay product at the present rate may be under way. HPCC §5.1
         window: bool = false, ParamKind::Bool;
     }
 }
@@ -61,7 +61,7 @@ impl ByPreset for TimelyParams {
     }
 }
 
-/// What an increase adds after many of them, in usual ones. TIMELY §4.3
+/// Amount that an increase adds after many of them, in usual ones. TIMELY §4.3
 const HYPER: f64 = 5.0;
 
 /// See the module.
@@ -82,7 +82,7 @@ pub struct Timely {
 }
 
 impl Timely {
-    /// Whether a decision is due.
+    /// True if a decision is due.
     fn decides(&mut self, answer: &Answer<'_>) -> bool {
         if self.params.segment == 0 {
             return self.rounds.take(answer) != Round::Within;
@@ -201,7 +201,7 @@ mod tests {
     use super::super::tests::{answer, flow};
     use super::*;
 
-    /// What a rate of 50 Gb/s becomes after two round trips in nanoseconds, in Gb/s.
+    /// A rate of 50 Gb/s after two round trips in nanoseconds, in Gb/s.
     fn after(params: TimelyParams, before: u64, rtt: u64) -> f64 {
         let mut timely = Timely::new(&params, &Flow { first: 50e9, ..flow() });
         timely.answered(&Answer { rtt: Time::ns(before), ..answer(Time::us(1)) });

@@ -25,14 +25,14 @@ const PROBE_WINDOW_GAIN: f64 = 2.0;
 const LEAST_WINDOW: f64 = 4.0;
 /// Round trips that a bandwidth is remembered.
 const BANDWIDTH_ROUNDS: u64 = 10;
-/// How long a round trip is remembered, and how long it is probed at least.
+/// Time for which a round trip is remembered, and the shortest time for which it is probed.
 const MIN_RTT_LIFE: Time = Time::s(10);
 const PROBE_RTT: Time = Time::ms(200);
 /// Share of the bandwidth that is used, so that a queue does not stand.
 const MARGIN: f64 = 0.99;
 
 headway_params::choice! {
-    /// How many packets a sender hands over together.
+    /// Number of packets that a sender hands over together.
     pub enum Bursts {
         /// One packet at a time.
         Ideal = "ideal",
@@ -42,7 +42,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// Which measurement keeps the smallest round trip from growing old.
+    /// Measurement that keeps the smallest round trip from growing old.
     pub enum Refresh {
         /// A lower one, as in the paper: the round trip is probed every ten seconds.
         Lower = "lower",
@@ -56,7 +56,7 @@ headway_params::params! {
     pub struct BbrParams {
         /// Packets handed over together, three times which the window has to spare: at 1 Gb/s 3 packets or 132. linux-4.19: linux-4.19
         bursts: Bursts = Bursts::Ideal, ParamKind::Choice(Bursts::WORDS);
-        /// Which measurement keeps the smallest round trip from growing old. linux-4.19: not-higher
+        /// Measurement that keeps the smallest round trip from growing old. linux-4.19: not-higher
         refresh: Refresh = Refresh::Lower, ParamKind::Choice(Refresh::WORDS);
     }
 }
@@ -70,7 +70,7 @@ impl ByPreset for BbrParams {
     }
 }
 
-/// What the sender is about. BBR §"State machine"
+/// Mode of the sender. BBR §"State machine"
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Doubling the rate until the bandwidth stops growing.
@@ -106,7 +106,7 @@ impl LargestRecent {
     }
 }
 
-/// Whether the bandwidth has stopped growing: less than a quarter in three rounds.
+/// Detects that the bandwidth has stopped growing: less than a quarter in three rounds.
 #[derive(Clone, Copy, Debug, Default)]
 struct FullPipe {
     rate: f64,
@@ -155,7 +155,7 @@ impl Bbr {
         }
     }
 
-    /// What the sender is about.
+    /// Mode of the sender.
     pub fn mode(&self) -> Mode {
         self.mode
     }

@@ -26,7 +26,7 @@ const PROBE_WINDOW: f64 = 2.0;
 const UP_WINDOW: f64 = 2.25;
 /// Share of the bandwidth that is used, so that a queue does not stand.
 const MARGIN: f64 = 0.99;
-/// Smallest window.
+/// Smallest window, in packets.
 const LEAST_WINDOW: f64 = 4.0;
 /// The bandwidth has stopped growing once it is less than this much larger for so many rounds.
 const FULL_GROWTH: f64 = 1.25;
@@ -37,11 +37,12 @@ const FULL_MARKED_ROUNDS: u32 = 2;
 /// Shares of lost and of marked packets at which too much is in flight.
 const LOSS_THRESHOLD: f64 = 5.0 / 256.0;
 const MARK_THRESHOLD: f64 = 0.5;
-/// What a round with losses leaves of the lower bounds, and a probe that went too far of the upper one.
+/// Factor that a round with losses applies to the lower bounds, and a probe that went too far to the upper
+/// one.
 const LOSS_CUT: f64 = 180.0 / 256.0;
-/// What a round with marks takes from the lower bound, as a share of the marked share.
+/// Cut of the lower bound in a round with marks, as a share of the marked share.
 const MARK_FACTOR: f64 = 85.0 / 256.0;
-/// How much the newest round counts in the marked share.
+/// Weight of the newest round in the marked share.
 const MARK_GAIN: f64 = 16.0 / 256.0;
 /// Round trip up to which marks are believed.
 const MARK_MAX_RTT: Time = Time::ms(5);
@@ -54,7 +55,8 @@ const PROBE_ROUNDS: f64 = 63.0;
 const PROBE_ROUNDS_DRAW: u64 = 2;
 const PROBE_WAIT: Time = Time::s(2);
 const PROBE_WAIT_DRAW: Time = Time::s(1);
-/// How long round trips are remembered, and how often and how long they are probed.
+/// Time for which round trips are remembered, the interval of probes for them, and the length of such a
+/// probe.
 const MIN_RTT_LIFE: Time = Time::s(10);
 const PROBE_RTT_EVERY: Time = Time::s(5);
 const PROBE_RTT: Time = Time::ms(200);
@@ -62,11 +64,11 @@ const PROBE_RTT_WINDOW: f64 = 0.5;
 /// Rounds that acknowledgements in excess are remembered, at least; and time of them at most.
 const EXCESS_ROUNDS: u32 = 5;
 const EXCESS_TIME: f64 = 0.1;
-/// Packets in excess after which counting begins anew.
+/// Packets in excess after which counting begins again.
 const EXCESS_RESET: f64 = 1_048_576.0;
 
 headway_params::choice! {
-    /// How many packets a sender hands over together.
+    /// Number of packets that a sender hands over together.
     pub enum Bursts {
         /// One packet at a time.
         Ideal = "ideal",
@@ -78,7 +80,7 @@ headway_params::choice! {
 headway_params::params! {
     /// Parameters of BBR v3.
     pub struct Bbr3Params {
-        /// Whether packets are ECN-capable, and marks answered where the round trip is 5 ms at most: the route feature `ecn_low` of Linux, for ports that mark early.
+        /// True if packets are ECN-capable, and marks answered where the round trip is 5 ms at most: the route feature `ecn_low` of Linux, for ports that mark early.
         ecn: bool = true, ParamKind::Bool;
         /// Packets handed over together, three times which the window is at least: 4 packets or, over a short path, 132. linux-4.19: linux
         bursts: Bursts = Bursts::Ideal, ParamKind::Choice(Bursts::WORDS);
@@ -92,7 +94,7 @@ impl ByPreset for Bbr3Params {
     }
 }
 
-/// What the sender is about.
+/// Mode of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Doubling the rate until the bandwidth stops growing.
@@ -116,7 +118,7 @@ impl Mode {
         matches!(self, Mode::Down | Mode::Cruise | Mode::Refill | Mode::Up)
     }
 
-    /// Whether losses and marks are its own doing, and lower no bound. BBRv3 §bbr_is_probing_bandwidth
+    /// True if losses and marks are its own doing, and lower no bound. BBRv3 §bbr_is_probing_bandwidth
     fn pushes(self) -> bool {
         matches!(self, Mode::Startup | Mode::Refill | Mode::Up)
     }
@@ -159,13 +161,13 @@ impl Bandwidth {
     }
 }
 
-/// Whether the bandwidth has stopped growing. BBRv3 §bbr_check_full_bw_reached
+/// Detects that the bandwidth has stopped growing. BBRv3 §bbr_check_full_bw_reached
 #[derive(Clone, Copy, Debug, Default)]
 struct FullPipe {
     rate: f64,
     rounds: u32,
     now: bool,
-    /// Whether it ever has, since the beginning.
+    /// True if it ever has, since the beginning.
     reached: bool,
 }
 
@@ -246,7 +248,7 @@ impl Excess {
 /// The share of packets that are marked. BBRv3 §bbr_update_ecn_alpha
 #[derive(Clone, Copy, Debug)]
 struct Marks {
-    /// Whether the round trip is short enough.
+    /// True if the round trip is short enough.
     believed: bool,
     share: f64,
     total: u64,
@@ -256,7 +258,7 @@ struct Marks {
     rounds: u32,
 }
 
-/// What has happened in a round of losses, and in a cycle of probes.
+/// Events in a round of losses, and in a cycle of probes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Congestion {
     loss_in_round: bool,
@@ -268,7 +270,7 @@ struct Congestion {
     delivered: f64,
 }
 
-/// How the upper bound is raised: by a packet for every `every` that are acknowledged.
+/// Slope of the upper bound: it rises by a packet for every `every` that are acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Slope {
     rounds: u32,
@@ -281,7 +283,7 @@ struct Slope {
 pub struct Bbr3 {
     params: Bbr3Params,
     packet: f64,
-    /// First window.
+    /// First window, in packets.
     initial: f64,
     /// Its own random numbers, and how many were drawn.
     seed: u64,
@@ -304,11 +306,11 @@ pub struct Bbr3 {
     lower: f64,
     upper: f64,
     slope: Slope,
-    /// Whether a probe has ended, and acknowledgements of what it sent still come, for a round.
+    /// True if a probe has ended, and acknowledgements of its packets still come, for a round.
     stopping: bool,
-    /// Whether what acknowledgements say comes from a probe that nothing was concluded from.
+    /// True if acknowledgements report on a probe from which nothing was concluded.
     probe_samples: bool,
-    /// Whether the last probe saw too much loss or marks, and whether it was ended for fear of that.
+    /// True if the last probe saw too much loss or marks, and true if it was ended for fear of that.
     too_high: bool,
     risky: bool,
     rounds_since_probe: f64,
@@ -328,7 +330,7 @@ pub struct Bbr3 {
 }
 
 impl Bbr3 {
-    /// What the sender is about.
+    /// Mode of the sender.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -338,7 +340,7 @@ impl Bbr3 {
         if self.round_trip.min == Time::MAX {
             return self.initial;
         }
-        // What is a whole number but for the last bit is one.
+        // A product that is a whole number but for the last bit counts as that number.
         (gain * rate * self.round_trip.min.as_secs_f64() * (1.0 - 1e-12)).ceil()
     }
 
@@ -477,7 +479,7 @@ impl Bbr3 {
         rate.app_limited || rate.prior_delivered < self.limited_until
     }
 
-    /// Whether too much was in flight as a packet left. BBRv3 §bbr_is_inflight_too_high
+    /// True if too much was in flight as a packet left. BBRv3 §bbr_is_inflight_too_high
     fn is_too_high(&self, rate: &RateSample) -> bool {
         let lost = too_many_lost(rate.lost, rate.in_flight);
         let marked = f64::from(rate.marked) > (rate.packets as f64 * MARK_THRESHOLD).floor();
@@ -736,7 +738,7 @@ impl Bbr3 {
         self.bound(window);
     }
 
-    /// What losses and marks allow. BBRv3 §bbr_bound_cwnd_for_inflight_model
+    /// Applies the bounds that losses and marks allow. BBRv3 §bbr_bound_cwnd_for_inflight_model
     fn bound(&self, window: &mut Window) {
         let cap = match self.mode {
             Mode::Down | Mode::Refill | Mode::Up => self.upper,
@@ -839,7 +841,7 @@ impl CongestionControl for Bbr3 {
         self.params.ecn
     }
 
-    /// BBRv3 §bbr_skb_marked_lost
+    /// Reacts to a lost packet. BBRv3 §bbr_skb_marked_lost
     fn packet_lost(&mut self, window: &Window, lost: &LostPacket, now: Time) {
         if !self.congestion.loss_in_round {
             self.loss_round = lost.delivered_total;
@@ -851,7 +853,7 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    /// BBRv3 §bbr_main
+    /// Main step for each acknowledgement. BBRv3 §bbr_main
     fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
         self.marks.total += if ack.ece { u64::from(ack.delivered) } else { 0 };
         self.update_round(ack);

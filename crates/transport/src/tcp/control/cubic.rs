@@ -11,7 +11,7 @@ use headway_params::ParamKind;
 use headway_units::Time;
 
 headway_params::choice! {
-    /// Where specification and kernel differ.
+    /// Source that is followed where specification and kernel differ.
     pub enum Dialect {
         /// Slope 3 (1 - beta) / (1 + beta), then 1; a time-out keeps the last maximum.
         Rfc9438 = "rfc-9438",
@@ -21,7 +21,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// How slow start ends before a loss.
+    /// Condition that ends slow start before a loss.
     pub enum HyStart {
         /// It does not.
         Off = "off",
@@ -37,13 +37,13 @@ headway_params::params! {
     pub struct CubicParams {
         /// C, in packets per cubic second. RFC9438 §4.2
         scale: f64 = 0.4, ParamKind::Float { min: 0.001, max: 1000.0 };
-        /// What a loss leaves of the window. RFC9438 §4.6
+        /// Factor that a loss applies to the window. RFC9438 §4.6
         beta: f64 = 0.7, ParamKind::Float { min: 0.1, max: 0.99 };
-        /// Whether a window that did not reach the last maximum gives way further. RFC9438 §4.7
+        /// True if a window that did not reach the last maximum gives way further. RFC9438 §4.7
         fast_convergence: bool = true, ParamKind::Bool;
-        /// Where specification and kernel differ: which. linux-4.19: linux-4.19
+        /// Source that is followed where specification and kernel differ. linux-4.19: linux-4.19
         dialect: Dialect = Dialect::Rfc9438, ParamKind::Choice(Dialect::WORDS);
-        /// How slow start ends before a loss. linux-4.19: linux-4.19
+        /// Condition that ends slow start before a loss. linux-4.19: linux-4.19
         hystart: HyStart = HyStart::Off, ParamKind::Choice(HyStart::WORDS);
     }
 }
@@ -109,7 +109,7 @@ impl Cubic {
         // RFC9438 §4.4: at most half a window a round trip.
         let target = (epoch.origin + self.params.scale * t * t * t).min(1.5 * window.cwnd);
         let cubic = ((target - window.cwnd) / window.cwnd).max(0.01 / window.cwnd);
-        // Whoever has taken from the window since has taken from Reno's as well.
+        // Everything that has cut the window since has cut Reno's as well.
         epoch.friendly = epoch.friendly.min(window.cwnd);
         epoch.friendly += self.slope(epoch.friendly) * acked / window.cwnd;
         window.cwnd = (window.cwnd + cubic * acked).max(epoch.friendly);
@@ -191,13 +191,13 @@ impl Train {
         *self = Train::new(self.kind, now);
     }
 
-    /// What the clock shows of a time.
+    /// A time, rounded to the clock's ticks.
     fn ticks(&self, time: Time) -> Time {
         let tick = if self.kind == HyStart::Linux419 { Time::ms(1) } else { Time::us(1) };
         Time(time.0 / tick.0 * tick.0)
     }
 
-    /// Whether slow start should end.
+    /// True if slow start should end.
     fn is_over(&mut self, cwnd: f64, ack: &Ack) -> bool {
         if self.kind == HyStart::Off {
             return false;

@@ -16,7 +16,7 @@ use headway_params::ParamKind;
 use headway_units::Time;
 
 headway_params::choice! {
-    /// How urgent a message is whose deadline has passed.
+    /// Urgency of a message whose deadline has passed.
     pub enum Expired {
         /// As without a deadline, d = 1.
         Neutral = "neutral",
@@ -38,7 +38,7 @@ headway_params::params! {
         d_min: f64 = 0.5, ParamKind::Float { min: 0.01, max: 1.0 };
         /// Largest urgency d. D2TCP §3.2
         d_max: f64 = 2.0, ParamKind::Float { min: 1.0, max: 100.0 };
-        /// How urgent a message is whose deadline has passed.
+        /// Urgency of a message whose deadline has passed.
         on_expired: Expired = Expired::Neutral, ParamKind::Choice(Expired::WORDS);
         /// In which numbers share, urgency and cut are computed; fixed-point is that of the congestion control for Linux.
         arithmetic: Arithmetic = Arithmetic::Exact, ParamKind::Choice(Arithmetic::WORDS);
@@ -95,7 +95,7 @@ impl D2tcp {
     }
 }
 
-/// Picoseconds.
+/// A microsecond, in picoseconds.
 const MICROSECOND: u64 = Time::us(1).0;
 
 /// The eighth nearest to an urgency, of those that the table of powers has.

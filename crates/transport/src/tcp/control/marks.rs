@@ -5,7 +5,7 @@ use super::Ack;
 headway_params::choice! {
     /// In which numbers the share and the cut are computed.
     pub enum Arithmetic {
-        /// Real numbers.
+        /// Real numbers, without rounding.
         Exact = "exact",
         /// Linux's: the share in 1/1024, which falls to 0 once it is below 16/1024.
         Fixed = "fixed-point",

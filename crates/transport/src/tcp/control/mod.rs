@@ -20,7 +20,7 @@ use crate::probes::{self, Sink};
 use headway_gauges::GaugeInfo;
 use headway_units::Time;
 
-/// What a controller is told when its message begins.
+/// Properties of a message that its controller is created from.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     /// Time of opening.
@@ -35,23 +35,23 @@ pub struct Flow {
     pub deadline: Option<Time>,
     /// The unloaded round trip, where the estimator is primed with it.
     pub rtt: Option<Time>,
-    /// What is random about it.
+    /// Randomness of the message.
     pub entropy: u32,
-    /// What its host knows of the path.
+    /// The path, as its host knows it.
     pub path: Path,
 }
 
 /// The window of a connection, in packets. The sender keeps the whole part of it in flight, at least one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// Congestion window.
+    /// Congestion window, in packets.
     pub cwnd: f64,
     /// Slow start below this; infinite at first.
     pub ssthresh: f64,
 }
 
 impl Window {
-    /// Whether it grows by a packet for each acknowledged one.
+    /// True if it grows by a packet for each acknowledged one.
     pub fn slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
@@ -77,7 +77,7 @@ impl Window {
     }
 }
 
-/// How a connection stands, for its controller.
+/// Phase of a connection, for its controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Nothing is wrong.
@@ -99,7 +99,7 @@ pub struct RateSample {
     pub interval: Time,
     /// Packets that had been delivered when this one left.
     pub prior_delivered: u64,
-    /// Whether the sender lacked data when it left.
+    /// True if the sender lacked data when it left.
     pub app_limited: bool,
     /// Packets in flight when it left, itself among them.
     pub in_flight: u32,
@@ -118,7 +118,7 @@ pub struct LostPacket {
     pub in_flight: u32,
     /// Packets found lost since it left, itself among them.
     pub lost: u32,
-    /// Whether the sender lacked data when it left.
+    /// True if the sender lacked data when it left.
     pub app_limited: bool,
 }
 
@@ -129,16 +129,16 @@ pub struct Sibling {
     pub window: f64,
     /// Its smoothed round trip in seconds; 0 before the first.
     pub rtt: f64,
-    /// What its controller shows: [`CongestionControl::shown`].
+    /// Quantity that its controller shows: [`CongestionControl::shown`].
     pub shown: f64,
-    /// Whether it is the one that the acknowledgement is about.
+    /// True if it is the one that the acknowledgement is about.
     pub own: bool,
 }
 
 /// An acknowledgement, after the connection has taken it in.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
-    /// When it came.
+    /// Arrival time.
     pub now: Time,
     /// First packet not acknowledged.
     pub una: u32,
@@ -150,11 +150,11 @@ pub struct Ack<'a> {
     pub delivered: u32,
     /// All packets that are known to have arrived.
     pub delivered_total: u64,
-    /// Whether a packet that was sent again is among those.
+    /// True if a packet that was sent again is among those.
     pub repaired: bool,
     /// Packets found lost by it.
     pub lost: u32,
-    /// Whether it echoes a mark.
+    /// True if it echoes a mark.
     pub ece: bool,
     /// The round trip it measured, if it is news.
     pub rtt: Option<Time>,
@@ -166,9 +166,9 @@ pub struct Ack<'a> {
     pub pipe_before: u32,
     /// Packets in flight after it.
     pub pipe: u32,
-    /// Whether the window held back data lately.
+    /// True if the window held back data lately.
     pub limited: bool,
-    /// How the connection stood when it came.
+    /// Phase of the connection when it came.
     pub phase: Phase,
     /// The delivery rate it measured.
     pub rate: Option<RateSample>,
@@ -182,23 +182,23 @@ pub struct Ack<'a> {
 /// The machine calls [`CongestionControl::acknowledged`] for every acknowledgement, then one of
 /// [`CongestionControl::marked`], [`CongestionControl::lost`] and [`CongestionControl::grow`], or none.
 pub trait CongestionControl: Send + Sized + 'static {
-    /// Its parameters.
+    /// Parameters of the controller.
     type Params: ByPreset + Send + Sync + 'static;
-    /// What the transport declares.
+    /// Description of the transport.
     const INFO: TransportInfo;
-    /// What a message under its control can be asked: what every connection can, and what is its own.
+    /// Probes of a message under its control: those of every connection, and its own.
     const PROBES: &'static [GaugeInfo] = &[probes::WINDOW, probes::IN_FLIGHT, probes::SMOOTHED_RTT];
     /// [`Transport::REVISION`](crate::Transport::REVISION) of the transport that it makes.
     const REVISION: u32 = 0;
-    /// Whether packets are sent ECN-capable, and marks answered, unless its parameters say otherwise.
+    /// True if packets are sent ECN-capable, and marks answered, unless its parameters say otherwise.
     const ECN: bool = false;
-    /// Whether it sets the window by itself when packets are lost and when they are repaired.
+    /// True if it sets the window by itself when packets are lost and when they are repaired.
     const OWNS_WINDOW: bool = false;
-    /// Whether the time for which a receiver puts an acknowledgement off is a part of the round trips it is told.
+    /// True if the round trips that it gets include the time for which a receiver puts an acknowledgement off.
     const COUNTS_ACK_DELAY: bool = true;
-    /// What it supposes of the room at ports.
+    /// Buffer that it assumes at ports.
     const ROOM: Room = Room::Any;
-    /// Whether it looks at the other subflows of its message: [`Ack::siblings`].
+    /// True if it looks at the other subflows of its message: [`Ack::siblings`].
     const COUPLED: bool = false;
     /// Fewest packets of first window.
     const LEAST_INITIAL_WINDOW: u32 = 1;
@@ -212,7 +212,7 @@ pub trait CongestionControl: Send + Sized + 'static {
     /// For one message.
     fn new(params: &Self::Params, connection: &ConnectionParams, flow: &Flow) -> Self;
 
-    /// Whether packets of this message are sent ECN-capable, and marks answered.
+    /// True if packets of this message are sent ECN-capable, and marks answered.
     fn uses_marks(&self) -> bool {
         Self::ECN
     }
@@ -264,7 +264,8 @@ pub trait CongestionControl: Send + Sized + 'static {
         let _ = found;
     }
 
-    /// What it shows the controllers of other subflows, beside window and round trip: a quantity of its own.
+    /// Quantity of its own that it shows the controllers of other subflows, in addition to window and round
+    /// trip.
     fn shown(&self) -> f64 {
         0.0
     }
@@ -277,14 +278,14 @@ pub trait CongestionControl: Send + Sized + 'static {
 
 /// A transport whose windows a controller decides.
 pub trait Controlled {
-    /// The controller.
+    /// Controller of the windows.
     type Control: CongestionControl;
 }
 
 /// Something to do with a controller that is known by the name of its transport only, compiled once for each: see
 /// [`visit_controller`](crate::registry::visit_controller), which reaches the controllers of all transports.
 pub trait ControllerVisitor {
-    /// What it makes.
+    /// Result of a visit.
     type Output;
     /// The work, with the controller as a type.
     fn visit<C: CongestionControl>(self) -> Self::Output;

@@ -8,7 +8,7 @@ use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
 use crate::tcp::{STATES, deviations};
 
 headway_params::params! {
-    /// NewReno has nothing to set beside the machine.
+    /// NewReno adds no parameters to those of the machine.
     pub struct NewRenoParams {}
 }
 

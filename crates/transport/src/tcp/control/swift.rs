@@ -22,11 +22,11 @@ headway_params::params! {
     pub struct SwiftParams {
         /// Delay that a message over no switch and with a large window aims at; 0 = 1.25 unloaded round trips of the path. Swift §3.1
         base_target: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
-        /// What each switch of the path adds to the target; 0 = the base target divided by 6.55. Swift §3.1.1
+        /// Amount that each switch of the path adds to the target; 0 = the base target divided by 6.55. Swift §3.1.1
         hop_scaling: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
-        /// Whether the switches of the path add to the target. csg-htsim counts none of them: `false` is its hop scaling of zero.
+        /// True if the switches of the path add to the target. csg-htsim counts none of them: `false` is its hop scaling of zero.
         hops: bool = true, ParamKind::Bool;
-        /// What a small window adds to the target at most; 0 = five base targets. Swift §3.1.2
+        /// Largest amount that a small window adds to the target; 0 = five base targets. Swift §3.1.2
         fs_range: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Window in packets from which down the target has all of `fs_range`. Swift §3.1.2
         fs_min_cwnd: f64 = 0.1, ParamKind::Float { min: 0.001, max: 1.0 };
@@ -55,7 +55,7 @@ impl ByPreset for SwiftParams {
     }
 }
 
-/// What the delay may be. Swift §3.1
+/// Target of the delay. Swift §3.1
 #[derive(Clone, Copy, Debug)]
 struct Target {
     /// Without flow scaling, in picoseconds.
@@ -147,7 +147,7 @@ impl CongestionControl for Swift {
             "Swift §3.4: losses are found by the machine's SACK; every time-out repeats one packet, whatever the window is.",
         ],
     };
-    /// 1: how long acknowledgements are put off is no delay.
+    /// 1: the time for which acknowledgements are put off is not counted as delay.
     const REVISION: u32 = 1;
     const OWNS_WINDOW: bool = true;
     /// The delay of the network is what remains of a round trip without the time at the peer's host.

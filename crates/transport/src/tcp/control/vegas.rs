@@ -31,7 +31,7 @@ impl ByPreset for VegasParams {
 /// Samples that a round must have more than, for its smallest to mean something.
 const FEW: u32 = 2;
 
-/// What a round's end has decided for the acknowledgement that ended it.
+/// Decision at a round's end, for the acknowledgement that ended it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Decision {
     /// Nothing; inside a round, or hold.

@@ -1,5 +1,5 @@
-//! What lets a packet leave: the window of NSCC at the sender, the credit of RCCC from the receiver, or both. And what finds
-//! losses where switches do not trim.
+//! Permission for packets to leave: the window of NSCC at the sender, the credit of RCCC from the receiver, or both.
+//! Also the detection of losses where switches do not trim.
 
 pub(super) mod nscc;
 pub(super) mod rccc;

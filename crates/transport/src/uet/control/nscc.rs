@@ -17,11 +17,11 @@ headway_params::params! {
         most: f64 = 1.5, ParamKind::Float { min: 0.1, max: 100.0 };
         /// Quick adapt acts if fewer bytes arrived in a period than the largest window divided by two to this power. NSCC §2.5
         quick_gate: u64 = 3, ParamKind::Int { min: 0, max: 32 };
-        /// Whether the window is cut to what arrived in a period, after losses and long delays. NSCC §2.5
+        /// True if the window is cut to what arrived in a period, after losses and long delays. NSCC §2.5
         quick_adapt: bool = true, ParamKind::Bool;
-        /// Whether the round trip of a trimmed header may be the base round trip: it skips the queues of data, and takes less time on each link. NSCC §2.3
+        /// True if the round trip of a trimmed header may be the base round trip: it skips the queues of data, and takes less time on each link. NSCC §2.3
         base_rtt_on_nack: bool = false, ParamKind::Bool;
-        /// Whether SLEEK finds losses, for switches that do not trim: what is missing ahead of five packets and a window and a half is sent again, and
+        /// True if SLEEK finds losses, for switches that do not trim: what is missing ahead of five packets and a window and a half is sent again, and
         /// a sender that hears nothing for a few round trips probes. NSCC §2.7
         sleek: bool = false, ParamKind::Bool;
     }
@@ -42,7 +42,7 @@ const ADJUST_PACKETS: i64 = 8;
 /// Delays of quick adapt, in targets. NSCC §2.5
 const QUICK_TARGETS: u64 = 4;
 
-/// What the window is computed with; the same for all messages of a network.
+/// Constants of the window's computation; the same for all messages of a network.
 #[derive(Clone, Debug)]
 pub(in crate::uet) struct Scale {
     target: Time,
@@ -61,7 +61,7 @@ pub(in crate::uet) struct Scale {
     gate: u32,
     quick: bool,
     base_rtt_on_nack: bool,
-    /// Whether SLEEK finds losses.
+    /// True if SLEEK finds losses.
     pub(in crate::uet) sleek: bool,
 }
 
@@ -281,8 +281,8 @@ impl Window {
         }
     }
 
-    /// The window becomes what arrived in a period, if that is very little; what was sent before is not looked at then.
-    /// Whether nothing else is to be done. NSCC §2.5
+    /// Sets the window to what arrived in a period, if that is very little; packets sent before are not judged then.
+    /// Returns true if nothing else is to be done. NSCC §2.5
     fn quick_adapt(
         &mut self,
         scale: &Scale,

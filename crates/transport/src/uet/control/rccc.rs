@@ -1,10 +1,10 @@
-//! RCCC at the sender: credit in bytes, what of it is speculative, and how much more is asked for.
+//! RCCC at the sender: credit in bytes, its speculative part, and the amount that is requested.
 //!
 //! Source: Ultra Ethernet 1.0 as its public simulator has it, uet-htsim; the specification's text was not at hand.
 
 use headway_params::ParamKind;
 
-/// The most that is told apart.
+/// Largest value that is distinguished.
 pub(in crate::uet) const MOST_OVERSUBSCRIPTION: f64 = 1000.0;
 
 headway_params::params! {
@@ -16,11 +16,11 @@ headway_params::params! {
         pull: u64 = 16_384, ParamKind::Bytes { min: 4096, max: 1 << 24 };
         /// Rate of pulls in bytes on the wire, as a share of the rate of the receiver's link. RCCC §3.2
         pull_rate: f64 = 0.99, ParamKind::Float { min: 0.05, max: 1.0 };
-        /// Whether senders have a window as well, that of `uet-nscc` with its defaults. RCCC §3.3
+        /// True if senders have a window as well, that of `uet-nscc` with its defaults. RCCC §3.3
         window: bool = false, ParamKind::Bool;
-        /// Whether the round trip of a trimmed header may be the base round trip of that window, as with `uet-nscc`. NSCC §2.3
+        /// True if the round trip of a trimmed header may be the base round trip of that window, as with `uet-nscc`. NSCC §2.3
         base_rtt_on_nack: bool = false, ParamKind::Bool;
-        /// How many times more the hosts of a switch can send than its links upwards carry. Above 1, and without a window, the rate of pulls
+        /// Ratio of what the hosts of a switch can send to what its links upwards carry. Above 1, and without a window, the rate of pulls
         /// follows what is marked or trimmed on the way; 0 = the network's, as far as it is known. RCCC §3.4
         oversubscription: f64 = 0.0, ParamKind::Float { min: 0.0, max: MOST_OVERSUBSCRIPTION };
     }

@@ -12,14 +12,14 @@ const LEAST: i64 = 5;
 const FIRST_PROBE: u64 = 3;
 const NEXT_PROBE: u64 = 5;
 
-/// What one message knows of its losses.
+/// Loss detection of one message.
 #[derive(Clone, Debug, Default)]
 pub(in crate::uet) struct Sleek {
     /// While it repairs: the first packet that had not been sent when it began to.
     end: Option<u32>,
     /// Packets below have had their turn.
     repaired: u32,
-    /// When a probe is due, and the deadline that is armed.
+    /// Time at which a probe is due, and the deadline that is armed.
     due: Option<Time>,
     armed: Option<Time>,
     /// Departure and entropy of the last probe.
@@ -27,7 +27,7 @@ pub(in crate::uet) struct Sleek {
 }
 
 impl Sleek {
-    /// Whether it repairs, so that what is sent again does not wait for the window.
+    /// True if it repairs, so that repeated packets do not wait for the window.
     pub(in crate::uet) fn is_repairing(&self) -> bool {
         self.end.is_some()
     }

@@ -14,7 +14,8 @@ const WEIGHT: f64 = 0.5;
 const TOLERATED: f64 = 0.3;
 /// Of what is beyond it, the share that the rate falls by. RCCC §3.4
 const DECREASE: f64 = 0.5;
-/// What the rate grows by in a period, as a share of the link's. It doubles from period to period while nothing is marked. RCCC §3.4
+/// Growth of the rate in a period, as a share of the link's. It doubles from period to period while nothing is marked.
+/// RCCC §3.4
 const INCREASE: f64 = 0.01;
 /// The lowest rate, as a share of what a receiver has of the uplinks, and of its link. RCCC §3.4
 const LEAST_OF_UPLINKS: f64 = 0.9;
@@ -22,7 +23,7 @@ const LEAST: f64 = 0.01;
 /// Periods without a packet after which nothing is left of what was seen before: the rate takes seven to grow from the lowest.
 const FORGOTTEN: u32 = 64;
 
-/// What has arrived within a period, in packets.
+/// Packets that have arrived within a period.
 #[derive(Clone, Copy, Default, Debug)]
 struct Seen {
     all: u32,
@@ -31,7 +32,7 @@ struct Seen {
     trimmed: u32,
 }
 
-/// What a receiver makes of the marks and headers that arrive, whoever sent them.
+/// A receiver's estimate from the marks and headers that arrive, from all senders.
 #[derive(Clone, Debug)]
 pub(in crate::uet) struct Uplinks {
     /// Share of the rate of pulls, and the lowest.
@@ -39,7 +40,7 @@ pub(in crate::uet) struct Uplinks {
     least: f64,
     /// Average share of marked packets.
     average: f64,
-    /// What it grows by if nothing is marked in this period.
+    /// Growth if nothing is marked in this period.
     growth: f64,
     seen: Seen,
     base_rtt: Time,
@@ -96,7 +97,7 @@ impl Uplinks {
         }
     }
 
-    /// Share of the rate of pulls that is asked for now.
+    /// Share of the rate of pulls that is requested now.
     pub(in crate::uet) fn share(&mut self, now: Time) -> f64 {
         self.catch_up(now);
         self.rate
@@ -149,7 +150,8 @@ mod tests {
 
     const RTT: Time = Time::us(10);
 
-    /// So many packets within the next period, a share of them marked or trimmed on the way, and what is asked for at its end.
+    /// So many packets within the next period, a share of them marked or trimmed on the way, and the share requested at
+    /// its end.
     fn period(uplinks: &mut Uplinks, packets: u32, marked: u32, trimmed: u32) -> f64 {
         let before = uplinks.periods;
         let at = uplinks.next - Time(1);

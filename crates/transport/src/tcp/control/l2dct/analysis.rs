@@ -4,10 +4,10 @@
 //! b / 2. The model assumes that alpha averages over the whole cycle; the estimate remembers about 1/g
 //! windows, so for cycles longer than that it predicts too large a cut.
 
-/// What the model is about.
+/// Setting of the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
-    /// Messages, N.
+    /// Number of messages, N.
     pub flows: f64,
     /// Packets that fill the path without a queue, C T.
     pub bdp: f64,
@@ -26,9 +26,9 @@ pub struct Cycle {
     pub alpha: f64,
     /// Back-off b = alpha^w.
     pub backoff: f64,
-    /// What one window falls by, D. Eq. 8
+    /// Fall of one window, D. Eq. 8
     pub drop: f64,
-    /// What the queue falls by, A. Eq. 9
+    /// Fall of the queue, A. Eq. 9
     pub amplitude: f64,
     /// From one cut to the next: D / k. Eq. 10 prints D, which holds for k = 1 alone.
     pub period: f64,

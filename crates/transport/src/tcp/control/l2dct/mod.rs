@@ -19,7 +19,7 @@ use headway_params::ParamKind;
 use weights::{Weighting, Weights};
 
 headway_params::choice! {
-    /// What counts as service had.
+    /// Measure of the service that a message has had.
     pub enum Attained {
         /// Payload acknowledged cumulatively.
         Acked = "acked",
@@ -35,7 +35,7 @@ headway_params::params! {
         g: f64 = 0.0625, ParamKind::Float { min: 0.001, max: 1.0 };
         /// Share of marked packets assumed at first; compare with DCTCP at the same value only.
         alpha_init: f64 = 1.0, ParamKind::Float { min: 0.0, max: 1.0 };
-        /// What the weight follows: data sent (las), data left (srpt), nothing (ps), or `weight`. L2DCT §III-E
+        /// Quantity that the weight follows: data sent (las), data left (srpt), nothing (ps), or `weight`. L2DCT §III-E
         weights: Weighting = Weighting::Las, ParamKind::Choice(Weighting::WORDS);
         /// Largest weight. L2DCT §II-A
         w_max: f64 = 2.5, ParamKind::Float { min: 0.001, max: 100.0 };
@@ -49,7 +49,7 @@ headway_params::params! {
         weight: f64 = 1.0, ParamKind::Float { min: 0.001, max: 100.0 };
         /// Packets added a round trip under `weights = "fixed"`; 0 = weight / w_max.
         increase: f64 = 0.0, ParamKind::Float { min: 0.0, max: 100.0 };
-        /// What counts as data sent.
+        /// Bytes that count as data sent.
         attained: Attained = Attained::Acked, ParamKind::Choice(Attained::WORDS);
         /// In which numbers weight, share and cut are computed. linux-4.19: fixed-point
         arithmetic: Arithmetic = Arithmetic::Exact, ParamKind::Choice(Arithmetic::WORDS);

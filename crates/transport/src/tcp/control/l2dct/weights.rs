@@ -4,7 +4,7 @@ use super::L2dctParams;
 use crate::tcp::control::Arithmetic;
 
 headway_params::choice! {
-    /// What a weight follows.
+    /// Quantity that a weight follows.
     pub enum Weighting {
         /// Data sent so far: least attained service.
         Las = "las",
@@ -73,8 +73,8 @@ impl Weights {
         self.max - (self.max - self.min) * share
     }
 
-    /// Kernels have no fractions: one step of the largest weight less at a time, up to 18 of 20, and then the
-    /// smallest weight, which is step 1.
+    /// Kernels compute without fractions: one step of the largest weight less at a time, up to 18 of 20, and
+    /// then the smallest weight, which is step 1.
     fn steps(&self, bytes: u64) -> u32 {
         if bytes < self.young {
             return STEPS;
