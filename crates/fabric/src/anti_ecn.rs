@@ -20,7 +20,7 @@ use headway_params::ParamKind;
 use headway_units::Time;
 
 headway_params::choice! {
-    /// When a gap counts as room for one more packet.
+    /// Rule by which a gap counts as room for one more packet.
     pub enum GapRule {
         /// Start to start more than the time of a full frame: the text of §IV-A. After a full packet that is any idle
         /// time at all, and after a shorter one as much as it lacks.
@@ -39,7 +39,7 @@ headway_params::choice! {
 headway_params::params! {
     /// Parameters of anti-ECN marking.
     pub struct AntiEcnParams {
-        /// Which gaps keep a mark. AMRT §IV-A eq. 1
+        /// Gaps that keep a mark. AMRT §IV-A eq. 1
         rule: GapRule = GapRule::Exceeds, ParamKind::Choice(GapRule::WORDS);
         /// Bytes of the packet that a gap must have room for; 0 = a full frame, or 1500 under `literal`.
         gap_bytes: u64 = 0, ParamKind::Bytes { min: 0, max: 65_535 };
@@ -51,8 +51,8 @@ headway_params::params! {
 pub struct AntiEcn {
     /// Shortest gap that keeps a mark.
     min_gap: Time,
-    /// Where the gap begins: at the end of the last data packet, or at its start under a rule that counts from start to
-    /// start; later by the control packets since.
+    /// Start of the gap: the end of the last data packet, or its start under a rule that counts from start to start;
+    /// later by the control packets since.
     gap_start: Time,
     from_start: bool,
     literal: bool,

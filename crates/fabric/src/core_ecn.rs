@@ -1,8 +1,9 @@
 //! Strict priorities, and ECN marks at the ports between switches only: the switch that SIRD assumes.
 //!
 //! Source: K. Prasopoulos et al., NSDI 2025, as its authors' simulator has it. A receiver schedules its own link by credits,
-//! and is told by marks of queues elsewhere. A port to a host therefore never marks. The length is that of data packets that
-//! wait as a packet arrives; the arriving one and the one on the wire do not count. Queues are those of `strict-priority`.
+//! and learns of queues elsewhere by marks. A port to a host therefore never marks. The length is that of data packets
+//! that wait as a packet arrives; the arriving one and the one on the wire do not count. Queues are those of
+//! `strict-priority`.
 
 use crate::discipline::{Arrival, Discipline, PortContext};
 use crate::{DisciplineInfo, DropReason, MOST_CLASSES, Need, Rewrite};
@@ -18,13 +19,13 @@ headway_params::params! {
     pub struct CoreEcnParams {
         /// Number of queues; packets of a higher class than the last share the last.
         levels: u64 = 9, ParamKind::Int { min: 1, max: MOST_CLASSES };
-        /// Whether control has the first queue for itself, or shares it with the first class of data.
+        /// True if control has the first queue for itself; otherwise it shares it with the first class of data.
         control_apart: bool = true, ParamKind::Bool;
         /// Bytes of data that wait from which on data is marked; 0 = 1.25 round trips of the port's rate. SIRD's simulator: 123 kB at 100 Gb/s
         threshold: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 40 };
         /// The round trip that stands in place of the network's; 0 = the network's.
         round_trip: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
-        /// Whether ports to hosts mark as well.
+        /// True if ports to hosts mark as well.
         mark_to_hosts: bool = false, ParamKind::Bool;
     }
 }
@@ -98,7 +99,7 @@ mod tests {
     use headway_params::ParamValue;
     use headway_units::Rate;
 
-    /// Which of ten packets of 1538 bytes that arrive together leave marked.
+    /// For each of ten packets of 1538 bytes that arrive together, true if it leaves marked.
     fn marks(params: &[(&str, ParamValue)], to_host: bool) -> Vec<bool> {
         let buffer = Buffer { data: Limit::Packets(20), control: Limit::Packets(5) };
         // A round trip of the port carries 5,000 bytes; a quarter more is four packets and some.

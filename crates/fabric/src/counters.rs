@@ -1,4 +1,4 @@
-//! What a port counts, and the identities its counters obey.
+//! Counters of a port, and the identities that they obey.
 
 use headway_units::Time;
 
@@ -6,7 +6,7 @@ use headway_units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum DropReason {
-    /// The buffer for data was full, or so nearly full that the port drops by lot.
+    /// The buffer for data was full, or so nearly full that the port drops at random.
     BufferFull = 0,
     /// The buffer for control was full.
     ControlFull = 1,
@@ -34,7 +34,7 @@ impl DropReason {
         DropReason::HeadroomFull,
     ];
 
-    /// Whether only control packets are dropped for it; otherwise only data.
+    /// True if only control packets are dropped for it; otherwise only data.
     pub fn is_of_control(self) -> bool {
         matches!(self, DropReason::ControlFull | DropReason::ControlLinkDown)
     }
@@ -115,10 +115,10 @@ impl PortCounters {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the fields are the counters of that name")]
 pub enum BrokenIdentity {
-    /// What came is neither gone nor queued.
+    /// A packet that was received is neither gone nor queued.
     #[error("received {received} is not dropped {drops} + returned {returned} + enqueued {enqueued}")]
     Received { received: u64, drops: u64, returned: u64, enqueued: u64 },
-    /// What was queued neither left nor waits.
+    /// A packet that was queued neither left nor waits.
     #[error("enqueued {enqueued} is not dequeued {dequeued} + waiting {waiting}")]
     Enqueued { enqueued: u64, dequeued: u64, waiting: u64 },
     /// The counts of what waits are not those of the queues.

@@ -101,7 +101,7 @@ impl Discipline for CreditShaping {
         }
         let shaper = &mut *self.0;
         let bytes = shaper.bytes + u64::from(packet.wire);
-        // What the buffer for control has no room for must not be counted as waiting either.
+        // Credits that the buffer for control cannot hold must not be counted as waiting either.
         let room = port.buffer.control.admits(arrival.packets, arrival.bytes, packet.wire);
         if bytes > shaper.limit || !room {
             return Err(DropReason::ControlFull);
@@ -150,7 +150,7 @@ impl Discipline for CreditShaping {
 }
 
 impl Shaper {
-    /// When the first credit that waits may leave.
+    /// Time at which the first credit that waits may leave.
     #[inline]
     fn eligible_at(&self) -> Time {
         self.waiting.front().map_or(Time::ZERO, |&bytes| self.bucket.eligible_at(bytes.into()))
@@ -193,7 +193,7 @@ mod tests {
         Port::new(rules, context.into())
     }
 
-    /// What leaves, and when its transmission starts, in bytes of wire time.
+    /// Packets that leave, and the start of each transmission, in bytes of wire time.
     fn departures(port: &mut Port<u32>, pool: &mut PacketPool) -> Vec<(u32, u64)> {
         let mut out = Vec::new();
         while let Some(start) = port.next_start() {

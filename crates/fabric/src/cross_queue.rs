@@ -4,10 +4,10 @@
 //! Source: RPO, ICNP 2021 §IV-A (drop threshold) and §IV-B. Three strict classes: control, normal data
 //! (priority 1), opportunistic data (priority 2 and beyond). A normal packet leaves marked while more than k
 //! opportunistic packets wait, k being what the normal packets of the last period left over of the link.
-//! What is deliberately different, and why:
+//! Deliberate differences, and the reasons:
 //!
 //! * The paper marks when the queue *exceeds* k, in §I, §III, §IV-B and §VI, and so does the default. With k = 0 and
-//!   nothing in the queue that is no mark, although §VII says that all normal packets are marked then; and a buffer
+//!   an empty queue nothing is marked, although §VII says that all normal packets are marked then; and a buffer
 //!   full of normal packets, which refuses every opportunistic one, never marks. `reaches` is the rule of §VII.
 //! * The paper does not say whether the two queues share a buffer. Here they do: a normal packet that finds
 //!   it full pushes out the last opportunistic one, so that these cost the others neither delay nor loss;
@@ -25,7 +25,7 @@ use headway_primitives::mix;
 use headway_units::Time;
 
 headway_params::choice! {
-    /// When a normal packet is marked.
+    /// Condition under which a normal packet is marked.
     pub enum MarkWhen {
         /// The opportunistic queue has k packets or more; k = 0 marks all, as RPO §VII tells of its testbed.
         Reaches = "reaches",
@@ -37,13 +37,13 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// Which normal packets the drop threshold is for.
+    /// Normal packets that the drop threshold is for.
     pub enum DropRule {
         /// Those of first windows.
         Unscheduled = "unscheduled",
         /// All, the letter of RPO §IV-A.
         All = "all",
-        /// None.
+        /// No packets: the threshold is off.
         Off = "off",
     }
 }
@@ -53,9 +53,9 @@ headway_params::params! {
     pub struct CrossQueueParams {
         /// Time over which the rate of normal packets is measured, and k holds; 0 = the longest base round trip of the first host. RPO §IV-B
         round_trip: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
-        /// When a normal packet is marked. RPO §IV-B
+        /// Condition under which a normal packet is marked. RPO §IV-B
         mark_when: MarkWhen = MarkWhen::Exceeds, ParamKind::Choice(MarkWhen::WORDS);
-        /// Which normal packets are dropped at the threshold. RPO §IV-A
+        /// Normal packets that are dropped at the threshold. RPO §IV-A
         drop: DropRule = DropRule::Unscheduled, ParamKind::Choice(DropRule::WORDS);
         /// Normal packets that wait already when one more is dropped, the one on the wire not counted. RPO §IV-A
         drop_threshold: u64 = 1, ParamKind::Int { min: 1, max: 1_000_000 };
@@ -66,7 +66,7 @@ headway_params::params! {
     }
 }
 
-/// The classes.
+/// Class of control packets; the other classes follow.
 const CONTROL: usize = 0;
 const NORMAL: usize = 1;
 const OPPORTUNISTIC: usize = 2;
@@ -85,12 +85,12 @@ struct State {
     /// Bytes of a full packet, in which k counts.
     packet: u64,
     spare: SpareMeter,
-    /// Whether the packet refused last may take another's place.
+    /// True if the packet refused last may take another's place.
     may_push_out: bool,
     /// Lengths of the two queues.
     normal: Level,
     opportunistic: Level,
-    /// What has left.
+    /// Bytes of normal and opportunistic packets that have left.
     normal_bytes: u64,
     opportunistic_bytes: u64,
 }
@@ -343,7 +343,7 @@ mod tests {
         full
     }
 
-    /// What leaves next, and whether with a mark.
+    /// The packet that leaves next, and true if it leaves with a mark.
     fn leaves(port: &mut Port<u32>, pool: &mut PacketPool) -> Option<(u32, bool)> {
         let Departure { handle, .. } = port.next(port.free_at(), pool)?;
         Some((handle, pool.packet(handle).ecn == Ecn::Ce))

@@ -1,5 +1,5 @@
-//! What a discipline declares of itself: what it does to packets and what it needs of whoever drives it; and the check
-//! that it is offered.
+//! Declarations of a discipline: its changes to packets and its needs of a driver; and the check that a driver offers
+//! them.
 //!
 //! A driver is the simulator, the switch of real packets, or a real host's own link. Each says once what it can
 //! do ([`Offers`]); a discipline that wants something else is refused there, with its name and the thing.
@@ -23,13 +23,13 @@ macro_rules! declared {
 }
 
 declared! {
-    /// What a discipline writes into packets.
+    /// Changes that a discipline makes to packets.
     Rewrite {
         /// ECN bits: `packet.ecn`.
         Mark = "marks",
         /// A lower rate in packets that carry one: `packet.token`.
         Rate = "rate",
-        /// What is left of a data packet without its payload.
+        /// The payload of a data packet is cut off, so that its header is left.
         Trim = "payload",
         /// Addresses exchanged: a header goes back to its sender.
         Return = "addresses",
@@ -37,7 +37,7 @@ declared! {
 }
 
 declared! {
-    /// What a discipline needs beside queues and a rate.
+    /// Needs of a discipline beyond queues and a rate.
     Need {
         /// The network's base round trip, unless its parameters set one (`Discipline::own_round_trip`).
         RoundTrip = "round trip",
@@ -48,29 +48,29 @@ declared! {
     }
 }
 
-/// What a discipline declares about itself.
+/// Description of a discipline, as it declares itself.
 #[derive(Clone, Copy, Debug)]
 pub struct DisciplineInfo {
     /// Name in scenarios.
     pub name: &'static str,
     /// One line for listings and the documentation.
     pub summary: &'static str,
-    /// Where it was published.
+    /// Publication that describes the discipline.
     pub paper: &'static str,
-    /// What it writes into packets.
+    /// Changes that it makes to packets.
     pub rewrites: &'static [Rewrite],
-    /// What it needs of whoever drives it.
+    /// Needs that its driver has to fulfil.
     pub needs: &'static [Need],
 }
 
-/// What a driver can do.
+/// Abilities of a driver.
 #[derive(Clone, Copy, Debug)]
 pub struct Offers {
-    /// Who, as messages say it.
+    /// Name of the driver, for messages.
     pub driver: &'static str,
-    /// What ports may write into packets.
+    /// Changes that ports may make to packets.
     pub rewrites: &'static [Rewrite],
-    /// What ports may need.
+    /// Needs that ports may have.
     pub needs: &'static [Need],
 }
 
@@ -96,7 +96,7 @@ pub enum Unoffered {
 }
 
 impl Offers {
-    /// Whether a discipline gets all that it wants here.
+    /// Returns an error if the discipline wants something that is not offered here.
     pub fn check(&self, info: &DisciplineInfo) -> Result<(), Unoffered> {
         let driver = self.driver;
         if let Some(&what) = info.rewrites.iter().find(|what| !self.rewrites.contains(what)) {

@@ -8,7 +8,7 @@ use headway_packet::{Packet, Sizes};
 use headway_params::Params;
 use headway_units::{Rate, Time};
 
-/// What a discipline knows of its port when it is made.
+/// Properties of a port that its discipline is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortContext {
     /// The port's own rate.
@@ -17,11 +17,11 @@ pub struct PortContext {
     pub sizes: Sizes,
     /// Limits of data and control in the buffer.
     pub buffer: Buffer,
-    /// What its random choices depend on, where it has any.
+    /// Seed of its random choices, where it has any.
     pub seed: u64,
     /// The network's base round trip, where one is known.
     pub round_trip: Option<Time>,
-    /// Whether its link ends at a host, where receivers control what arrives.
+    /// True if its link ends at a host, where receivers control the arrivals.
     pub to_host: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct Space {
     pub control: Option<Limit>,
 }
 
-/// What happens to a packet that was not admitted.
+/// Treatment of a packet that was not admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
     /// It is dropped.
@@ -44,20 +44,20 @@ pub enum Overflow {
     /// The same happens to the last packet of a class, and this one takes its place; if the class is empty, or its
     /// last packet too small to make room, it happens to this one.
     TrimLast {
-        /// Which class; it holds data.
+        /// Class that gives way; it holds data.
         class: usize,
     },
     /// The last packet of a class is dropped, and this one takes its place; if the class is empty, or its
     /// last packet too small to make room or of another kind (control, data), this one is dropped.
     Displace {
-        /// Which class gives way.
+        /// Class that gives way.
         from: usize,
         /// The class of the packet that takes the place.
         to: usize,
     },
     /// The same of the first packet of a class.
     DisplaceFirst {
-        /// Which class gives way.
+        /// Class that gives way.
         from: usize,
         /// The class of the packet that takes the place.
         to: usize,
@@ -72,26 +72,26 @@ const USUAL_LIMIT: Limit = Limit::Packets(128);
 /// A packet that asks to be queued.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When.
+    /// Time of the arrival.
     pub now: Time,
     /// Packets of its kind (control, or data) that wait already.
     pub packets: u32,
-    /// Their bytes.
+    /// Bytes of those packets.
     pub bytes: u64,
-    /// Whether a packet of any kind is on the wire, which `packets` does not count.
+    /// True if a packet of any kind is on the wire, which `packets` does not count.
     pub in_service: bool,
 }
 
 /// A packet whose transmission starts.
 #[derive(Clone, Copy, Debug)]
 pub struct Departing {
-    /// When its first bit leaves.
+    /// Time at which its first bit leaves.
     pub now: Time,
-    /// How long it takes.
+    /// Duration of the transmission.
     pub takes: Time,
     /// Data packets that still wait behind it.
     pub data_waiting: u32,
-    /// Their bytes.
+    /// Bytes of those packets.
     pub data_bytes: u64,
 }
 
@@ -102,17 +102,17 @@ pub trait Discipline: Sized {
     /// Name, summary, paper, rewrites and needs of the discipline.
     const INFO: DisciplineInfo;
 
-    /// Whether its rules take a few instructions a packet, and no call is worth making for them.
+    /// True if its rules take a few instructions a packet, so that a call for them would not pay.
     const LIGHT: bool = false;
 
-    /// Whether it does nothing but queue and drop: what is meant to run over it runs over any other as well.
+    /// True if it only queues and drops, so that designs for such ports also run over any other.
     const PLAIN: bool = false;
 
-    /// Whether some of its queues can be left out although they hold something: those that the far end of the link holds
-    /// back. Rules whose turns go on with each question cannot do that.
+    /// True if some of its queues can be left out although they hold something: those that the far end of the link
+    /// holds back. Rules whose turns go on with each question cannot do that.
     const HOLDABLE: bool = true;
 
-    /// What [`Discipline::gauges`] has, in its order.
+    /// Measurements that [`Discipline::gauges`] reports, in its order.
     const GAUGES: &'static [GaugeInfo] = &[];
 
     /// The round trip that its parameters set in place of the network's, and the name of the parameter that does; zero
@@ -122,7 +122,7 @@ pub trait Discipline: Sized {
         None
     }
 
-    /// Whether headers that it makes of data are served before all data, without a bound. Data may starve then for as
+    /// True if headers that it makes of data are served before all data, without a bound. Data may starve then for as
     /// long as something asks for it again: NDP §3.1 bounds them for that.
     fn headers_starve_data(params: &Self::Params) -> bool {
         let _ = params;
@@ -138,15 +138,15 @@ pub trait Discipline: Sized {
         Buffer { data: space.data.unwrap_or(USUAL_LIMIT), control: space.control.unwrap_or(USUAL_LIMIT) }
     }
 
-    /// How many queues it wants, at most [`MOST_CLASSES`](crate::MOST_CLASSES); lower classes are served first, unless it
-    /// chooses. One that does may queue in classes beyond these: they are made as they are needed.
+    /// Number of queues that it wants, at most [`MOST_CLASSES`](crate::MOST_CLASSES); lower classes are served first,
+    /// unless it chooses. One that does may queue in classes beyond these: they are made as they are needed.
     fn classes(&self) -> usize;
 
     /// The queue of a packet.
     fn class_of(&self, packet: &Packet) -> usize;
 
-    /// What happens to a packet that asks to be queued, before the buffer is looked at: it may be marked,
-    /// or refused for a reason of the discipline's own.
+    /// Decides about a packet that asks to be queued, before the buffer is looked at: it may be marked, or
+    /// refused for a reason of the discipline's own.
     fn admit(
         &mut self,
         port: &PortContext,
@@ -170,13 +170,14 @@ pub trait Discipline: Sized {
         self.admit(port, arrival, packet)
     }
 
-    /// What happens to a packet that was not admitted, for whatever reason.
+    /// Treatment of a packet that was not admitted, for whatever reason.
     fn overflow(&mut self, packet: &Packet) -> Overflow {
         let _ = packet;
         Overflow::Drop
     }
 
-    /// What [`Discipline::overflow`] said last is not done: the port's link is down, and the packet is dropped.
+    /// The last answer of [`Discipline::overflow`] is not carried out: the port's link is down, and the packet is
+    /// dropped.
     fn not_done(&mut self) {}
 
     /// [`Discipline::admit_by_class`] and [`Discipline::class_of`] in one.
@@ -193,7 +194,7 @@ pub trait Discipline: Sized {
         Ok(self.class_of(packet))
     }
 
-    /// Whether [`Discipline::choose`] is asked; otherwise the lowest class that holds something is served.
+    /// True if [`Discipline::choose`] is called; otherwise the lowest class that holds something is served.
     const CHOOSES: bool = false;
 
     /// The class that is served next, `now`; bit `c` of `occupied` says that class `c` holds something, that of the last
@@ -204,7 +205,7 @@ pub trait Discipline: Sized {
         occupied.trailing_zeros() as usize
     }
 
-    /// Whether packets may be held back although the wire is free: then [`Discipline::eligible_at`] is asked, and
+    /// True if packets may be held back although the wire is free: then [`Discipline::eligible_at`] is called, and
     /// [`Discipline::choose`] too, and no packet goes past the queues. Such a port has at most 31 classes.
     const SHAPES: bool = false;
 
@@ -216,7 +217,7 @@ pub trait Discipline: Sized {
         Time::ZERO
     }
 
-    /// What happens to a packet as its transmission starts.
+    /// Treats a packet as its transmission starts.
     fn depart(&mut self, departing: &Departing, packet: &mut Packet) {
         let _ = (departing, packet);
     }
@@ -239,7 +240,8 @@ pub trait Discipline: Sized {
         let _ = (now, fresh);
     }
 
-    /// What the rules measure of their port beside what every port counts: all of [`Discipline::GAUGES`].
+    /// Measurements of the rules at their port, in addition to the counters of every port: all of
+    /// [`Discipline::GAUGES`].
     fn gauges<L: Lengths>(&self, now: Time, lengths: &L) -> Vec<Gauge> {
         let _ = (now, lengths);
         Vec::new()

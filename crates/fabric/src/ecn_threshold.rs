@@ -18,7 +18,7 @@ use headway_packet::{Ecn, Packet};
 use headway_params::ParamKind;
 
 headway_params::choice! {
-    /// When the length is looked at.
+    /// Time at which the length is looked at.
     pub enum MarkAt {
         /// As the packet arrives.
         Enqueue = "enqueue",
@@ -32,9 +32,9 @@ headway_params::params! {
     pub struct EcnThresholdParams {
         /// K: packets in the queue from which on data is marked; 20 at 1 Gb/s, 65 at 10 Gb/s. DCTCP §3.5
         threshold: u64 = 20, ParamKind::Int { min: 1, max: 1_000_000 };
-        /// Whether the packet on the wire counts.
+        /// True if the packet on the wire counts.
         in_service: bool = true, ParamKind::Bool;
-        /// When the length is looked at.
+        /// Time at which the length is looked at.
         mark_at: MarkAt = MarkAt::Enqueue, ParamKind::Choice(MarkAt::WORDS);
     }
 }
@@ -118,7 +118,8 @@ mod tests {
         packet
     }
 
-    /// Which of eight packets that arrive together at a port of K = 3 and room for five leave marked.
+    /// For each of eight packets that arrive together at a port of K = 3 and room for five, true if it leaves
+    /// marked.
     fn marks(params: &[(&str, ParamValue)], ecn: Ecn) -> Vec<bool> {
         let buffer = Buffer { data: Limit::Packets(5), control: Limit::Packets(5) };
         let context = PortContext {

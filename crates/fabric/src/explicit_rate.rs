@@ -10,9 +10,9 @@
 //!
 //! from the rate y at which bytes arrived in that interval, the bytes q that wait at its end, and the running
 //! mean d of the round trips that packets carry, weighted by their bytes. A packet that straddles the end of an
-//! interval counts in both. What is deliberately different, and why:
+//! interval counts in both. Deliberate differences, and the reasons:
 //!
-//! * A port has no timers: intervals that are over are computed when the next packet arrives or leaves. That is
+//! * Ports work without timers: intervals that are over are computed when the next packet arrives or leaves. That is
 //!   exact, because between the two nothing arrives and nothing waits.
 //! * The authors' constants are for round trips of a tenth of a second. Here an interval lasts one mean round
 //!   trip (theirs: at most 10 ms), d starts as the first round trip measured (theirs: 200 ms), and intervals
@@ -66,7 +66,7 @@ pub struct ExplicitRate(Box<Law>);
 struct Law {
     alpha: f64,
     beta: f64,
-    /// gamma C.
+    /// Target rate: gamma times C.
     target: f64,
     /// Capacity of the link, C.
     capacity: f64,
@@ -330,7 +330,7 @@ mod tests {
         packet
     }
 
-    /// What a packet that leaves at `now` is told.
+    /// Rate that a packet that leaves at `now` carries.
     fn told(rules: &mut ExplicitRate, now: Time) -> u32 {
         let mut probe = packet(0);
         rules.depart(&Departing { now, takes: Time::ZERO, data_waiting: 0, data_bytes: 0 }, &mut probe);

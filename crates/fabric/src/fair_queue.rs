@@ -8,15 +8,15 @@
 //!   subflows of a message and is the same in both directions. Acknowledgements are flows of their own, and so is other
 //!   control, which travels apart from the data of its message: the buffers of the two are apart, and each gives way to
 //!   its own kind alone. Where packets are sprayed by their sender (`ndp`), `flow = "message"` keeps them in one queue;
-//! * the head of the round sends while its first packet has no more bytes than its deficit. Otherwise it gets a quantum
+//! * the head of the round sends while its first packet is at most as large as its deficit. Otherwise it gets a quantum
 //!   more and goes to the end. A flow that begins to wait has one quantum, and one that ceases to keeps nothing;
 //! * a packet that finds the buffer full takes the place of one of the flow that has the most bytes waiting, itself
 //!   included; among equals the flow of the packet that arrives gives way;
 //! * a flow's `threshold` and `flow_limit` count packets of the flow that wait already, without the one on the wire.
 //!
-//! What is deliberately different, and why:
+//! Deliberate differences, and the reasons:
 //!
-//! * Flows are told apart exactly. Both sources hash them into a fixed number of queues, where some share one.
+//! * Every flow has its own queue. Both sources hash them into a fixed number of queues, where some share one.
 //! * Linux drops half of the longest queue at once, for the sake of processor time; RFC 8290 §4.1.3 says why. Here each
 //!   packet that arrives costs one, as the authors of the RFC did it first. If that does not make room, the packet that
 //!   arrives is dropped.
@@ -30,7 +30,7 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 headway_params::choice! {
-    /// Which packets are of one flow.
+    /// Packets that belong to one flow.
     pub enum FlowIs {
         /// Those of a message with the same entropy, as a 5-tuple is: each subflow is a flow.
         Subflow = "subflow",
@@ -42,11 +42,11 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// Which packet of the longest queue gives way.
+    /// Packet of the longest queue that gives way.
     pub enum GivesWay {
         /// The first, whose sender hears of it a queue sooner. RFC 8290 §4.1
         First = "first",
-        /// The last.
+        /// The last packet.
         Last = "last",
     }
 }
@@ -54,22 +54,22 @@ headway_params::choice! {
 headway_params::params! {
     /// Parameters of fair queueing.
     pub struct FairQueueParams {
-        /// Which packets are of one flow.
+        /// Packets that belong to one flow.
         flow: FlowIs = FlowIs::Subflow, ParamKind::Choice(FlowIs::WORDS);
         /// Bytes that a flow may send a turn, framing included; 0 = one full packet. DRR §3
         quantum: u64 = 0, ParamKind::Bytes { min: 0, max: 1_000_000 };
-        /// Whether a flow that begins to wait is served ahead of those that have had a turn. RFC 8290 §4.2
+        /// True if a flow that begins to wait is served ahead of those that have had a turn. RFC 8290 §4.2
         new_first: bool = false, ParamKind::Bool;
         /// Packets of a flow that may wait; 0 = as many as the buffer holds.
         flow_limit: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// Packets of a flow that wait already from which on its ECN-capable data is marked; 0 = nothing is.
         threshold: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
-        /// Which packet of the longest queue gives way where the buffer is full.
+        /// Packet of the longest queue that gives way where the buffer is full.
         gives_way: GivesWay = GivesWay::First, ParamKind::Choice(GivesWay::WORDS);
     }
 }
 
-/// What tells flows apart.
+/// Fields that distinguish flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     src: HostId,
@@ -107,7 +107,7 @@ struct State {
     gives_way: GivesWay,
     /// The class of each flow that has one.
     classes: FxHashMap<Key, usize>,
-    /// By class.
+    /// Flows by class.
     flows: Vec<Flow>,
     /// Classes without a flow.
     free: Vec<usize>,
@@ -116,7 +116,7 @@ struct State {
     old: VecDeque<usize>,
     /// Packets that wait.
     waiting: usize,
-    /// What becomes of the packet refused last.
+    /// Treatment of the packet refused last.
     verdict: Overflow,
 }
 
@@ -177,7 +177,7 @@ impl State {
         self.free.push(class);
     }
 
-    /// Nothing waits: nobody has a turn, or anything to his credit.
+    /// The queue is empty: resets turns and deficits.
     fn rest(&mut self) {
         while let Some(class) = self.new.pop_front().or_else(|| self.old.pop_front()) {
             self.release(class);
@@ -407,7 +407,7 @@ mod tests {
         PacketPool((0..count).map(packet).collect())
     }
 
-    /// Whom the full buffer hits.
+    /// Packets that the full buffer drops.
     fn offer(port: &mut Port<u32>, pool: &mut PacketPool, handles: &[u32]) -> Vec<u32> {
         let hit = |full: Full<u32>| {
             assert!(matches!(full.fate, Fate::Dropped(DropReason::BufferFull | DropReason::ControlFull)));

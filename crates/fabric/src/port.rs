@@ -1,4 +1,4 @@
-//! One egress.
+//! Port: one egress of a node, with its queues and its wire.
 
 mod pause;
 
@@ -18,7 +18,7 @@ use std::sync::Arc;
 const FULL: usize = DropReason::LinkDown as usize;
 const DOWN: std::ops::Range<usize> = FULL..DropReason::HeadroomFull as usize;
 
-/// Where the packets behind a port's handles are.
+/// Storage of the packets behind a port's handles.
 pub trait Packets<H> {
     /// The packet behind a handle.
     fn packet(&mut self, handle: H) -> &mut Packet;
@@ -37,14 +37,14 @@ pub trait Packets<H> {
 pub struct Departure<H> {
     /// Handle of the packet that leaves.
     pub handle: H,
-    /// When its last bit leaves.
+    /// Time at which its last bit leaves.
     pub ends: Time,
 }
 
-/// What became of a packet that a full queue refused, or threw out.
+/// Fate of a packet that a full queue refused, or threw out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// What was left of it waits here.
+    /// Its rest waits here.
     Kept,
     /// It is gone, and its handle is the caller's again.
     Dropped(DropReason),
@@ -55,11 +55,11 @@ pub enum Fate {
 /// A queue was full when a packet was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full<H> {
-    /// Whom it hit: the packet offered, or one that waited and gave way to it.
+    /// The packet that was hit: the one offered, or one that waited and gave way to it.
     pub handle: H,
-    /// Whether its payload was cut off.
+    /// True if its payload was cut off.
     pub trimmed: bool,
-    /// What became of it then.
+    /// Fate of the packet.
     pub fate: Fate,
 }
 
@@ -95,7 +95,7 @@ pub struct Port<H> {
     rare: Option<Box<Rare>>,
 }
 
-/// What few ports need, apart: a port has no byte left in its lines of memory.
+/// State that few ports need, kept apart because a port fills its cache lines to the last byte.
 #[derive(Clone, Debug, Default)]
 struct Rare {
     /// Of a link that is down, or ever was.
@@ -104,7 +104,7 @@ struct Rare {
     gate: Option<pause::Gate>,
 }
 
-/// What a link that goes down costs, and what its port is when it is up again.
+/// Cost of a link that goes down, and the state of its port when it is up again.
 #[derive(Clone, Debug)]
 struct Outage {
     context: Arc<PortContext>,
@@ -112,7 +112,7 @@ struct Outage {
     dropped: [u64; 2],
 }
 
-/// What is counted on every packet.
+/// Counters that change on every packet.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 struct Passed {
@@ -145,26 +145,26 @@ impl<H: Copy> Port<H> {
         }
     }
 
-    /// When the wire is free again; in the past when it is free.
+    /// Time at which the wire is free again; in the past when it is free.
     #[inline]
     pub fn free_at(&self) -> Time {
         self.free_at
     }
 
-    /// Whether nothing waits.
+    /// True if nothing waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
     }
 
-    /// Whether a packet that finds the wire free goes straight to it ([`Port::transmit_idle`]): nothing waits, and the
+    /// True if a packet that finds the wire free goes straight to it ([`Port::transmit_idle`]): nothing waits, and the
     /// rules never hold anything back. Where they may, it is offered, and leaves when [`Port::next_start`] says.
     #[inline]
     pub fn can_bypass(&self) -> bool {
         self.queues.can_bypass()
     }
 
-    /// Whether rules may hold packets back although the wire is free.
+    /// True if rules may hold packets back although the wire is free.
     #[inline]
     pub fn is_shaped(&self) -> bool {
         self.queues.is_shaped()
@@ -185,7 +185,7 @@ impl<H: Copy> Port<H> {
         }
     }
 
-    /// Where the handles of waiting packets lie, class by class, the first to leave first in each: places
+    /// Slices of the handles of waiting packets, class by class, the first to leave first in each: places
     /// known without reading them, for drivers that fetch ahead.
     #[inline]
     pub fn waiting_places(&self) -> impl Iterator<Item = &[H]> {
@@ -230,7 +230,7 @@ impl<H: Copy> Port<H> {
         self.queues.waiting_packets()
     }
 
-    /// What happened so far.
+    /// Counters so far.
     pub fn counters(&self) -> PortCounters {
         let passed = &self.passed;
         let mut dropped = [0; DropReason::ALL.len()];
@@ -261,7 +261,7 @@ impl<H: Copy> Port<H> {
         }
     }
 
-    /// What the port is.
+    /// Properties of the port.
     pub fn context(&self) -> &PortContext {
         &self.context
     }
@@ -284,7 +284,7 @@ impl<H: Copy> Port<H> {
         std::mem::replace(&mut self.peak, self.queues.bytes())
     }
 
-    /// What the port's rules measure beside the counters.
+    /// Measurements of the port's rules, in addition to the counters.
     pub fn gauges(&self, now: Time) -> Vec<Gauge> {
         self.rules.gauges(now, &self.queues)
     }
@@ -376,12 +376,12 @@ impl<H: Copy> Port<H> {
         }
     }
 
-    /// Whether a packet fits once the last one of a class has left.
+    /// True if a packet fits once the last one of a class has left.
     fn gives_way<P: Packets<H>>(&self, class: usize, handle: H, packets: &mut P) -> bool {
         self.fits_instead(self.queues.last(class), handle, packets)
     }
 
-    /// Whether a packet fits once another of its kind that waits has left.
+    /// True if a packet fits once another of its kind that waits has left.
     fn fits_instead<P: Packets<H>>(&self, other: Option<H>, handle: H, packets: &mut P) -> bool {
         let Some(other) = other else { return false };
         let (gone, kind) = (packets.packet(other).wire, packets.packet(other).is_data());
@@ -465,7 +465,7 @@ impl<H: Copy> Port<H> {
         Some(Departure { handle, ends })
     }
 
-    /// Whether the wire is free and nothing waits for it.
+    /// True if the wire is free and nothing waits for it.
     #[inline]
     pub fn is_idle(&self, now: Time) -> bool {
         now >= self.free_at && self.queues.is_empty()
@@ -512,14 +512,14 @@ impl<H: Copy> Port<H> {
         self.rare.as_ref()?.outage.as_ref()
     }
 
-    /// Whether the link is down: then the wire is never free, and nothing is admitted.
+    /// True if the link is down: then the wire is never free, and nothing is admitted.
     #[inline]
     pub fn is_down(&self) -> bool {
         self.free_at == Time::MAX
     }
 
     /// The link goes down at `now`: what waits is dropped and handed to `gone`, and what is offered from now on is
-    /// dropped too. The rest of the packet on the wire is not sent; whoever launched it loses it.
+    /// dropped too. The rest of the packet on the wire is not sent; its driver loses it.
     pub fn take_down<P: Packets<H>>(&mut self, now: Time, packets: &mut P, mut gone: impl FnMut(H, &mut P)) {
         if self.is_down() {
             return;

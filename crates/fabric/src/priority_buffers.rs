@@ -21,11 +21,11 @@ headway_params::params! {
     pub struct PriorityBuffersParams {
         /// Number of queues; packets of a higher class than the last share the last.
         levels: u64 = 9, ParamKind::Int { min: 1, max: MOST_CLASSES };
-        /// Whether control has the first queue for itself, or shares it with the first class of data.
+        /// True if control has the first queue for itself; otherwise it shares it with the first class of data.
         control_apart: bool = true, ParamKind::Bool;
         /// Packets of one class that may wait, when one of data arrives; 0 = as many as the buffer holds.
         class_packets: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
-        /// Whether data that finds the buffer full takes the place of data of the least urgent class.
+        /// True if data that finds the buffer full takes the place of data of the least urgent class.
         push_out: bool = true, ParamKind::Bool;
     }
 }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn the_last_of_the_least_urgent_gives_way_to_what_is_more_urgent() {
         let (gone, left) = offered(&[], 4, &[5, 3, 5, 8, 1, 5, 8, 2, 3, 1]);
-        // 8 gives way to 1; 5 and 8 find nobody below them; 2 puts out the later 5, then 3 the first; 1 takes a 3.
+        // 8 gives way to 1; 5 and 8 find no lower class; 2 puts out the later 5, then 3 the first; 1 takes a 3.
         assert_eq!(gone, [3, 5, 6, 2, 0, 8]);
         assert_eq!(left, [4, 9, 7, 1]);
     }

@@ -3,7 +3,7 @@
 use crate::counters::BrokenIdentity;
 use headway_units::{Rate, Time};
 
-/// How much may wait.
+/// Upper limit of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// At most this many packets.
@@ -13,7 +13,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Whether one more packet of `wire` bytes fits beside what waits already.
+    /// True if one more packet of `wire` bytes fits in addition to those that wait already.
     #[inline]
     pub fn admits(self, packets: u32, bytes: u64, wire: u16) -> bool {
         match self {
@@ -48,7 +48,7 @@ impl Buffer {
     }
 }
 
-/// What waits at a port, class by class, for disciplines that decide by it.
+/// Packets that wait at a port, class by class, for disciplines that decide by them.
 pub trait Lengths {
     /// Packets that wait in a class.
     fn packets(&self, class: usize) -> u32;
@@ -112,16 +112,16 @@ impl<H: Copy> Ring<H> {
     }
 }
 
-/// Classes of a port that have a bit of their own in [`Queues::occupied`], of which one is no class. Rules that choose
+/// Classes of a port that have a bit of their own in [`Queues::occupied`], whose last bit is taken. Rules that choose
 /// whom to serve ([`Discipline::CHOOSES`](crate::Discipline::CHOOSES)) may use further ones.
 pub const MOST_CLASSES: u64 = 31;
 
 /// The first class that shares its bit with all that follow.
 const CROWD: usize = MOST_CLASSES as usize - 1;
 
-/// A bit of [`Queues::occupied`] that is no class: set for ever where rules may hold packets back. Such queues
-/// never look deserted, and a packet that arrives does not go past them; where nothing is ever held back,
-/// nobody has to ask.
+/// A bit of [`Queues::occupied`] without a class: set for ever where rules may hold packets back. Such queues never
+/// look empty, and a packet that arrives does not go past them; where nothing is ever held back, this costs no check of
+/// its own.
 const SHAPED: u32 = 1 << 31;
 
 /// First-in first-out queues by class. The fields every packet asks for come first in memory.
@@ -133,7 +133,7 @@ pub(crate) struct Queues<H> {
     occupied: u32,
     /// Packets and bytes waiting: index 0 for control, 1 for data.
     packets: [u32; 2],
-    /// Whether the lowest class that holds something is always the one to leave.
+    /// True if the lowest class that holds something is always the one to leave.
     pub(crate) strict: bool,
     /// Classes from [`CROWD`] on that hold something: 24 bits, so that a port does not need another line of memory.
     crowd: [u8; 3],
@@ -257,7 +257,7 @@ impl<H: Copy> Queues<H> {
         })
     }
 
-    /// Where the handles lie, class by class, from the first to leave to the end of the ring.
+    /// Slices of the handles, class by class, from the first to leave to the end of the ring.
     #[inline]
     pub(crate) fn handle_slices(&self) -> impl Iterator<Item = &[H]> {
         self.rings().map(|ring| &ring.slots[ring.head as usize..])
@@ -323,13 +323,13 @@ impl<H: Copy> Queues<H> {
         self.occupied & !SHAPED
     }
 
-    /// Whether rules may hold packets back.
+    /// True if rules may hold packets back.
     #[inline]
     pub(crate) fn is_shaped(&self) -> bool {
         self.occupied & SHAPED != 0
     }
 
-    /// Whether nothing waits and nothing is ever held back.
+    /// True if nothing waits and nothing is ever held back.
     #[inline]
     pub(crate) fn can_bypass(&self) -> bool {
         self.occupied == 0
@@ -342,7 +342,8 @@ impl<H: Copy> Queues<H> {
         self.bytes[usize::from(data)] -= u64::from(wire);
     }
 
-    /// Whether what is counted can be of what lies here: a number that fell below zero is larger than all of it.
+    /// Checks that the counters fit the packets in the queues: a counter that fell below zero is larger than all of
+    /// them.
     pub(crate) fn check(&self) -> Result<(), BrokenIdentity> {
         let held = self.first.iter().chain(&*self.rest).map(|ring| u64::from(ring.len)).sum::<u64>();
         let [control, data] = self.packets.map(u64::from);

@@ -1,4 +1,4 @@
-//! A first-in first-out queue near whose end data is dropped by lot.
+//! A first-in first-out queue near whose end data is dropped at random.
 //!
 //! Source: csg-htsim's random queue, over which its Swift and its MPTCP run. Data that would leave less than `room` packets of the
 //! buffer free is dropped with `probability`, and what does not fit is always. With a `room` as large as the buffer, the lot
@@ -13,7 +13,7 @@ use headway_primitives::mix;
 use headway_units::Time;
 
 headway_params::params! {
-    /// Where data is dropped by lot, and how often.
+    /// Parameters of the random drop: its place in the queue, and its probability.
     pub struct RandomDropParams {
         /// Probability with which data is dropped there. csg-htsim: 0.1
         probability: f64 = 0.1, ParamKind::Float { min: 0.0, max: 1.0 };
@@ -33,7 +33,7 @@ pub struct RandomDrop {
 }
 
 impl RandomDrop {
-    /// Whether a data packet would leave less room than there must be for it to be spared.
+    /// True if a data packet would leave less room than there must be for it to be spared.
     fn is_near_the_end(&self, port: &PortContext, arrival: &Arrival, wire: u16) -> bool {
         match port.buffer.data {
             Limit::Packets(most) => u64::from(arrival.packets) + 1 + self.room > most.into(),

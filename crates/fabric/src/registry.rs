@@ -105,7 +105,7 @@ macro_rules! disciplines {
             }
         }
 
-        /// Whether the discipline called `name` does nothing but queue and drop: [`Discipline::PLAIN`].
+        /// True if the discipline called `name` only queues and drops: [`Discipline::PLAIN`].
         pub fn is_plain(name: &str) -> bool {
             match name {
                 $($name => <crate::$module::$variant as Discipline>::PLAIN,)+
@@ -113,7 +113,7 @@ macro_rules! disciplines {
             }
         }
 
-        /// Whether ports of the discipline called `name` can be held back class by class: [`Discipline::HOLDABLE`].
+        /// True if ports of the discipline called `name` can be held back class by class: [`Discipline::HOLDABLE`].
         pub fn is_holdable(name: &str) -> bool {
             match name {
                 $($name => <crate::$module::$variant as Discipline>::HOLDABLE,)+
@@ -121,7 +121,7 @@ macro_rules! disciplines {
             }
         }
 
-        /// Whether data may starve under the discipline called `name` with `params` set:
+        /// True if data may starve under the discipline called `name` with `params` set:
         /// [`Discipline::headers_starve_data`].
         pub fn headers_starve_data(name: &str, params: &[(String, ParamValue)]) -> bool {
             match name {
@@ -160,8 +160,9 @@ disciplines! {
     "trimming-core-ecn" => crate::trimming_ecn::TrimmingCoreEcn,
 }
 
-/// What a packet costs under one discipline should not grow with the number of disciplines: the few that take
-/// a handful of instructions are compiled into the driver's loop, the others are called.
+/// Calls the rules for an arrival. The cost of a packet under one discipline should not grow with the number
+/// of disciplines: the few that take a handful of instructions are compiled into the driver's loop, the
+/// others are called.
 #[inline(always)]
 fn arrive<D: Discipline, L: Lengths>(
     rules: &mut D,

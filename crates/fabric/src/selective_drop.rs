@@ -18,11 +18,11 @@ use headway_packet::{Packet, PacketFlags};
 use headway_params::ParamKind;
 
 headway_params::params! {
-    /// Which unscheduled packets are dropped.
+    /// Rule that selects the unscheduled packets to drop.
     pub struct SelectionParams {
         /// Data packets that wait from which on unscheduled ones are dropped; 4 full packets are 6 kB.
         threshold: u64 = 4, ParamKind::Int { min: 1, max: 1_000_000 };
-        /// Whether the packet on the wire counts.
+        /// True if the packet on the wire counts.
         in_service: bool = false, ParamKind::Bool;
     }
 }
@@ -59,9 +59,9 @@ headway_params::params! {
 headway_params::joined_params! {
     /// Parameters of selective dropping.
     pub struct SelectiveDropParams {
-        /// Which packets are dropped.
+        /// Rule that selects the packets to drop.
         selection: SelectionParams,
-        /// How many queues the port has, and which class waits in which.
+        /// Number of queues of the port, and the class that waits in each.
         queues: LevelParams,
     }
 }
@@ -116,7 +116,8 @@ mod tests {
     const SCHEDULED: (PacketKind, PacketFlags) = (PacketKind::Data, PacketFlags(0));
     const PROBE: (PacketKind, PacketFlags) = (PacketKind::Probe, PacketFlags::UNSCHEDULED);
 
-    /// Which of these are dropped, and why, at a busy port with room for ten that they reach together.
+    /// Packets among these that are dropped, with the reason, at a busy port with room for ten that they
+    /// reach together.
     fn drops(
         params: &[(&str, ParamValue)],
         packets: &[(PacketKind, PacketFlags)],

@@ -15,7 +15,7 @@ headway_params::params! {
     pub struct StrictPriorityParams {
         /// Number of queues; packets of a higher class than the last share the last.
         levels: u64 = 9, ParamKind::Int { min: 1, max: MOST_CLASSES };
-        /// Whether control has the first queue for itself, or shares it with the first class of data.
+        /// True if control has the first queue for itself; otherwise it shares it with the first class of data.
         control_apart: bool = true, ParamKind::Bool;
     }
 }

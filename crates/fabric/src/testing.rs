@@ -1,4 +1,4 @@
-//! What the tests of ports share.
+//! Helpers that the tests of ports share.
 
 use crate::Packets;
 use headway_packet::Packet;

@@ -44,7 +44,7 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
-    /// What is trimmed when the data queue is full.
+    /// Packet that is trimmed when the data queue is full.
     pub enum Victim {
         /// The arriving packet or the last one of the queue, by the fall of a coin.
         Coin = "coin",
@@ -58,13 +58,13 @@ headway_params::choice! {
 headway_params::params! {
     /// Parameters of the port `trimming`, in the order of the documentation.
     pub struct TrimmingParams {
-        /// Whose switch: what the other parameters are unless they say, and the default buffers.
+        /// Switch whose values the other parameters have unless they are set, and the default buffers.
         variant: TrimVariant = TrimVariant::Paper, ParamKind::Choice(TrimVariant::WORDS);
         /// Headers served for each data packet while both wait; 0 = as the variant has it (10, or no bound). NDP §3.1
         headers_per_data: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// Headers without room go back to their sender. NDP §3.2.4
         bounce: Rule = Rule::Variant, ParamKind::Choice(Rule::WORDS);
-        /// What is trimmed when the data queue is full. NDP §3.1
+        /// Packet that is trimmed when the data queue is full. NDP §3.1
         victim: Victim = Victim::Coin, ParamKind::Choice(Victim::WORDS);
         /// The packet on the wire counts as waiting.
         count_wire: Rule = Rule::Variant, ParamKind::Choice(Rule::WORDS);

@@ -4,7 +4,7 @@
 //! `trimming` in its variant csg-htsim: headers and control before all data, twice the bytes for them, the arriving packet
 //! or the last one of the queue by the fall of a coin, the packet on the wire counted as waiting. Marking is that of `red-ecn`
 //! with certainty at its second threshold: by the bytes of data that wait behind a packet. Headers and control are never marked.
-//! What is deliberately different:
+//! Deliberate differences:
 //!
 //! * Marks are decided as a packet starts to leave, there as its last bit has left.
 //!
@@ -27,7 +27,7 @@ headway_params::params! {
         kmin: u64 = 0, ParamKind::Length { min: 0, max: 1 << 31 };
         /// Bytes beyond which everything is marked, `kmin` at least; 0 = four fifths of the packets of the data queue. UET §0.3
         kmax: u64 = 0, ParamKind::Length { min: 0, max: 1 << 31 };
-        /// What is trimmed when the data queue is full. UET §0.3
+        /// Packet that is trimmed when the data queue is full. UET §0.3
         victim: Victim = Victim::Coin, ParamKind::Choice(Victim::WORDS);
         /// Headers served for each data packet while both wait; 0 = no bound. UET §0.3
         headers_per_data: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
@@ -138,7 +138,7 @@ impl<const TO_HOSTS: bool> Discipline for TrimmingAndMarking<TO_HOSTS> {
     }
 
     fn overflow(&mut self, packet: &Packet) -> Overflow {
-        // What is cut now asks to be queued before anything else does.
+        // The packet that is cut now asks to be queued before any other does.
         self.0.cut = packet.is_data();
         self.0.trimming.overflow(packet)
     }

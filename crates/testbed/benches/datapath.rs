@@ -4,8 +4,9 @@
 //! `cargo bench -p headway-testbed --bench datapath -- --rounds 5` prints medians and, in brackets, the smallest and the
 //! largest of five rounds; without `--rounds` there is one. It needs what the testbed needs (root). Frames have 1514
 //! bytes. *Forwarding*: no link is a bottleneck, the sender sends as fast as it can, and the receiving kernel drops the
-//! frames as somebody else's. *Gaps*: the link to the receiver is saturated at a rate, and the kernel's receive stamps
-//! say how far apart frames are. Its port is AMRT's and is never idle, so that every mark that is left is wrong.
+//! frames because they are addressed to another host. *Gaps*: the link to the receiver is saturated at a rate, and the
+//! kernel's receive stamps say how far apart frames are. Its port is AMRT's and is never idle, so that every mark that
+//! is left is wrong.
 #![allow(clippy::disallowed_methods, reason = "a benchmark of real packets")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "its table goes to standard output")]
 
@@ -45,7 +46,7 @@ fn main() {
     }
 }
 
-/// What one round says of a kind.
+/// Results of one round for one kind of packet I/O.
 #[derive(Default)]
 struct Round {
     forwarding: Forwarding,
@@ -258,7 +259,8 @@ fn wait_for_go() {
     std::io::stdin().read_line(&mut line).expect("a word");
 }
 
-/// Frames a second that came to `eth0` of a process, by the kernel's counter: nobody needs to read them.
+/// Frames a second that came to `eth0` of a process, by the kernel's counter, so that no process has to read
+/// them.
 fn counted(pid: u32) -> f64 {
     let read = || {
         let text = std::fs::read_to_string(format!("/proc/{pid}/net/dev")).expect("counters");

@@ -1,4 +1,4 @@
-//! What the switch sees, in a pcapng file: every frame as it starts on a link of the topology, by the link's name.
+//! Capture of the switch, in a pcapng file: every frame as it starts on a link of the topology, by the link's name.
 //!
 //! A thread of its own writes the file, so that a slow disk holds up no frame. Times count from the origin of
 //! the testbed's clock, on the slowed network; rates are those of the slowed links.
@@ -37,7 +37,7 @@ struct State {
     failed: AtomicBool,
 }
 
-/// Why there is no capture, or not all of it.
+/// Reason why a capture is missing or incomplete.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the capture {path}: {reason}", path = path.display())]
 pub struct RecordingError {
@@ -75,7 +75,7 @@ impl Recording {
         Ok((Recording { path: path.into(), state: state.clone(), writer }, FrameRecorder { state, to }))
     }
 
-    /// Whether the file could not be written on: the run had better stop.
+    /// True if the file could not be written on: the run had better stop.
     pub fn failed(&self) -> bool {
         self.state.failed.load(Ordering::Relaxed)
     }

@@ -93,7 +93,7 @@ impl ChildProcess {
         TestbedError::Child { name: self.name.clone(), why }
     }
 
-    /// How it ended, now that its output has: in one clause, with what it complained of.
+    /// The end of the process, now that its output has ended: in one clause, with its complaint.
     pub fn end(&mut self, complaint: &str) -> String {
         let deadline = Instant::now() + Duration::from_secs(1);
         let status = loop {

@@ -1,4 +1,4 @@
-//! What a host writes down of its flows, from what its endpoint says: bytes that arrive, by interval, and marks of those
+//! Log of a host's flows, from the events of its endpoint: bytes that arrive, by interval, and marks of those
 //! that come to it; bytes sent again of those that it sends.
 
 use crate::messages::HostReport;

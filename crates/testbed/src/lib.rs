@@ -35,7 +35,7 @@ pub enum TestbedError {
     /// A scenario that the testbed cannot run.
     #[error("{0}")]
     Unsuitable(String),
-    /// `ip` refused.
+    /// The program `ip` failed.
     #[error("configuring a network namespace: {0}")]
     Namespace(String),
     /// A process of the testbed.
@@ -51,7 +51,7 @@ pub enum TestbedError {
     Io {
         /// Operation that failed.
         step: String,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! What the testbed's processes tell each other: one JSON object a line, commands on standard input,
+//! Messages between the testbed's processes: one JSON object a line, commands on standard input,
 //! answers on standard output. A child whose standard input ends, ends.
 
 use headway_fabric::PortCounters;
@@ -22,7 +22,7 @@ pub enum ControlCommand {
     Connect,
     /// Time zero of the scenario, in nanoseconds after the common origin.
     Start {
-        /// See above.
+        /// Time as above, in nanoseconds.
         at_ns: u64,
     },
     /// Data has arrived over the connection of a flow, which others from here go over.
@@ -34,7 +34,7 @@ pub enum ControlCommand {
     Finish,
 }
 
-/// What a child process tells its parent.
+/// Message from a child process to its parent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "say")]
 pub enum Answer {
@@ -42,16 +42,16 @@ pub enum Answer {
     Ready,
     /// It cannot be: a sentence that says why.
     Failed {
-        /// See above.
+        /// Reason, as above.
         why: String,
     },
     /// A flow has arrived whole; nanoseconds after the start.
     Done {
         /// Number of the flow.
         flow: u32,
-        /// See above.
+        /// Time as above, in nanoseconds.
         at_ns: u64,
-        /// Whether its bytes are those that were sent.
+        /// True if its bytes are those that were sent.
         intact: bool,
     },
     /// The first data of a flow has arrived, whose connection others go over.
@@ -65,7 +65,7 @@ pub enum Answer {
     Switch(Box<SwitchReport>),
 }
 
-/// What a host saw, by flow number.
+/// Results of a host, by flow number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostReport {
     /// Bytes delivered here, by flow.
@@ -82,7 +82,7 @@ pub struct HostReport {
     pub failed: Vec<(u32, String)>,
     /// Throughput samples: end of the interval in nanoseconds after the start, flow, bytes.
     pub samples: Vec<(u64, u32, u64)>,
-    /// What the host's machines measured, since the start.
+    /// Measurements of the host's machines, since the start.
     pub machines: Vec<MachineReport>,
     /// Base round trips by which windows were sized at the end, where they were measured: peer, nanoseconds on the
     /// slowed network through empty queues by topology, and as measured.
@@ -93,12 +93,12 @@ pub struct HostReport {
     pub cpu_s: f64,
 }
 
-/// What the machine of one transport measured of itself at a host.
+/// Measurements of one transport's machine at a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineReport {
     /// The transport's number in the scenario.
     pub transport: u8,
-    /// What its machine reports beside the common numbers.
+    /// Gauges that its machine reports in addition to the common numbers.
     pub gauges: Vec<GaugeMessage>,
     /// From data to its answer.
     pub round_trips: Option<Trips>,
@@ -154,7 +154,7 @@ fn known(name: &str) -> &'static str {
     name
 }
 
-/// What the switch saw.
+/// Results of the switch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SwitchReport {
     /// Until when they were counted, on the testbed's clock.
@@ -175,7 +175,7 @@ pub struct SwitchReport {
     pub io_reason: String,
     /// Upper bounds of how late frames left, in nanoseconds: median, 99 %, worst.
     pub late_ns: [u64; 3],
-    /// User and system time of the process, in seconds; since the start, where it was told one.
+    /// User and system time of the process, in seconds; since the start, if the process was given one.
     pub cpu_s: f64,
     /// Frames in the capture, and frames that it missed; `None` without one.
     pub captured: Option<[u64; 2]>,
@@ -306,7 +306,7 @@ pub fn pack(sample: &Sample) -> Option<LinkSample> {
     Some((sample.at.0, link, sample.metric.name().to_string(), sample.value))
 }
 
-/// Back from the way: what is no quantity of every link is a gauge of its port.
+/// The inverse of the above: a name that is not a metric of every link is a gauge of its port.
 pub fn unpack(sample: &LinkSample) -> Sample {
     let (at, link, name, value) = sample;
     let metric = LINK_METRICS.into_iter().find(|m| m.name() == name);

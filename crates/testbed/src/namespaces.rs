@@ -26,7 +26,7 @@ const SHORTEST: u32 = 84;
 /// Packets that wait at a host's interface at most, as in Linux.
 const QUEUE_PACKETS: u32 = 1000;
 
-/// What real interfaces and namespaces need, or a sentence about what is missing.
+/// Checks for the prerequisites of real interfaces and namespaces; the error names the missing one.
 pub fn available() -> Result<(), TestbedError> {
     if !nix::unistd::geteuid().is_root() {
         return Err(TestbedError::Missing(

@@ -1,4 +1,4 @@
-//! What hosts and switch report, put together as the outcome of a run.
+//! Reports of hosts and switch, put together as the outcome of a run.
 
 use crate::messages::{HostReport, MachineReport, SwitchReport, unpack, unpack_gauge};
 use crate::slowdown::{LONGEST, speed_up};
@@ -10,7 +10,7 @@ use headway_network::{
 use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a testbed run says beside its outcome.
+/// Notes of a testbed run, in addition to its outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
     /// Rates were divided and times multiplied by this.
@@ -30,19 +30,19 @@ pub struct Notes {
     pub frames: u64,
     /// Flows whose bytes arrived otherwise than sent: always empty, or something is badly wrong.
     pub corrupted: Vec<u32>,
-    /// What was dropped outside the ports, by place and reason.
+    /// Drops outside the ports, by place and reason.
     pub dropped: BTreeMap<String, u64>,
     /// Frames in the capture, and frames that it missed; `None` without one.
     pub captured: Option<[u64; 2]>,
     /// Seconds from the time zero of the testbed's clock, and of the capture, to the scenario's start.
     pub start_s: f64,
-    /// What is to be known of the kernel's flows, in sentences.
+    /// Notes on the kernel's flows, in sentences.
     pub kernel: Vec<String>,
     /// Packet I/O of the switch, as `--io` has it, and why, in a clause.
     pub io: (String, String),
 }
 
-/// What has been heard of a run.
+/// Reports of a run so far.
 #[derive(Default)]
 pub(crate) struct Heard {
     /// Finish times by flow, after the start, and whether the bytes were right.
@@ -51,9 +51,9 @@ pub(crate) struct Heard {
     pub(crate) switch: Option<SwitchReport>,
     /// Time zero of the scenario on the testbed's clock.
     pub(crate) start: Time,
-    /// How long the run lasted.
+    /// Duration of the run.
     pub(crate) lasted: Time,
-    /// Whether it ended with the last flow that it waits for.
+    /// True if it ended with the last flow that it waits for.
     pub(crate) whole: bool,
     pub(crate) interrupted: bool,
     /// Hosts whose kernels send faster than their links, and why.
@@ -114,12 +114,12 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     Ok((outcome, notes(job, &heard, switch)))
 }
 
-/// The end of the run. A switch that is told late to stop has counted until then, and shares of time are of all of it.
+/// The end of the run. A switch that stops late has counted until then, and shares of time are of all of it.
 fn end(whole: bool, lasted: Time, counted: Time) -> Time {
     if whole { lasted } else { lasted.max(counted) }
 }
 
-/// What is to be known of the kernel's flows.
+/// Notes on the kernel's flows.
 fn kernel_notes(job: &Job, heard: &Heard) -> Vec<String> {
     let mut warnings = Vec::new();
     if job.factor > 1 && job.stacks.iter().any(Option::is_some) {
@@ -222,7 +222,7 @@ fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
             .for_each(|&(flow, bytes)| with(flow, &|r| *r.retransmitted.get_or_insert(0) += bytes));
         host.marks.iter().for_each(|&(flow, marks)| with(flow, &|r| *r.marks.get_or_insert(0) += marks));
         for (flow, _) in &host.failed {
-            // What the kernel's receiver has whole is done, however its connection is closed.
+            // A flow that the kernel's receiver has whole is done, however its connection is closed.
             let whole = job.slow.flows.get(*flow as usize).is_some_and(|f| job.kernel_of(f).is_some());
             with(*flow, &|r| {
                 if !(whole && r.state == FlowState::Done) {

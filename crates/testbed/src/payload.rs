@@ -1,4 +1,4 @@
-//! What flows carry: bytes that depend on the run's seed and the flow, so that a receiver knows every one. They are
+//! Payload of flows: bytes that depend on the run's seed and the flow, so that a receiver knows every one. They are
 //! made and looked at piece by piece: a flow takes no memory, however long it is.
 
 use headway_host::{Sink, Source};
@@ -17,7 +17,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// What flow number `flow` carries in a run with this seed.
+    /// The payload of flow number `flow` in a run with this seed.
     pub fn of(seed: u64, flow: u32) -> Payload {
         Payload { seed, flow }
     }
@@ -29,7 +29,7 @@ impl Payload {
         stream
     }
 
-    /// Whether bytes are those from `offset` on.
+    /// True if bytes are those from `offset` on.
     pub fn is_at(self, offset: u64, bytes: &[u8]) -> bool {
         let mut expected = [0; 4096];
         let pieces = bytes.chunks(expected.len()).enumerate();
@@ -61,7 +61,7 @@ pub fn generate(seed: u64, flow: u32, bytes: u64) -> Vec<u8> {
     payload
 }
 
-/// Whether bytes are those of a flow: every one of them, and no more.
+/// True if bytes are those of a flow: every one of them, and no more.
 pub fn is_intact(seed: u64, flow: u32, bytes: u64, received: &[u8]) -> bool {
     received.len() as u64 == bytes && Payload::of(seed, flow).is_at(0, received)
 }
@@ -84,7 +84,7 @@ impl Inspector {
         Inspector { payload, piece: u64::from(piece).max(1), seen: Vec::new(), bytes: 0, wrong: false }
     }
 
-    /// Whether exactly these many bytes have arrived, each right and once.
+    /// True if exactly these many bytes have arrived, each right and once.
     pub fn is_intact(&self, bytes: u64) -> bool {
         !self.wrong && self.bytes == bytes
     }
@@ -94,7 +94,7 @@ impl Inspector {
         self.bytes
     }
 
-    /// Whether nothing wrong, or twice, has arrived so far.
+    /// True if nothing wrong, or twice, has arrived so far.
     pub fn is_right_so_far(&self) -> bool {
         !self.wrong
     }
@@ -123,7 +123,7 @@ impl Inspection {
         Inspection(Arc::new(Mutex::new(inspector)))
     }
 
-    /// What the inspector says.
+    /// Asks the inspector a question, under its lock.
     pub fn ask<T>(&self, question: impl FnOnce(&Inspector) -> T) -> T {
         question(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -13,7 +13,7 @@ use headway_units::Time;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long children may take to get ready, beside the round trips that they need for it.
+/// Time that children may take to get ready, in addition to the round trips that they need for it.
 const READY: Duration = Duration::from_secs(20);
 /// Round trips in which two hosts meet and measure how long one takes, and as many again for what is lost.
 const MEETING: u32 = 24;
@@ -24,7 +24,7 @@ const REPORTS: Duration = Duration::from_secs(30);
 /// Between two calls of the progress function.
 const PROGRESS: Duration = Duration::from_millis(100);
 
-/// Where the testbed's programs are.
+/// Paths of the testbed's programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Programs {
     /// Path of the program `headway-switch`.
@@ -47,10 +47,10 @@ impl Programs {
     }
 }
 
-/// How a scenario is run.
+/// Settings of a testbed run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where the programs of switch and hosts are.
+    /// Paths of the programs of switch and hosts.
     pub programs: Programs,
     /// Longest IPv4 packet on these wires, in bytes.
     pub mtu: u32,
@@ -62,11 +62,11 @@ pub struct Settings {
     pub io: IoChoice,
 }
 
-/// What a testbed run leaves behind.
+/// Results of a testbed run.
 pub struct Measured {
     /// As from the simulator, in the scenario's own units.
     pub outcome: Outcome,
-    /// What the simulator has no word for.
+    /// Notes that have no place in the simulator's results.
     pub notes: Notes,
     /// The job that was run.
     pub job: Job,
@@ -106,7 +106,7 @@ struct Stage {
     unshaped: Vec<(u32, String)>,
 }
 
-/// How long all hosts may take until they have met: a slowed-down round trip may take seconds.
+/// Longest time until all hosts have met: a slowed-down round trip may take seconds.
 fn time_to_meet(job: &Job) -> Duration {
     let trips = job.slow.flows.iter().map(|flow| job.network.path(flow.src, flow.dst).base_rtt);
     READY + Duration::from_nanos(trips.max().unwrap_or(Time::ZERO).0 / 1000).saturating_mul(MEETING)

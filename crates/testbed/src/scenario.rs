@@ -14,7 +14,7 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Rate of the fastest link, unless a slowdown is asked for: ordinary hosts keep up with it anywhere.
+/// Rate of the fastest link, unless a slowdown is given: ordinary hosts keep up with it anywhere.
 pub const USUAL_RATE: Rate = match Rate::new(100_000_000) {
     Some(rate) => rate,
     None => panic!("a positive rate"),
@@ -22,7 +22,7 @@ pub const USUAL_RATE: Rate = match Rate::new(100_000_000) {
 /// Most hosts of a testbed: each is a process.
 pub const MOST_HOSTS: u32 = 64;
 
-/// Which scenario, and how slow: the arguments of every program of the testbed.
+/// Scenario and slowdown: the arguments of every program of the testbed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 pub struct JobArgs {
     /// The scenario's file
@@ -63,7 +63,7 @@ pub struct Job {
     pub scenario: Scenario,
     /// With its flows, in its own units of time; sizes of packets are those of real ones.
     pub resolved: Resolved,
-    /// What runs here: slower, with the sizes of real packets.
+    /// The run as it happens here: slower, with the sizes of real packets.
     pub slow: RunSpec,
     /// Factor by which times are longer than in the scenario.
     pub factor: u64,
@@ -75,12 +75,12 @@ pub struct Job {
     pub addresses: Addresses,
     /// By number of the transport, the kernel's TCP where it sends the flows.
     pub stacks: Vec<Option<Kernel>>,
-    /// Whether hosts take the topology's base round trips instead of measuring them.
+    /// True if hosts take the topology's base round trips instead of measuring them.
     pub ideal_round_trips: bool,
 }
 
 impl Job {
-    /// Reads, checks and resolves; `sizes` are those of the packets on these wires, where they have no room for telemetry.
+    /// Reads, checks and resolves; `sizes` are those of the packets on these wires, without room for telemetry.
     pub fn load(args: &JobArgs, sizes: Sizes) -> Result<Job, TestbedError> {
         let request = Request::file(&args.scenario, &args.sets, args.scale.as_deref())?;
         let scenario = request.load()?;
@@ -113,7 +113,7 @@ impl Job {
         })
     }
 
-    /// Whether its traffic can be run on one machine; a switch on its own does not ask.
+    /// Checks that its traffic can be run on one machine; a switch on its own does not call this.
     pub fn check(&self) -> Result<(), TestbedError> {
         let hosts = self.network.hosts();
         if hosts > MOST_HOSTS {
@@ -206,10 +206,10 @@ fn build(spec: &RunSpec) -> Result<Network, TestbedError> {
     })
 }
 
-/// The key that hosts share where they seal their packets. It keeps nobody out: the namespaces do.
+/// The key that hosts share where they seal their packets. It is public: the namespaces keep others out.
 const KEY: &[u8; 32] = b"hosts of one testbed share this.";
 
-/// Who may talk to a testbed's host: the others.
+/// Admission rule of a testbed's host: it accepts the others.
 pub fn admission(sealed: bool) -> Admission {
     if sealed {
         return Admission::PreSharedKey(PreSharedKey(*KEY));

@@ -42,7 +42,7 @@ pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes, of_kernel: impl Fn(u
     slow.jitter = Time::ZERO;
     slow.costs = HostCosts::default();
     slow.stop = wall_time(spec, factor);
-    // Nobody on real packets tells times by cause.
+    // Hosts on real packets do not measure times by cause.
     slow.sample = slow.sample.filter(SampleSpec::is_periodic);
     if let Some(sample) = &mut slow.sample {
         sample.every = sample.every.saturating_mul(factor);
@@ -72,7 +72,8 @@ fn link(spec: LinkSpec, factor: u64) -> LinkSpec {
     LinkSpec { rate: rate(spec.rate, factor), delay: spec.delay * factor }
 }
 
-/// What is set, with every time and rate as it stands slowed: defaults and what a preset sets are times of the scenario too.
+/// The parameters that are set, with every time and rate as it stands slowed: defaults and the values of a preset are
+/// times of the scenario too.
 fn slowed(
     set: &[(String, ParamValue)],
     standing: Vec<(String, ParamValue)>,
@@ -80,7 +81,7 @@ fn slowed(
 ) -> Vec<(String, ParamValue)> {
     let kept = set.iter().filter(|(_, value)| !matches!(value, ParamValue::Time(_) | ParamValue::Rate(_)));
     let slow = standing.into_iter().filter_map(|(name, value)| match value {
-        // What lasts longer than a day lasts longer than any run, however slow.
+        // A time of more than a day is longer than any run, however slow.
         ParamValue::Time(t) => Some((name, ParamValue::Time(t.saturating_mul(factor).min(Time::DAY)))),
         ParamValue::Rate(r) => Some((name, ParamValue::Rate(rate(r, factor)))),
         ParamValue::Bool(_) | ParamValue::Int(_) | ParamValue::Float(_) | ParamValue::Choice(_) => None,
@@ -142,10 +143,10 @@ pub fn factor_for(fastest: Rate, rate: Rate) -> u64 {
     fastest.bps().div_ceil(rate.bps()).max(1)
 }
 
-/// How long a run lasts on the testbed at most, in the scenario's own time, if the scenario has no `stop`.
+/// Longest duration of a run on the testbed, in the scenario's own time, if the scenario does not set `stop`.
 pub const LONGEST: Time = Time::s(100);
 
-/// How long a run of the scenario lasts on the testbed at the most.
+/// Longest duration of the scenario's run on the testbed.
 pub fn wall_time(spec: &RunSpec, factor: u64) -> Time {
     let stop = if spec.stop == Time::MAX { LONGEST } else { spec.stop };
     stop.saturating_mul(factor)

@@ -34,11 +34,11 @@ const AT_ONCE: usize = 3;
 /// Longest request or reply.
 const LARGEST: f64 = 300_000.0;
 const PORT: u16 = headway_packet::UDP_PORT;
-/// How long a killed host stays away.
+/// Time for which a killed host stays away.
 const AWAY: Duration = Duration::from_millis(500);
-/// How long an endpoint that nobody calls any more may keep memory.
+/// Time for which an endpoint may keep memory after the last call.
 const SETTLE: Duration = Duration::from_secs(10);
-/// How long hosts may take to finish what they have begun.
+/// Time that hosts may take to finish what they have begun.
 const FINISH: Duration = Duration::from_secs(60);
 
 fn main() {
@@ -217,7 +217,7 @@ impl Host {
             wait_for_end();
             over.store(true, Ordering::Relaxed);
         });
-        // What was under way when others ended is given back when it has ended too.
+        // Memory of calls that were under way when others ended is freed when they have ended too.
         let deadline = Instant::now() + SETTLE;
         while self.endpoint.memory_used() > 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(20));
@@ -377,7 +377,7 @@ impl Stage {
         }
     }
 
-    /// Lets everybody finish; nobody leaves before all have what they asked for.
+    /// Lets all hosts finish; none leaves before all have what they asked for.
     fn end(&mut self) -> (SwitchReport, Memory) {
         let (said, done) = std::sync::mpsc::channel();
         for host in &mut self.hosts {
@@ -461,7 +461,7 @@ fn resident(pid: u32) -> Option<u64> {
     text.lines().find_map(|l| l.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok())
 }
 
-/// What all hosts wrote down.
+/// Records of all hosts.
 #[derive(Default)]
 struct Tally {
     begun: BTreeSet<(String, u32)>,
@@ -522,7 +522,7 @@ impl Tally {
         let lost: Vec<_> = self.begun.iter().filter(lost).collect();
         assert!(lost.is_empty(), "never answered: {lost:?}");
         assert!(!self.answered.is_empty(), "nobody called anybody");
-        // Nobody closes an endpoint here: one that is closed has failed.
+        // No endpoint is closed on purpose here: one that is closed has failed.
         let closed = self.failed.keys().find(|why| why.contains("endpoint is closed"));
         assert_eq!(closed, None, "an endpoint ended by itself");
         assert_eq!(self.left_over, 0, "bytes still held by idle endpoints");

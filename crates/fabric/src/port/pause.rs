@@ -1,6 +1,6 @@
 //! Ports that the far end of their link may stop, class by class: those of a lossless fabric.
 //!
-//! Which classes are stopped, and what a class is, is the driver's: it says which queues must not be served for now
+//! The driver defines the classes and stops them: it names the queues that must not be served for now
 //! ([`Port::hold`]). Rules choose among the others, as they do where those are empty. A port whose rules have one queue
 //! for everything gets one for control ahead of it, and one for each class of data: else a packet that may leave would
 //! wait behind one that may not.
@@ -10,12 +10,12 @@ use crate::queues::{MOST_CLASSES, Queues};
 use headway_packet::Packet;
 use headway_units::Time;
 
-/// What a port needs that can be stopped.
+/// State of a port that can be stopped.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gate {
     /// Bit `c` is set while queue `c` must not be served.
     held: u32,
-    /// Whether the driver says the queue of a packet, and not the rules.
+    /// True if the driver chooses the queue of a packet, instead of the rules.
     split: bool,
     /// Packets dropped because the switch had no room: data, and control.
     pub(super) refused: [u64; 2],
@@ -32,7 +32,7 @@ impl<H: Copy> Port<H> {
         let own = self.rules.classes();
         let split = own == 1;
         let queues = if split { classes.min(MOST_CLASSES as usize) } else { own };
-        // Rules that have no order of their own choose the lowest class, if they are asked.
+        // Rules without an order of their own choose the lowest class, if they are asked.
         self.queues = Queues::new(queues, false, true);
         self.rare.get_or_insert_default().gate = Some(Gate { split, ..Gate::default() });
     }
@@ -55,8 +55,8 @@ impl<H: Copy> Port<H> {
         }
     }
 
-    /// Whether a packet that arrives now may go straight to the wire, if no queue that it would be in is held: the wire is
-    /// free, nothing waits that may leave, and the rules hold nothing back.
+    /// True if a packet that arrives now may go straight to the wire, if no queue that it would be in is held: the wire
+    /// is free, nothing waits that may leave, and the rules hold nothing back.
     #[inline]
     pub fn passes(&self, now: Time) -> bool {
         now >= self.free_at && self.queues.is_empty() && !self.rules.shapes()
@@ -105,7 +105,8 @@ impl<H: Copy> Port<H> {
         });
     }
 
-    /// The wire is taken from `now` on for so many bytes that are no packet. Answers when the last bit leaves.
+    /// Takes the wire from `now` on for this many bytes that do not belong to a packet. Returns the time at which the
+    /// last bit leaves.
     pub fn occupy(&mut self, now: Time, bytes: u64) -> Time {
         debug_assert!(now >= self.free_at, "the wire is busy until {}", self.free_at);
         let takes = self.rate.time_of(bytes);

@@ -1,4 +1,4 @@
-//! What every discipline must keep to, under any sequence of operations: arrivals of any packets at any times,
+//! Properties of every discipline, under any sequence of operations: arrivals of any packets at any times,
 //! departures as a driver takes them, links that go down, come up, and change their rate.
 //!
 //! The driver here owns handles as real ones do, and a model of what the port holds: which handles, in which order
@@ -73,12 +73,12 @@ fn subject(name: usize, lot: u64, buffer: Buffer) -> Subject {
     Subject { info, params, context }
 }
 
-/// The port, and what its driver knows of it.
+/// The port, and its driver's model of it.
 struct Driver {
     subject: Subject,
     port: Port<u32>,
     pool: Pool,
-    /// What waits: when each handle came to its queue, and as what.
+    /// Packets that wait: for each handle its place in the order of arrivals, and true if it is data.
     waiting: BTreeMap<u32, (u64, bool)>,
     came: u64,
     now: Time,
@@ -146,7 +146,7 @@ impl Driver {
         }
     }
 
-    /// What waits stays, and the packet on the wire ends as it began.
+    /// Changes the rate: waiting packets stay, and the packet on the wire ends as it began.
     fn retune(&mut self, rate: Rate) {
         let (waits, free) = (self.port.waiting(), self.port.free_at());
         self.subject.context.rate = rate;
@@ -186,7 +186,7 @@ impl Driver {
         self.shaped(&packet, start);
     }
 
-    /// What came before it and is like it has left before it.
+    /// Asserts that earlier packets like this one have left before it.
     fn in_order(&mut self, packet: &Packet, came: u64) {
         for (handle, (other, _)) in &self.waiting {
             let like = self.pool.0[*handle as usize];
@@ -196,7 +196,7 @@ impl Driver {
         }
     }
 
-    /// Whether two packets of one kind and class wait in one queue.
+    /// True if two packets of one kind and class wait in one queue.
     fn one_queue(&self, a: &Packet, b: &Packet) -> bool {
         self.subject.info.name != "fair-queue" || (a.message, a.entropy) == (b.message, b.entropy)
     }
@@ -407,7 +407,7 @@ fn a_discipline_that_declares_too_little_is_found_out() {
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| driver.run(&crowd()))).is_err()
     };
     for (info, _) in registry::all() {
-        // Shaping alone is no sin of a port: it holds back, and declares it for its driver's sake.
+        // Shaping alone changes no packet: it holds them back, and is declared for its driver's sake.
         let does = !info.rewrites.is_empty() || info.needs.contains(&Need::Displacement);
         assert_eq!(undeclared(info.name), does, "{}", info.name);
     }

@@ -31,7 +31,7 @@ use std::time::Duration;
 const PORT: u16 = headway_packet::UDP_PORT;
 /// Memory of a flow that is under way: its bytes are made and looked at as they pass.
 const FLOW_MEMORY: u64 = 1 << 16;
-/// What a real host adds to the longest round trip: waking up, twice on each side.
+/// Time that a real host adds to the longest round trip: waking up, twice on each side.
 const HOST_DELAY: Time = Time::ms(2);
 
 /// One host of a testbed; takes commands from standard input.
@@ -40,7 +40,7 @@ const HOST_DELAY: Time = Time::ms(2);
 struct Arguments {
     #[command(flatten)]
     job: JobArgs,
-    /// Which host of the scenario
+    /// Number of the host in the scenario
     #[arg(long)]
     host: u32,
     /// Longest IPv4 packet in bytes
@@ -398,7 +398,7 @@ impl Agent {
         (failed, unconnected)
     }
 
-    /// Whether the connection that a flow names is not open, so that it opens one of its own.
+    /// True if the connection that a flow names is not open, so that it opens one of its own.
     fn lacks_connection(&self, number: u32) -> bool {
         self.flow(number).connection.is_some_and(|carrier| !self.connections.is_open(carrier))
     }
@@ -481,7 +481,7 @@ fn machine((transport, measured): (u8, Measured)) -> MachineReport {
     MachineReport { transport, gauges, round_trips: measured.round_trips.as_ref().map(Into::into) }
 }
 
-/// What an endpoint's machine has measured since it had measured `before`.
+/// Measurements of an endpoint's machine since `before`.
 fn since(endpoint: &Endpoint, before: Option<Measured>) -> Option<Measured> {
     let (mut now, before) = (endpoint.measured()?, before?);
     for (gauge, then) in now.gauges.iter_mut().zip(&before.gauges) {

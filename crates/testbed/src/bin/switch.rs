@@ -32,7 +32,7 @@ struct Arguments {
     /// Longest IPv4 packet in bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..=9216))]
     mtu: u16,
-    /// How frames come and go; auto is af-xdp where every interface has it, and says why it is not
+    /// Kind of packet I/O; auto is af-xdp where every interface has it, and says why it is not
     #[arg(long, value_name = "KIND", default_value = "auto", value_parser = headway_testbed::io_choice())]
     io: IoChoice,
     /// Write every frame, as it starts on a link, to a pcapng file for Wireshark

@@ -1,4 +1,4 @@
-//! `headway-testbed`: runs a scenario on real packets and, beside it, in the simulator; writes both run
+//! `headway-testbed`: runs a scenario on real packets and, in the simulator as well; writes both run
 //! directories. `headway testbed run` calls it.
 
 #![allow(clippy::disallowed_methods, reason = "a program has arguments, files and an exit status")]
@@ -34,7 +34,7 @@ struct Arguments {
     /// Longest IPv4 packet in bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..=9216))]
     mtu: u16,
-    /// How frames come to the switch and go; auto is af-xdp where every interface has it, and says why it is not
+    /// Kind of packet I/O at the switch; auto is af-xdp where every interface has it, and says why it is not
     #[arg(long, value_name = "KIND", default_value = "auto", value_parser = headway_testbed::io_choice())]
     io: IoChoice,
     /// Write every frame that the switch sees to a pcapng file for Wireshark
@@ -100,7 +100,7 @@ fn measure(arguments: &Arguments) -> Result<bool, TestbedError> {
     }
     if let Some(dir) = &arguments.out {
         headway_lab::results::write::prepare(dir).map_err(lab)?;
-        // What an earlier run left beside must not be taken for this one's.
+        // Results that an earlier run left there must not be taken for this one's.
         if dir.join(BESIDE).exists() {
             headway_lab::results::write::prepare(&dir.join(BESIDE)).map_err(lab)?;
         }
@@ -128,7 +128,7 @@ fn measure(arguments: &Arguments) -> Result<bool, TestbedError> {
     Ok(interrupted)
 }
 
-/// One line on standard output. When nobody reads it any more, the run ends.
+/// Prints one line on standard output. When its reader is gone, the run ends.
 fn say(line: &Json) {
     let mut out = std::io::stdout().lock();
     if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
@@ -143,7 +143,8 @@ fn progress(state: &Progress) -> Json {
     }})
 }
 
-/// What tells runs of one scenario on real packets apart: with another value, a run is another one.
+/// Conditions that distinguish runs of one scenario on real packets: with another value, a run is another
+/// one.
 fn conditions(arguments: &Arguments, job: &Job) -> serde_json::Map<String, Json> {
     serde_json::Map::from_iter([
         ("slowdown".to_string(), job.factor.into()),

@@ -1,4 +1,4 @@
-//! Whether the kernel has what a scenario asks of it.
+//! Checks that the kernel supports the transports of a scenario.
 
 #![allow(clippy::disallowed_methods, reason = "the kernel says in files what it has")]
 

@@ -1,4 +1,4 @@
-//! What the kernel says of a connection.
+//! The kernel's information about a connection.
 
 #![allow(unsafe_code, reason = "TCP_INFO has no safe interface that knows its later fields")]
 
@@ -28,7 +28,7 @@ pub(super) struct Info {
     pub(super) retransmitted_bytes: u64,
     /// Packets that arrived marked.
     pub(super) marked_packets: u64,
-    /// Whether every subflow uses ECN.
+    /// True if every subflow uses ECN.
     pub(super) ecn: bool,
 }
 

@@ -38,7 +38,7 @@ pub struct KernelHost {
     listeners: Vec<TcpListener>,
 }
 
-/// What both directions need to know.
+/// State that both directions share.
 #[derive(Clone)]
 pub struct Running {
     /// The testbed's clock.
@@ -47,7 +47,7 @@ pub struct Running {
     pub start: Time,
     /// Between two looks at `TCP_INFO`.
     pub every: Time,
-    /// Where arrivals are written down.
+    /// Log of arrivals.
     pub seen: Arc<Mutex<FlowLog>>,
     /// Set when the run is over.
     pub over: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! Which flows of a host are the kernel's, and which ports their connections have.
+//! Flows of a host that the kernel carries, and the ports of their connections.
 
 use crate::scenario::Job;
 use headway_lab::traffic::Kernel;
@@ -20,9 +20,9 @@ pub(super) const MOST: u16 = 50_000;
 pub(super) struct Planned {
     /// Number in the run.
     pub(super) flow: u32,
-    /// Sender's end.
+    /// Address and port of the sender.
     pub(super) from: SocketAddrV4,
-    /// Receiver's end.
+    /// Address and port of the receiver.
     pub(super) to: SocketAddrV4,
     /// After the scenario's start.
     pub(super) start: Time,
@@ -30,7 +30,7 @@ pub(super) struct Planned {
     pub(super) bytes: u64,
     /// Its transport's number in the scenario.
     pub(super) transport: u8,
-    /// Its control.
+    /// Kernel transport of the connection.
     pub(super) kernel: Kernel,
 }
 
@@ -66,19 +66,20 @@ impl Plan {
         self.outgoing.is_empty() && self.incoming.is_empty()
     }
 
-    /// Where this host listens, and by which control.
+    /// Addresses at which this host listens, and the kernel transport at each.
     pub(super) fn listening(&self) -> impl Iterator<Item = (SocketAddrV4, Kernel)> {
         let ends: BTreeSet<_> = self.incoming.values().map(|p| (p.to, p.kernel)).collect();
         ends.into_iter()
     }
 
-    /// What is set in the host's namespace: no flow learns from an earlier one how the path is.
+    /// Settings of the host's namespace: no flow may use what the kernel remembers of a path from an earlier
+    /// one.
     pub(super) fn settings(&self) -> Vec<(&'static str, &'static str)> {
         let mut settings = vec![("net/ipv4/tcp_no_metrics_save", "1")];
         if self.outgoing.iter().chain(self.incoming.values()).any(|p| p.kernel.mptcp) {
             settings.push(("net/mptcp/enabled", "1"));
         }
-        // Asked for by every connection that this host opens; accepted where it is asked for anyway.
+        // Requested by every connection that this host opens; accepted where a peer requests it anyway.
         if self.outgoing.iter().any(|p| p.kernel.ecn) {
             settings.push(("net/ipv4/tcp_ecn", "1"));
         }

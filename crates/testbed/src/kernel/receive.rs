@@ -14,7 +14,7 @@ use std::os::fd::AsFd;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-/// What became of flows to this host that are not simply done.
+/// Results of flows to this host that are not simply done.
 #[derive(Debug, Default)]
 pub struct Received {
     /// Flows of which other bytes came than were sent.
@@ -32,7 +32,7 @@ struct Incoming {
     right: bool,
 }
 
-/// What a turn of reading left.
+/// State of a connection after a turn of reading.
 enum Turn {
     Open,
     Complete,

@@ -20,7 +20,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// What the kernel said of the flows from this host.
+/// The kernel's results for flows from this host.
 #[derive(Debug, Default)]
 pub struct Sent {
     /// Bytes sent again, by flow.
@@ -29,7 +29,7 @@ pub struct Sent {
     pub marks: Vec<(u32, u32)>,
     /// Flows whose connections failed, and why.
     pub failed: Vec<(u32, String)>,
-    /// What was measured, for each transport.
+    /// Measurements for each transport.
     pub machines: Vec<MachineReport>,
 }
 
@@ -41,7 +41,7 @@ struct Outgoing {
     info: Info,
 }
 
-/// What was measured of all connections of one transport.
+/// Measurements over all connections of one transport.
 #[derive(Default)]
 struct Measured {
     trips: RoundTrips,
@@ -52,7 +52,7 @@ struct Measured {
     least_us: Option<u32>,
 }
 
-/// What a turn left of a connection.
+/// State of a connection after a turn.
 enum Turn {
     Open,
     Closed,
@@ -230,7 +230,7 @@ impl<'a> Sending<'a> {
     }
 }
 
-/// Whether the receiver has closed, with everything sent.
+/// True if the receiver has closed, with everything sent.
 fn over(outgoing: &mut Outgoing) -> Turn {
     match outgoing.socket.read(&mut [0; 1]) {
         Ok(0) => Turn::Closed,

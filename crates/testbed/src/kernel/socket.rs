@@ -24,13 +24,13 @@ pub(super) fn raise_files() -> Result<(), String> {
     raised.map_err(|e| format!("raising the limit of open files: {e}"))
 }
 
-/// Whether a socket can have this control; asking loads its module, where the kernel has one.
+/// True if a socket can have this control; asking loads its module, where the kernel has one.
 pub(super) fn has_control(name: &str) -> bool {
     let set = |socket: Socket| socket.set_tcp_congestion(name.as_bytes());
     Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).and_then(set).is_ok()
 }
 
-/// A socket that has its control before anything is said, so that both ends agree on ECN, and does not wait.
+/// A non-blocking socket that has its control before the handshake, so that both ends agree on ECN.
 fn new(at: SocketAddrV4, kernel: Kernel) -> io::Result<Socket> {
     let protocol = if kernel.mptcp { Protocol::MPTCP } else { Protocol::TCP };
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(protocol))?;

@@ -15,7 +15,7 @@ pub const MTU: u16 = 1500;
 
 /// One arm's result, in the scenario's own units.
 pub struct Run {
-    /// Which.
+    /// Name of the arm.
     pub arm: &'static str,
     pub outcome: Outcome,
     pub sizes: Sizes,
@@ -29,7 +29,7 @@ impl Run {
         self.sizes.packets(bytes)
     }
 
-    /// Flows done.
+    /// Number of flows that are done.
     pub fn done(&self) -> usize {
         self.outcome.flows.iter().filter(|f| f.state == FlowState::Done).count()
     }
@@ -52,7 +52,7 @@ pub fn absent(what: &str) {
     headway_testing::absent(&format!("testbed: {}", first.split(':').next().unwrap_or_default()));
 }
 
-/// Whether this machine can run a testbed; notes why not.
+/// True if this machine can run a testbed; otherwise notes the reason.
 pub fn testbed_available() -> bool {
     match namespaces::available() {
         Ok(()) => true,
@@ -97,8 +97,8 @@ pub fn arms(text: &str) -> Vec<Run> {
     runs
 }
 
-/// What is wrong with the counters of ports: whatever a port received it dropped, returned or queued, no more than that left
-/// it, no queue was longer than any can be, and what arrived at ports of switches had left other ports.
+/// Violations of the counters of ports: a port dropped, returned or queued all that it received, no more than that left
+/// it, no queue was longer than any can be, and packets that arrived at ports of switches had left other ports.
 pub fn broken_identities(outcome: &Outcome) -> Vec<String> {
     let mut found: Vec<String> = outcome.links.iter().flat_map(broken_at).collect();
     let sum = |of: &dyn Fn(&LinkRecord) -> u64| outcome.links.iter().map(of).sum::<u64>();

@@ -17,10 +17,10 @@ use crate::stage::Stage;
 const PORT: u16 = 4000;
 /// Datagrams that are on their way at once.
 const WINDOW: usize = 32;
-/// How long anything may take.
+/// Longest duration of any step.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Whether this machine has what it takes; says why not.
+/// True if this machine has the prerequisites; otherwise prints the missing one.
 fn available() -> bool {
     if let Err(error) = namespaces::available() {
         crate::common::absent(&error.to_string());
@@ -32,7 +32,7 @@ fn available() -> bool {
         crate::common::absent("AF_XDP sockets");
         return false;
     }
-    // SAFETY: it was just opened, and nobody else has it.
+    // SAFETY: it was just opened, and nothing else owns it.
     drop(unsafe { OwnedFd::from_raw_fd(socket) });
     true
 }
@@ -116,7 +116,7 @@ fn the_program_goes_with_the_switch_however_it_ends() {
         assert!(stage.links().contains("prog/xdp"), "{}", stage.links());
         switch.kill();
         let deadline = Instant::now() + LIMIT;
-        // What a process had open is closed soon after it has ended.
+        // The system closes the files of a process soon after it has ended.
         while stage.links().contains("prog/xdp") {
             assert!(Instant::now() < deadline, "{}", stage.links());
             std::thread::sleep(Duration::from_millis(10));

@@ -1,6 +1,6 @@
 //! One test body, two arms: the simulator, and the testbed on real packets where this machine can run one.
 //!
-//! What is asserted holds for both: completion and intact bytes, packets a grant, order of finishing. Nothing depends on
+//! The assertions hold for both: completion and intact bytes, packets a grant, order of finishing. Nothing depends on
 //! how fast the machine is. The matrix holds every transport to completion, marks and recovery from single losses.
 
 use crate::common::{Run, arms, broken_identities, link};
@@ -138,7 +138,7 @@ fn flows_count_their_marks_and_what_is_sent_again_and_ports_do_not_know_flows() 
     }
 }
 
-/// Which handshakes cross the bottleneck is asked by a fault that loses the one that should not be there.
+/// A fault that loses unwanted handshakes shows which ones cross the bottleneck.
 #[test]
 fn a_flow_over_an_open_connection_leaves_the_handshake_out_and_one_that_comes_too_early_does_not() {
     let flows = |connection: fn(&str) -> String| {

@@ -1,4 +1,4 @@
-//! Calls beside an incast of long messages, over the switch.
+//! Calls during an incast of long messages, over the switch.
 //!
 //! The client comes when the server's port is full: that it meets the server at all and gets its answers must not depend on what fills the port.
 #![allow(clippy::disallowed_methods, reason = "sockets and real time")]
@@ -25,7 +25,7 @@ const PORT: u16 = 4100;
 /// Messages of a sender under way at a time, and bytes of each.
 const UNDER_WAY: usize = 4;
 const LONG: usize = 500_000;
-/// How long a call may take, and how long until messages have arrived from every sender.
+/// Longest duration of a call, and until messages have arrived from every sender.
 const LIMIT: Duration = Duration::from_secs(20);
 const CALLS: u32 = 5;
 /// By when ports are full.
@@ -52,7 +52,7 @@ fn endpoint(stage: &Stage, host: u32, transport: &str) -> Arc<Endpoint> {
     Arc::new(stage.within(host, move || Endpoint::bind(address(host), config)).expect("an endpoint"))
 }
 
-/// Threads that go on until they are told to stop.
+/// Threads that run until they are stopped.
 struct Threads {
     stop: Arc<AtomicBool>,
     endpoints: Vec<Arc<Endpoint>>,
@@ -79,7 +79,7 @@ impl Drop for Threads {
     }
 }
 
-/// What went wrong with a transport.
+/// Failure of a transport, if there is one.
 fn fault(transport: &str) -> Option<String> {
     let stage = Stage::set(HOSTS, "100 Mbps", "1 us", "128 kB", 1500);
     let (_switch, said) =

@@ -1,5 +1,5 @@
-//! The kernel's TCP beside Headway's transports: real connections between the testbed's namespaces. Asserted is what no
-//! noise changes: completion, every byte, and that every port's counters agree.
+//! The kernel's TCP next to Headway's transports: real connections between the testbed's namespaces. Asserted is what
+//! no noise changes: completion, every byte, and that every port's counters agree.
 #![allow(clippy::disallowed_methods, reason = "the kernel says in files what it has")]
 
 use crate::common::{absent, arms, broken_identities, link, scenario, testbed_available};

@@ -1,4 +1,4 @@
-//! The testbed's own tests; the matrix of transports and the soak are programs of their own beside it.
+//! The testbed's own tests; the matrix of transports and the soak are separate programs.
 
 #[cfg(feature = "af-xdp")]
 mod af_xdp;

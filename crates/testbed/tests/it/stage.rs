@@ -49,7 +49,7 @@ impl Stage {
         (Switch(process), said)
     }
 
-    /// What is made by a thread in a host's namespace: sockets stay where they were made.
+    /// Result of `make`, called by a thread in a host's namespace: sockets stay where they were made.
     pub fn within<T: Send + 'static>(&self, host: u32, make: impl FnOnce() -> T + Send + 'static) -> T {
         let namespace =
             File::open(format!("/proc/{}/ns/net", self.hosts[host as usize].id())).expect("it is there");
@@ -60,7 +60,7 @@ impl Stage {
         made.join().expect("made")
     }
 
-    /// What `ip` says of the switch's interfaces.
+    /// Output of `ip` about the switch's interfaces.
     pub fn links(&self) -> String {
         let mut command = Command::new("ip");
         command.args(["-details", "link", "show"]);

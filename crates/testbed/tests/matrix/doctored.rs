@@ -5,7 +5,7 @@ use crate::ports::{Echoes, Prices, changes, misprices, unstamped};
 use headway_gauges::RoundTrips;
 use headway_network::{FlowState, Outcome};
 
-/// What is done to a good run.
+/// Change to a good run: its name, and the function that makes it.
 type Doctor = (&'static str, fn(&mut Pair));
 
 const DOCTORS: [Doctor; 9] = [

@@ -1,5 +1,5 @@
-//! What must hold of a run on real packets, beside the same run in the simulator. Nothing that noise can change is
-//! asked: completion, bytes, counts, and ratios too wide for it.
+//! Checks of a run on real packets, together with the same run in the simulator. They check only what noise cannot
+//! change: completion, bytes, counts, and ratios too wide for it.
 
 use crate::common::broken_identities;
 use headway_gauges::Gauge;
@@ -67,7 +67,7 @@ fn names(outcome: &Outcome) -> BTreeSet<&'static str> {
     outcome.host_gauges.iter().flatten().chain(ports).map(|g: &Gauge| g.name).collect()
 }
 
-/// How many packets there were on the bottleneck, and how many were marked and dropped there.
+/// Number of packets on the bottleneck, and of those that were marked and dropped there.
 #[derive(Clone, Copy)]
 pub struct Bottleneck {
     pub packets: f64,
@@ -91,8 +91,8 @@ impl Bottleneck {
     }
 }
 
-/// Where the simulator's marks tell an idle link from a full one, real ones must: the sentence for the row, and what is
-/// wrong.
+/// If the simulator's marks differ between an idle link and a full one, real ones must, too: returns the sentence for
+/// the row, and the failure.
 pub fn marks(idle: &[Bottleneck; 2], full: &[Bottleneck; 2]) -> (String, Option<String>) {
     let [real_idle, simulated_idle] = idle.map(|b| b.marks());
     let [real_full, simulated_full] = full.map(|b| b.marks());
@@ -110,7 +110,7 @@ pub fn marks(idle: &[Bottleneck; 2], full: &[Bottleneck; 2]) -> (String, Option<
     ("-".into(), None)
 }
 
-/// Where the simulator's senders share the link without a loss, real ones must nearly: a price, credit or grant that did
+/// If the simulator's senders share the link without a loss, real ones must nearly: a price, credit or grant that did
 /// not arrive would have them send twice what the link carries.
 pub fn restraint(full: &[Bottleneck; 2]) -> Option<String> {
     let [real, simulated] = full;
@@ -119,7 +119,7 @@ pub fn restraint(full: &[Bottleneck; 2]) -> Option<String> {
     wrong.then(|| format!("{:.0}% of the packets lost to a full queue, none in the simulator", lost * 100.0))
 }
 
-/// Mean completion time beside the simulator's.
+/// Mean completion time, relative to the simulator's.
 pub fn completion(pair: &Pair) -> f64 {
     let mean = |o: &Outcome| {
         let times: Vec<f64> = o.flows.iter().filter_map(|f| f.finish).map(|t| t.as_secs_f64()).collect();

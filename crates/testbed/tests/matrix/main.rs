@@ -1,7 +1,7 @@
-//! Every transport of the registry, over the ports it needs, through the real switch on this machine, beside the
+//! Every transport of the registry, over the ports it needs, through the real switch on this machine, and in the
 //! simulator: one row a transport.
 //!
-//! A row takes seconds of real time, and so there are none unless they are asked for; what judges them is always tested.
+//! A row takes seconds of real time, so that they are ignored by default; the code that judges them is always tested.
 //! `cargo test -p headway-testbed --test matrix -- --ignored` (`make test-long`) has an idle run of each transport, a loaded
 //! one, one with a key in which ports change what they can, and one or two in which a packet of every kind is lost. `--full`
 //! loses a packet of each kind in a run of its own (`make testbed-matrix`); `--transport NAME` runs that one alone.
@@ -29,8 +29,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-/// How much slower than written runs are: at first, and once more where a run went wrong and the machine may have been
-/// too busy.
+/// Factors by which runs are slower than written: the first, and another for a second attempt after a failure, when the
+/// machine may have been too busy.
 const SLOWDOWNS: [u64; 2] = [100, 300];
 
 fn main() -> ExitCode {
@@ -102,7 +102,7 @@ fn report(entry: &Case, full: bool) -> bool {
     false
 }
 
-/// What was found of one transport.
+/// Results of one transport.
 struct Row {
     flows: [usize; 2],
     lost: Vec<String>,
@@ -261,7 +261,7 @@ fn sent(entry: &Case, room: Room, slowdown: u64) -> Result<Vec<PacketKind>, Stri
     Ok(found)
 }
 
-/// How a scenario is run.
+/// Settings of a run.
 #[derive(Clone, Copy)]
 struct How<'a> {
     slowdown: u64,

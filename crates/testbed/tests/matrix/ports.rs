@@ -1,5 +1,5 @@
-//! What ports wrote into frames, with a key: how many they marked, cut and priced, beside the simulator, and beside ports
-//! that do not price.
+//! Changes that ports made to frames, with a key: how many they marked, cut and priced, in comparison with the
+//! simulator and with ports that do not price.
 
 use crate::judge::Pair;
 use headway_capture::FRAME_HEADERS;
@@ -17,7 +17,7 @@ const MOST_BYTES: u64 = 1538;
 /// Packets of the simulator from which on the real switch must have changed some.
 const FEW: u64 = 10;
 
-/// Whether the ports that a transport is meant for write this into packets.
+/// True if the ports that a transport is meant for write this into packets.
 pub fn write(entry: &Entry, what: Rewrite) -> bool {
     let own = registry::all().into_iter().find(|(info, _)| info.name == entry.info.discipline);
     own.is_some_and(|(info, _)| info.rewrites.contains(&what))
@@ -57,7 +57,7 @@ impl Prices {
     }
 }
 
-/// What is wrong with the prices of crowded ports, and of others that do not price.
+/// Failures in the prices of crowded ports, and of others that do not price.
 pub fn misprices(priced: &Prices, control: &Prices) -> Option<String> {
     let wrong = priced.less_than_the_link < FEW || priced.asked < FEW;
     if wrong {
@@ -67,7 +67,7 @@ pub fn misprices(priced: &Prices, control: &Prices) -> Option<String> {
     wrong.then(|| format!("prices from ports that do not price: {control:?}"))
 }
 
-/// What answers brought back to senders that ports had stamped into their data, from a capture.
+/// Stamps that answers brought back to senders, which ports had written into their data, from a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Echoes {
     /// Answers on their way back over the bottleneck.
@@ -79,7 +79,7 @@ pub struct Echoes {
     /// Bytes that waited at the bottleneck: the most while one flow had it, and while several had.
     pub alone: u64,
     pub shared: u64,
-    /// What waited in the mean over the last third of the answers.
+    /// Mean of the waiting bytes over the last third of the answers.
     pub settled: f64,
 }
 
@@ -123,8 +123,8 @@ impl Echoes {
     }
 }
 
-/// What is wrong with the stamps that came back over a crowded port. Two flows that begin at the rate of their link build a queue
-/// there; who hears of it sends less, and it goes.
+/// Failures in the stamps that came back over a crowded port. Two flows that begin at the rate of their link build a
+/// queue there; a sender that hears of it sends less, and it goes.
 pub fn unstamped(echoes: &Echoes) -> Option<String> {
     let wrong = echoes.answers < FEW
         || echoes.whole < echoes.answers
@@ -135,7 +135,7 @@ pub fn unstamped(echoes: &Echoes) -> Option<String> {
     wrong.then(|| format!("stamps: {echoes:?}"))
 }
 
-/// What ports did to sealed packets, as text, and what is missing of it.
+/// Changes that ports made to sealed packets, as text, and those that are missing.
 pub fn changes(pair: &Pair) -> (String, Option<String>) {
     let count = |of: fn(&headway_fabric::PortCounters) -> u64| {
         [&pair.real, &pair.simulated].map(|o| o.links.iter().map(|l| of(&l.counters)).sum::<u64>())

@@ -1,4 +1,4 @@
-//! What every transport is put through, as scenarios.
+//! Runs of every transport, as scenarios.
 
 use crate::ports;
 use headway_fabric::Rewrite;
@@ -13,7 +13,7 @@ pub struct Case {
     pub name: String,
     /// Parameters that differ from the defaults, as lines of a scenario.
     parameters: &'static str,
-    /// Whether only whole matrices have it.
+    /// True if only whole matrices have it.
     pub full: bool,
 }
 
@@ -43,7 +43,7 @@ pub fn cases() -> Vec<Case> {
     found
 }
 
-/// What a port of the switch holds.
+/// Buffer of a port of the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// More than two first windows.
@@ -72,7 +72,7 @@ fn dumbbell(entry: &Case, room: Room, flows: &str, faults: &[String]) -> String 
     let name = entry.info.name;
     // A time-out of the usual 10 ms takes a second on a network that is 100 times slower.
     let timeout = if has(entry, "min_rto") { "min_rto = \"1 ms\"" } else { "" };
-    // What opens a connection can be lost as well.
+    // A packet that opens a connection can be lost as well.
     let handshake = if has(entry, "handshake") { "handshake = true" } else { "" };
     let (faults, buffer, parameters) = (faults.join("\n"), room.packets(), entry.parameters);
     format!(
@@ -111,7 +111,7 @@ pub fn idle(entry: &Case) -> String {
     dumbbell(entry, Room::Ample, IDLE, &[])
 }
 
-/// Two long flows on one link, one byte beside them, and a flow the other way.
+/// Two long flows on one link, one byte next to them, and a flow the other way.
 pub fn loaded(entry: &Case) -> String {
     let flows = r#"{ name = "f0", src = 0, dst = 2, bytes = "1.5 MB", start = "0 s" },
         { name = "f1", src = 1, dst = 3, bytes = "1.5 MB", start = "0 s" },

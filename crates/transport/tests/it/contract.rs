@@ -12,7 +12,7 @@ use headway_transport::{Endpoint, HostContext, InitialWindow, Message, Transport
 use headway_units::Time;
 use proptest::prelude::*;
 
-/// Whether a transport sends anything without permission.
+/// Asks a transport for `Promised::FIRST_WINDOW`: true if it sends anything without permission.
 struct FirstWindow;
 
 impl PromisedVisitor for FirstWindow {
@@ -126,7 +126,7 @@ fn parameters_take_what_they_declare() {
     registry::NAMES.iter().for_each(|name| registry::visit(name, Set).expect("registered"));
 }
 
-/// Packets that nobody sent: any kind, any numbers, about messages that exist or do not.
+/// Packets that no peer has sent: any kind, any numbers, about messages that exist or do not.
 fn stray() -> impl Strategy<Value = Packet> {
     let number = || prop_oneof![3 => 0u32..40, 1 => 0u32..3000, 1 => Just(u32::MAX)];
     let numbers = (0..PacketKind::ALL.len(), 0u32..4, 0u32..3, number(), number(), number(), number());
@@ -134,7 +134,7 @@ fn stray() -> impl Strategy<Value = Packet> {
     (numbers, rest).prop_map(|(n, (message_bytes, lifetime, payload, ecn, flags))| {
         let kind = PacketKind::ALL[n.0];
         let mut packet = Packet::new(kind, HostId(n.1), HostId(0), n.2);
-        // An index bounds memory, as the path bounds it for packets that somebody did send.
+        // An index bounds memory, as the path bounds it for packets that a peer did send.
         (packet.index, packet.count, packet.token, packet.remaining) = (n.3.min(3000), n.4, n.5, n.6);
         (packet.message_bytes, packet.lifetime) = (message_bytes, Time(lifetime));
         (packet.payload, packet.ecn, packet.flags) = (payload, Ecn::from_bits(ecn), PacketFlags(flags));

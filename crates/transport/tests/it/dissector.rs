@@ -1,5 +1,5 @@
 //! `docs/wireshark/headway.lua` is written from the tables of fields; this test keeps it true.
-//! `HEADWAY_BLESS=1 cargo test -p headway-transport --test it dissector::` writes it anew. What it makes of packets is
+//! `HEADWAY_BLESS=1 cargo test -p headway-transport --test it dissector::` writes it again. Its reading of packets is
 //! tested with tshark, in `tests/python/test_wireshark.py`.
 #![allow(clippy::disallowed_methods, reason = "reads and writes documentation")]
 
@@ -23,7 +23,7 @@ type When = &'static [(&'static str, &'static [u64])];
 #[derive(Clone, Copy)]
 struct Part {
     title: &'static str,
-    /// What its fields' names begin with in filters.
+    /// Prefix of its fields' names in filters.
     filter: &'static str,
     fields: &'static [WireField],
     /// Fields of parts before it, and the values of each with which this part follows.
@@ -37,7 +37,7 @@ struct Form {
     first: u8,
     name: &'static str,
     parts: &'static [Part],
-    /// What follows the payload.
+    /// Part that follows the payload.
     tail: Option<Tail>,
 }
 
@@ -76,7 +76,7 @@ impl Part {
         Part { filled: Some(("crossed", number)), ..HOP }
     }
 }
-/// What has a payload that a switch may cut off, and what is left then.
+/// Kinds with a payload that a switch may cut off, and the header that is left then.
 const CUTTABLE: &[u64] = &[PacketKind::Data as u64, PacketKind::Header as u64];
 const CHECK: Part = Part {
     when: &[("envelope", WITH_SEAL), ("kind", CUTTABLE)],
@@ -123,7 +123,7 @@ fn the_dissector_is_made_from_the_tables_of_fields() {
     assert!(there == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
 }
 
-/// What one field holds in some packets.
+/// Meaning of one field in some packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Meaning {
     field: &'static str,
@@ -147,7 +147,7 @@ fn families() -> Vec<Family> {
     found
 }
 
-/// What every field holds, from what the protocols declare; of those that fit a packet the first counts. Flags tell
+/// Meaning of every field, as the protocols declare it; of those that fit a packet the first counts. Flags tell
 /// more than kinds alone, so views that have flags come first.
 fn all_meanings() -> Vec<Meaning> {
     let families = families();
@@ -341,7 +341,7 @@ fn script(forms: &[Form]) -> String {
     out + DISSECT
 }
 
-/// What a field holds by kind, flags and family of transports.
+/// Meaning of a field by kind, flags and family of transports.
 fn meanings(out: &mut String) {
     let families: Vec<String> = families().iter().map(|family| quoted(family.name)).collect();
     let _ = writeln!(out, "-- The header does not say its transport: a preference does.");

@@ -14,8 +14,8 @@ const MOST_PACKETS: usize = 1500;
 const MOST_STEPS: usize = 50_000;
 const WAY: Time = Time::us(10);
 
-/// What a wire takes for a packet whose machine nobody answers, how long that is tried, and how many packets may wait
-/// for that wire in the end: a few times the message.
+/// Time that a wire takes for a packet, the time without any answer, and the number of packets that may wait for that
+/// wire in the end: a few times the message.
 const SLOT: Time = Time::us(12);
 const SILENCE: Time = Time::ms(20);
 const MOST_WAITING: usize = 200;
@@ -24,7 +24,7 @@ fn named(params: &[(&'static str, ParamValue)]) -> Vec<(String, ParamValue)> {
     params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect()
 }
 
-/// Whether these values may stand together.
+/// True if these values are accepted together.
 fn accepted(name: &str, params: &[(&'static str, ParamValue)]) -> bool {
     registry::resolved(name, &named(params)).expect("registered").is_ok()
 }
@@ -102,7 +102,7 @@ fn settle(hosts: &mut [Machine; 2], now: Time, flying: &mut Vec<(Time, Packet)>,
     }
 }
 
-/// A machine whose packets nobody answers, on a wire that takes one at a time.
+/// Runs a machine that gets no answers, on a wire that takes one packet at a time.
 fn talk_to_nobody(name: &str, params: &[(&'static str, ParamValue)]) {
     let mut host = machine(name, params, 0);
     let (mut now, mut steps) = (Time::ZERO, 0);
@@ -160,7 +160,7 @@ fn both_ends_of_every_range_make_machines_that_work() {
     assert!(tried > 300, "only {tried} values");
 }
 
-/// What a duration means depends on the rules in force: with every other word that a parameter takes.
+/// The meaning of a duration depends on the rules in force: with every other word that a parameter takes.
 #[test]
 fn both_ends_of_every_duration_work_under_every_rule() {
     let mut cases = Vec::new();
@@ -204,8 +204,8 @@ fn all_ranges_at_some_end_together_make_machines_that_work() {
     assert!(tried > 1000, "only {tried} combinations");
 }
 
-/// A round of dcPIM that is shorter than its wire takes for a request: those of earlier rounds have no use, and do not
-/// pile up in front of it.
+/// A round of dcPIM that is shorter than its wire takes for a request: requests of earlier rounds are useless, and do
+/// not pile up in front of it.
 #[test]
 fn requests_of_rounds_that_are_over_do_not_wait_for_the_wire() {
     let params = [("control_rtt", ParamValue::Time(Time::us(4)))];
@@ -225,8 +225,8 @@ fn requests_of_rounds_that_are_over_do_not_wait_for_the_wire() {
     assert_eq!(waiting, 1, "the request of the last round");
 }
 
-/// What a paused wire does not take is not said again and again: after a pause of a hundred milliseconds no more waits than
-/// a few times the message, whichever end of it the pause met.
+/// Packets that a paused wire does not take are not queued again and again: after a pause of a hundred milliseconds no
+/// more wait than a few times the message, whichever end of it the pause met.
 #[test]
 fn what_a_paused_wire_does_not_take_does_not_pile_up() {
     let mut piled = Vec::new();
@@ -275,7 +275,8 @@ fn host_sends(hosts: &mut [Machine; 2], from: usize, paused: bool, now: Time) ->
     true
 }
 
-/// What follows from the traffic and the network may be said by hand as well, however large these are.
+/// Parameters that follow from the traffic and the network may be set by hand as well, however large these
+/// are.
 #[test]
 fn what_follows_from_the_network_is_within_its_range() {
     let mut tried = 0;
@@ -306,8 +307,8 @@ fn what_follows_from_the_network_is_within_its_range() {
     assert!(tried >= 36 * 5, "only {tried}");
 }
 
-/// Whoever gives out credits says how many are on their way: more at no longer trip, and never a whole link's share for a
-/// message that is over in the first of its round trips.
+/// A transport that gives out credits bounds those on their way: no fewer for a longer trip, and never a whole link's
+/// share for a message that is over in the first of its round trips.
 #[test]
 fn credits_have_a_bound_where_there_are_any() {
     let demand = |packets, trip| CreditDemand {

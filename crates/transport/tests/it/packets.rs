@@ -1,4 +1,4 @@
-//! What every transport declares of its packets is true: views come back as they were, and nothing else is in the
+//! The declared packets of every transport are true: views come back as they were, and nothing else is in the
 //! packets that it sends.
 
 use crate::harness::mesh;

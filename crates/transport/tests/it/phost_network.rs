@@ -20,7 +20,7 @@ const FULL: u64 = 1460;
 const LIMIT: usize = 12;
 const BUFFER: usize = 10;
 
-/// What happens next; packets are kept by number so that the order is by time alone.
+/// The next event; packets are kept by number so that the order is by time alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Open(usize),
@@ -51,7 +51,7 @@ struct Departure {
     packet: Packet,
 }
 
-/// Which packets are lost on their way to the switch.
+/// Chooses the packets that are lost on their way to the switch.
 type Loss = Box<dyn FnMut(Time, &Packet) -> bool>;
 
 struct Network {
@@ -269,7 +269,7 @@ fn once(hit: fn(&Packet) -> bool) -> Loss {
 
 const MODES: [Mode; 2] = [Mode::Paced, Mode::Arrival];
 
-/// When the last packet of a lone message of `packets` arrives: the announcement goes ahead of it.
+/// Arrival of the last packet of a lone message of `packets`: the announcement goes ahead of it.
 fn lone(packets: u64) -> Time {
     CONTROL + SLOT * packets + SLOT + DELAY * 2
 }

@@ -74,7 +74,7 @@ fn a_packet_sent_twice_over_a_perfect_network_is_noticed() {
     }
 }
 
-/// What the loss of one packet costs: data packets sent beyond the usual, and delay of the completion.
+/// Cost of the loss of one packet: data packets sent beyond the usual, and delay of the completion.
 struct Repair {
     extra: u64,
     delay: Time,
@@ -123,7 +123,7 @@ fn amrt_repairs_one_loss_within_a_timeout_and_a_round_trip() {
     }
 }
 
-/// How much later a message of 42 packets is complete that loses these, and how many packets that costs.
+/// Delay of a message of 42 packets that loses these, and the number of packets that this costs.
 fn cost_of(name: &str, parameters: &[u8], lost: &[u32]) -> Repair {
     let mut plan = Plan::perfect(8, one_message(60_000));
     plan.parameters = parameters.to_vec();
@@ -183,7 +183,7 @@ fn one_message(bytes: u64) -> Vec<Open> {
     vec![Open { at: 0, src: 0, hop: 0, bytes, initial_window: Default::default() }]
 }
 
-/// Whether permissions to send come in packets of their own, so that the ledger can count them.
+/// True if permissions to send come in packets of their own, so that the ledger can count them.
 fn receiver_driven(name: &str) -> bool {
     let outcome = harness::run(name, &Plan::perfect(5, one_message(400_000)), Fault::None);
     outcome.expect("no promise broken").permissions > 0
@@ -197,7 +197,7 @@ fn every_fault_is_caught() {
             if fault == Fault::SendsTwice && !receiver_driven(name) {
                 continue;
             }
-            // Nobody reads the plan of a fault that was planted: it is not made smaller.
+            // The plan of a planted fault is not shown, so that shrinking it would be wasted.
             let run = |plan: &Plan| harness::run(name, plan, fault);
             let Err(first) = harness::check_plans(&any_plan(), 0..200, 0, run, |_, _| Ok(())) else {
                 panic!("{name} with {fault:?} passed")

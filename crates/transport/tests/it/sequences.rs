@@ -1,4 +1,4 @@
-//! What every congestion controller must keep to, under any sequence of what can happen to a connection:
+//! Properties of every congestion controller, under any sequence of events of a connection:
 //! acknowledgements of any kind, marks, losses, repetitions, time-outs, round trips of any length.
 //!
 //! Every transport of the registry that has a controller is walked ([`registry::visit_controller`]); the machine is the one that
@@ -30,7 +30,7 @@ use watch::line::{Line, Step, steps, within};
 use watch::wrong::{FAULTS, Wrong};
 use watch::{Call, Watched, calls};
 
-/// A connection with parameters by lot, and what happens to it.
+/// A connection with random parameters, and the events on it.
 #[derive(Clone, Debug)]
 struct Case {
     /// Of each parameter, whether it has another value than its default, and which.
@@ -89,7 +89,7 @@ impl ControllerVisitor for RunController<'_> {
     }
 }
 
-/// Whether a controller answers marks.
+/// Asks a controller for `ECN`: true if it answers marks.
 struct Ecn;
 
 impl ControllerVisitor for Ecn {
@@ -243,7 +243,7 @@ fn acknowledgement(una: u32, window: &Window, now: Time, ece: bool, reducing: Op
     }
 }
 
-/// What rounds with some marks lead to.
+/// Outcome of rounds with some marks.
 #[derive(Clone, Debug)]
 struct Marked {
     lot: u64,
@@ -266,7 +266,7 @@ fn marked() -> impl Strategy<Value = Marked> {
     })
 }
 
-/// The window after rounds, and after the same ones of which the last has no marks.
+/// Computes the window after rounds, and after the same ones of which the last has no marks.
 impl ControllerVisitor for &Marked {
     type Output = Option<(Window, Window)>;
 

@@ -1,4 +1,4 @@
-//! What every transport declares about itself is complete and free of contradictions. `pages.rs` holds the pages of
+//! The declarations of every transport are complete and free of contradictions. `pages.rs` holds the pages of
 //! `docs/transports` to it.
 
 use headway_transport::registry;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// The fields that views give names to.
 const FIELDS: [&str; 6] = ["index", "count", "token", "remaining", "message_bytes", "lifetime"];
-/// What makes a packet, in a `let`.
+/// Calls that make a packet, in a `let`.
 const MAKERS: [&str; 4] = [".data_packet(", ".control_packet(", ".control_view(", ".on("];
 
 fn is_word(c: char) -> bool {
@@ -66,7 +66,7 @@ fn raw_fields(source: &str) -> Vec<String> {
     }
     for (at, literal) in source.match_indices("Packet {") {
         let body = source[at + literal.len()..].split(['}', ';']).next().unwrap_or_default();
-        // What it takes the rest from is no field of it.
+        // The rest after `..` comes from another value and names no field.
         let body = body.split("..").next().unwrap_or_default();
         let names = body.split(',').map(|entry| first_word(entry.trim()));
         if !source[..at].ends_with("-> ") && last_word(&source[..at]).is_empty() {
@@ -80,7 +80,7 @@ fn raw_fields(source: &str) -> Vec<String> {
     found
 }
 
-/// The machines' sources in a folder: those of protocols have a `packets.rs` beside them, or above.
+/// The machines' sources in a folder: those of protocols have a `packets.rs` next to them, or above.
 fn machines(folder: &Path, protocol: bool, into: &mut Vec<PathBuf>) {
     let protocol = protocol || folder.join("packets.rs").exists();
     for entry in fs::read_dir(folder).expect("the sources are there") {

@@ -1,4 +1,4 @@
-//! What packet scripts share: one host with its peers, and how its machine is driven step by step.
+//! Common part of packet scripts: one host with its peers, and the steps that drive its machine.
 
 #![allow(dead_code, reason = "each script uses what it needs")]
 
@@ -46,7 +46,7 @@ pub(crate) fn message(packets: u64) -> Message {
 
 /// A machine, and the words for what it does.
 pub(crate) trait Steps {
-    /// Its type.
+    /// Type of the machine under test.
     type Machine: Endpoint;
     /// Deadlines in a row that are taken for a hang.
     const WAKES: u32 = 10_000;
@@ -56,7 +56,7 @@ pub(crate) trait Steps {
     /// A packet in words.
     fn words(packet: &Packet) -> String;
 
-    /// What the application hears in words, if the script speaks of it.
+    /// The application's event in words, if the script mentions it.
     fn says(event: &EndpointEvent) -> Option<String> {
         Some(match event {
             EndpointEvent::Delivered { bytes, .. } => format!("delivered {bytes}"),
@@ -66,7 +66,7 @@ pub(crate) trait Steps {
         })
     }
 
-    /// When a deadline is met.
+    /// Time at which a deadline is met.
     fn met(&mut self, due: Time) -> Time {
         due
     }

@@ -1,4 +1,4 @@
-//! Two machines, and between them whoever decides what becomes of each packet.
+//! Two machines, and between them a line on which the test decides about each packet.
 
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_params::{ParamKind, ParamSpec, ParamValue, Params};
@@ -22,7 +22,7 @@ pub enum Step {
     Repeat(u16),
     /// An acknowledgement tells of a departure so many 2^-16 of the way from now to the beginning.
     Echo(u16, u16),
-    /// Time passes.
+    /// Lets this much time pass.
     Wait(u64),
     /// Time passes until a deadline.
     Expire,
@@ -50,7 +50,7 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..120)
 }
 
-/// A value within its declared range, by lot: an end of it, a small one, or any.
+/// A value within its declared range, at random: an end of it, a small one, or any.
 pub fn within(spec: &ParamSpec, lot: u64) -> ParamValue {
     let part = (lot >> 8 & 0xffff) as f64 / 65_535.0;
     let (low, high) = (lot & 7 == 0, lot & 7 == 1);
@@ -161,7 +161,7 @@ impl Line {
         }
     }
 
-    /// One packet of the air, by lot.
+    /// One packet of the air, at random.
     fn one(&self, lot: u16) -> Option<usize> {
         usize::from(lot).checked_rem(self.air.len())
     }
@@ -182,7 +182,7 @@ impl Line {
         if marked && packet.ecn == Ecn::Ect {
             packet.ecn = Ecn::Ce;
         }
-        // An echo of marks that nobody asked for does no harm either.
+        // An echo of marks that was not requested does no harm either.
         if marked && packet.kind == PacketKind::Ack {
             packet.flags.0 |= PacketFlags::ECE.0;
         }

@@ -11,7 +11,7 @@ use headway_transport::tcp::params::{ByPreset, ConnectionParams, Reduction};
 use headway_units::Time;
 use std::cell::RefCell;
 
-/// What a controller was asked, the window as it was, and what came of it.
+/// Call of a controller: its name, the window before it, and its results.
 pub type Call = (&'static str, Window, f64, f64);
 
 thread_local! {
@@ -23,7 +23,7 @@ pub fn calls() -> Vec<Call> {
     CALLS.take()
 }
 
-/// What the window must be, at most, when its controller sees it again.
+/// Upper limit of the window when its controller sees it again.
 #[derive(Clone, Copy, Debug)]
 struct Ceiling {
     after: &'static str,
@@ -119,8 +119,8 @@ impl<C: CongestionControl> CongestionControl for Watched<C> {
         assert!(shown.is_finite() && shown >= 0.0, "{shown} is shown");
     }
 
-    /// Slow start adds a packet for an acknowledged one, so that a window at most doubles in a round trip. What comes
-    /// after it adds no more, unless it is told to, or moves half a packet from one path to another.
+    /// Slow start adds a packet for an acknowledged one, so that a window at most doubles in a round trip. Later growth
+    /// is no faster, unless the controller is allowed more, or moves half a packet from one path to another.
     fn grow(&mut self, window: &mut Window, ack: &Ack) {
         self.look(window);
         assert!(ack.acked > 0 && !ack.ece);

@@ -1,4 +1,4 @@
-//! Controllers that each do one thing that none may, so that whoever watches can be seen to notice.
+//! Controllers that each do one thing that none may, which shows that the checks notice it.
 
 use headway_transport::TransportInfo;
 use headway_transport::tcp::control::newreno::{NewReno, NewRenoParams};
@@ -12,7 +12,7 @@ thread_local! {
     static FAULT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What is wrong with a controller, by number.
+/// Fault of a controller, by number.
 pub const FAULTS: &[&str] = &[
     "nothing",
     "two packets for each that is acknowledged",
