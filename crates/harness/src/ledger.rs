@@ -16,7 +16,7 @@ pub type Key = (HostId, HostId, u32);
 /// A broken promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// An event or packet about a message that nobody opened, or with another's handle.
+    /// An event or packet about a message that was not opened, or with another's handle.
     Unknown,
     /// More bytes delivered than distinct bytes have arrived.
     DeliveredTooMuch,
@@ -52,14 +52,14 @@ pub enum Broken {
     Raised,
 }
 
-/// What was broken, where and when.
+/// Broken promise, with place and time.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// The promise.
+    /// The promise that was broken.
     pub broken: Broken,
-    /// When.
+    /// Time of the violation.
     pub at: Time,
-    /// The particulars.
+    /// Particulars of the violation, in words.
     pub detail: String,
 }
 
@@ -69,14 +69,14 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What the ledger knows of a message.
+/// The ledger's record of a message.
 #[derive(Debug)]
 pub struct Record {
     message: Message,
     packets: u32,
     delivered: u64,
     completed: bool,
-    /// When the receiver had all of it.
+    /// Time at which the receiver had all of it.
     pub completed_at: Option<Time>,
     acknowledged: bool,
     /// Payload bytes of distinct packets that have reached the receiver.
@@ -92,7 +92,7 @@ pub struct Record {
     first_window: Option<u32>,
     /// The widest window that it may come to have, where that is not its first.
     widest: u32,
-    /// What its data packets claim.
+    /// First window that its data packets claim.
     claimed: Option<u32>,
     /// Data packets that left, except repetitions of packet 0: a sender may make those by itself.
     spent: u64,
@@ -102,23 +102,23 @@ pub struct Record {
     number: u32,
     /// Acknowledgements that told the sender nothing.
     repeated_acks: u32,
-    /// Whether an answer of the receiver has reached the sender.
+    /// True if an answer of the receiver has reached the sender.
     answered: bool,
-    /// Whether permissions with names, or packets declared to go without, have been seen: the message's
+    /// True if permissions with names, or packets declared to go without, have been seen: the message's
     /// sender may then use nothing else.
     receiver_driven: bool,
-    /// What is known of a message that is pulled by number.
+    /// Record of a message that is pulled by number.
     pulls: Pulls,
     /// Numbers of the credits that have reached the sender, and whether it may still use them.
     credits: BTreeMap<u32, bool>,
-    /// What is known of a message whose books are in bytes.
+    /// Record of a message whose permissions are counted in bytes.
     bytes: Bytes,
-    /// What is known of a message that has subflows.
+    /// Record of a message that has subflows.
     subflows: Subflows,
 }
 
-/// What the subflows of a message have sent, by subflow and number in it. Each has a first window, and a window that
-/// grows with what is acknowledged on it; a packet of the message may leave on several of them.
+/// Packets that the subflows of a message have sent, by subflow and number in it. Each has a first window, and a window
+/// that grows with what is acknowledged on it; a packet of the message may leave on several of them.
 #[derive(Debug, Default)]
 struct Subflows {
     numbers: BTreeSet<u32>,
@@ -153,10 +153,10 @@ impl Subflows {
     }
 }
 
-/// What a sender that is pulled by number was permitted, and did. Permissions have no names: the number
-/// says how many packets may leave in all, beyond those of the first window. A packet may leave again
-/// when the sender has been told that it did not arrive, with a permission or, where it says so, without;
-/// and when it has not been heard of for a round trip.
+/// Permissions and packets of a sender that is pulled by number. Permissions have no names: the number is the
+/// count of packets that may leave in all, beyond those of the first window. A packet may leave again when
+/// the sender has heard that it did not arrive, with a permission or, if the answer allows it, without; and
+/// when it has not been heard of for a round trip.
 #[derive(Debug, Default)]
 struct Pulls {
     /// Highest number that has reached the sender, and how often the receiver has repeated one.
@@ -200,9 +200,10 @@ impl Pulls {
     }
 }
 
-/// What a sender was permitted, and did, whose permissions are bytes: in pulls, which say how many bytes on the wire may
-/// leave in all beyond the first window; or, where it has heard of no pulls, a window, which what has arrived moves on. A packet
-/// may leave again when the sender has been told that it did not arrive, or when it has not been heard of for a round trip.
+/// Permissions and packets of a sender whose permissions are bytes: in pulls, which count the bytes on the wire that
+/// may leave in all beyond the first window; or, as long as no pulls have come, a window, which arrivals move on. A
+/// packet may leave again when the sender has heard that it did not arrive, or when it has not been heard of for a
+/// round trip.
 #[derive(Debug, Default)]
 struct Bytes {
     /// Bytes permitted in all, and taken.
@@ -274,19 +275,19 @@ impl Pool {
 /// What a transport's machines may do, as it declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// Whether windows grow: `Capabilities::window_grows`.
+    /// True if windows grow: `Capabilities::window_grows`.
     pub window_grows: bool,
-    /// Whether grants name packets: `Promised::GRANTS_NAME`.
+    /// True if grants name packets: `Promised::GRANTS_NAME`.
     pub grants_name: bool,
-    /// Whether every packet takes a credit: `Capabilities::credits`.
+    /// True if every packet takes a credit: `Capabilities::credits`.
     pub credits: bool,
-    /// Whether first windows do without credits: `Promised::FIRST_WINDOW`.
+    /// True if first windows do without credits: `Promised::FIRST_WINDOW`.
     pub bursts: bool,
-    /// Whether messages have subflows: `Promised::SUBFLOWS`.
+    /// True if messages have subflows: `Promised::SUBFLOWS`.
     pub subflows: bool,
-    /// How permissions are counted, if in bytes: `Promised::BYTES`.
+    /// Unit of permissions, if they are counted in bytes: `Promised::BYTES`.
     pub bytes: ByteBooks,
-    /// What bounds packets that nothing permits: `Promised::BOUND`.
+    /// Bound on packets that nothing permits: `Promised::BOUND`.
     pub bound: Bound,
     /// The widest first window: `Promised::WIDEST_WINDOW`.
     pub widest_window: (u32, u32),
@@ -311,7 +312,7 @@ impl Default for Expected {
 }
 
 impl Expected {
-    /// What a transport declares.
+    /// Expectations that follow from a transport's declarations.
     pub fn of<T: Promised>() -> Expected {
         Expected {
             window_grows: T::CAPABILITIES.window_grows,
@@ -327,23 +328,23 @@ impl Expected {
     }
 }
 
-/// What is known of one run.
+/// Record of one run.
 #[derive(Debug)]
 pub struct Ledger {
-    /// Every message.
+    /// Records of all messages.
     pub records: BTreeMap<Key, Record>,
     sizes: Sizes,
     hosts: u32,
-    /// What its machines may do.
+    /// Behaviour that its machines declare.
     expected: Expected,
-    /// Whether receivers pull by number.
+    /// True if receivers pull by number.
     pulls: bool,
     /// By sender and receiver, pools of credit that all messages between them share.
     pools: BTreeMap<(HostId, HostId), Pool>,
     /// The path between any two hosts, and the time of a full packet on the wire.
     path: Path,
     slot: Time,
-    /// Whether machines have default parameters.
+    /// True if machines have default parameters.
     default: bool,
     /// Messages not yet completed and acknowledged.
     unfinished: usize,
@@ -544,7 +545,8 @@ impl Ledger {
                 record.repeated_acks += u32::from(record.acked.len() == before);
             }
             PacketKind::Nack | PacketKind::Pull => {
-                // What has arrived in sequence, where a protocol says it there too.
+                // Packets that have arrived in sequence, where a protocol puts their number in this field
+                // too.
                 record.hears_in_sequence(packet.count);
                 record.pulls.heard(packet);
             }
@@ -629,7 +631,7 @@ impl Ledger {
 }
 
 impl Record {
-    /// Whether a first window of `count` packets is the one claimed before and no wider than allowed.
+    /// True if a first window of `count` packets is the one claimed before and no wider than allowed.
     fn claims(&mut self, count: u32) -> bool {
         let limit = self.first_window.filter(|_| self.receiver_driven).unwrap_or(u32::MAX);
         *self.claimed.get_or_insert(count) == count && count <= limit
@@ -687,7 +689,7 @@ impl Record {
         unscheduled || self.sent.len() <= acked.saturating_add(window)
     }
 
-    /// Conservation where permissions have no names but numbers: each packet, first or repeated, takes one that has
+    /// Conservation where permissions are numbers instead of names: each packet, first or repeated, takes one that has
     /// come and was not used, but for packets of a first window, where there is one, that leave for the first time.
     fn spends_credit(&mut self, packet: &Packet, bursts: bool) -> Option<Broken> {
         let first = self.sent.insert(packet.index);

@@ -29,10 +29,10 @@ use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 
-/// How often a failing plan is made smaller at the most.
+/// Largest number of steps by which a failing plan is shrunk.
 const SHRINKS: u32 = 3000;
 
-/// What the network has to know of a transport.
+/// Reads the declarations of a transport that the network needs.
 struct Declared;
 
 impl PromisedVisitor for Declared {
@@ -43,8 +43,8 @@ impl PromisedVisitor for Declared {
     }
 }
 
-/// The network of a plan, with machines of the transport called `name` that have a fault; `None` when there is no such
-/// transport. The machines are behind pointers, so that the network is compiled once and not for every transport.
+/// The network of a plan, with machines of the transport called `name` that have a fault; `None` if the name is
+/// unknown. The machines are behind pointers, so that the network is compiled once and not for every transport.
 pub fn mesh<'a>(
     name: &str,
     plan: &'a Plan,
@@ -68,7 +68,7 @@ pub fn mesh<'a>(
     Some(mesh)
 }
 
-/// What a transport promises of a plan's first message, with the parameters of the plan.
+/// Promises of a transport for a plan's first message, with the parameters of the plan.
 pub fn promises(name: &str, plan: &Plan) -> Promises {
     struct Ask<'a>(&'a Plan);
     impl PromisedVisitor for Ask<'_> {
@@ -101,11 +101,11 @@ pub fn run(name: &str, plan: &Plan, fault: Fault) -> Result<Outcome, Violation> 
 /// A broken promise, with the smallest plan that breaks it.
 #[derive(Debug)]
 pub struct Failure {
-    /// The transport.
+    /// Name of the transport.
     pub transport: String,
     /// The seed that found it.
     pub seed: u64,
-    /// What was broken by the smallest plan.
+    /// The promise that the smallest plan breaks.
     pub violation: Option<Violation>,
     /// The shrunk plan.
     pub plan: Plan,
@@ -121,7 +121,7 @@ impl fmt::Display for Failure {
         if self.violation.is_some()
             && let Some(mut mesh) = mesh(&self.transport, &self.plan, self.fault, true)
         {
-            // What is wrong with it stands above.
+            // Its violation is printed above.
             let _ = mesh.run();
             let trace = mesh.into_trace();
             writeln!(f, "last of {} steps:", trace.len())?;
@@ -156,7 +156,7 @@ pub struct Shrunk {
     pub seed: u64,
     /// The plan, shrunk.
     pub plan: Plan,
-    /// What went wrong, in words.
+    /// Reason of the failure, in words.
     pub reason: String,
 }
 
@@ -192,8 +192,8 @@ pub fn check_plans<S: Strategy<Value = Plan>>(
     Ok(packets)
 }
 
-/// What is wrong with how a message crosses a network without faults: nothing is sent twice, and it takes no longer than
-/// twice the ideal, two largest round trips and `ramp`, for finding the rate of the path.
+/// Checks how a message crosses a network without faults: nothing is sent twice, and it takes no longer than twice the
+/// ideal, two largest round trips and `ramp`, for finding the rate of the path.
 pub fn efficient(plan: &Plan, outcome: &Outcome, ramp: Time) -> Result<(), String> {
     let packets = plan.packets();
     if outcome.data_packets != packets || outcome.repeated > 0 {

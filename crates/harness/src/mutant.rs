@@ -8,10 +8,10 @@ use headway_transport::{End, Endpoint, EndpointEvent, Message};
 use headway_units::Time;
 use std::cell::Cell;
 
-/// What is wrong with a machine.
+/// Fault that is planted in a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing.
+    /// No fault.
     None,
     /// Permissions and acknowledgements of some packets are never heard.
     DeafToSomePermissions,
@@ -72,7 +72,7 @@ pub struct Mutant<E> {
     fault: Fault,
     pending: Option<EndpointEvent>,
     extra: Option<Packet>,
-    /// How often the fault has struck, where it strikes once.
+    /// Number of times that the fault has struck, where it strikes once.
     struck: u32,
     opened: usize,
     clock: Cell<Time>,
@@ -84,17 +84,17 @@ impl<E: Endpoint> Mutant<E> {
         Mutant { inner, fault, pending: None, extra: None, struck: 0, opened: 0, clock: Cell::default() }
     }
 
-    /// Whether this is the first time.
+    /// True if this is the first time.
     fn once(&mut self) -> bool {
         self.struck += 1;
         self.struck == 1
     }
 
-    /// Whether the fault is that a packet is not heard.
+    /// True if the fault is that a packet is not heard.
     fn is_deaf_to(&self, packet: &Packet) -> bool {
         let kinds = [PacketKind::Grant, PacketKind::Token, PacketKind::Ack, PacketKind::Resend];
         let permission = kinds.contains(&packet.kind);
-        // Credits have no names: a machine does without some of them as a matter of course.
+        // Credits are interchangeable: a machine does without some of them as a matter of course.
         let some = permission && packet.index % 7 == 3 || packet.kind == PacketKind::Credit;
         self.fault == Fault::DeafToSomePermissions && some
     }

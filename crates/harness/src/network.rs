@@ -57,7 +57,7 @@ struct Host<E> {
     armed: Option<Time>,
 }
 
-/// What came of a run that broke no promise.
+/// Result of a run that broke no promise.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Data packets that left a host.
@@ -72,11 +72,11 @@ pub struct Outcome {
     pub lost: u64,
     /// Calls of `timeout`.
     pub timeouts: u64,
-    /// Steps taken.
+    /// Number of steps taken.
     pub steps: u64,
-    /// When the last message was complete at its receiver.
+    /// Time at which the last message was complete at its receiver.
     pub completed: Time,
-    /// When nothing was scheduled any more.
+    /// Time at which nothing was scheduled any more.
     pub quiet: Time,
 }
 
@@ -90,9 +90,9 @@ pub struct Mesh<'a, E> {
     rng: Pcg64Mcg,
     /// Packets of each kind that have left, for [`Plan::lose`].
     departed: [u32; PacketKind::ALL.len()],
-    /// Whether switches trim.
+    /// True if switches trim.
     trims: bool,
-    /// What packets and messages did.
+    /// Ledger of packets and messages.
     pub ledger: Ledger,
     outcome: Outcome,
     trace: Option<Vec<String>>,
@@ -276,8 +276,8 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
         Ok(())
     }
 
-    /// What the one switch on the way writes into data of transports that read it, or what an answer takes along. Now and then,
-    /// as often as it would mark, something waits there.
+    /// Stamps that the one switch on the way writes into data of transports that read them, or that an answer takes
+    /// along. Now and then, as often as it would mark, something waits there.
     fn stamp(&mut self, host: HostId, end: Time, packet: &Packet, echo: Option<Stamps>) -> Stamps {
         let mut stamps = echo.unwrap_or_default();
         if packet.is_data() {
@@ -290,7 +290,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
         stamps
     }
 
-    /// What the sender's own link and the hops after it do to the ECN field, and to a rate.
+    /// Applies the effect of the sender's own link and the hops after it on the ECN field, and on a rate.
     fn mark(&mut self, host: HostId, end: Time, mut packet: Packet) -> Packet {
         if packet.flags.has(PacketFlags::RATE) && self.chance(self.plan.marks) {
             let share = 1 + self.rng.next_u64() % LEAST_SHARE;

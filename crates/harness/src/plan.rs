@@ -1,4 +1,4 @@
-//! What happens in a run, made by proptest so that a failing one shrinks.
+//! Plan of a run, made by proptest so that a failing one shrinks.
 
 use headway_packet::{PacketKind, Sizes};
 use headway_params::{ParamKind, ParamSpec, ParamValue, Params};
@@ -26,15 +26,15 @@ pub struct Blackout {
 /// A message to open.
 #[derive(Clone, Copy, Debug)]
 pub struct Open {
-    /// When, in slots.
+    /// Opening time, in slots.
     pub at: u32,
     /// Sending host; taken modulo the number of hosts.
     pub src: u8,
     /// Receiving host, counted from the sender.
     pub hop: u8,
-    /// Bytes.
+    /// Payload in bytes.
     pub bytes: u64,
-    /// First window.
+    /// Pace of the first window.
     pub initial_window: InitialWindow,
 }
 
@@ -45,9 +45,9 @@ pub struct Plan {
     pub hosts: u8,
     /// One-way delay in slots: what the path holds.
     pub delay: u32,
-    /// What a machine is told of the buffers on the path, in slots beyond the base round trip.
+    /// Size of the buffers on the path as machines learn it, in slots beyond the base round trip.
     pub buffer: u32,
-    /// Loss.
+    /// Losses of packets, by kind.
     pub loss: PerKind,
     /// Loss of exactly these: the kind, and which packet of that kind, from 0 over all hosts.
     pub lose: Vec<(PacketKind, u32)>,
@@ -55,7 +55,7 @@ pub struct Plan {
     pub duplicate: PerKind,
     /// Lateness, which reorders.
     pub late: PerKind,
-    /// How late at most, in slots.
+    /// Longest extra delay, in slots.
     pub lateness: u32,
     /// Chance that a mark is changed on the way: anti-ECN cleared, or congestion experienced set, or a rate
     /// lowered.
@@ -68,7 +68,7 @@ pub struct Plan {
     pub early_timeouts: u8,
     /// Spans of silence.
     pub blackouts: Vec<Blackout>,
-    /// What to send.
+    /// Messages to open.
     pub messages: Vec<Open>,
     /// One choice for each parameter that the transport declares; 0 = its default.
     pub parameters: Vec<u8>,
@@ -122,7 +122,7 @@ impl Plan {
         }
     }
 
-    /// One-way delay.
+    /// One-way delay as a time.
     pub fn delay_time(&self) -> Time {
         self.slot() * u64::from(self.delay)
     }
@@ -169,7 +169,7 @@ pub fn parameters<P: Params>(choices: &[u8]) -> P {
     params
 }
 
-/// What is set of some parameters by `choices`.
+/// Values that `choices` set for some parameters.
 pub fn chosen(specs: &[ParamSpec], choices: &[u8]) -> Vec<(&'static str, ParamValue)> {
     let changed = specs.iter().zip(choices).filter(|(_, choice)| **choice > 0);
     changed.map(|(spec, &choice)| (spec.name, other_value(spec, choice))).collect()

@@ -22,10 +22,10 @@ pub enum Control {
 }
 
 impl Control {
-    /// All.
+    /// All controls.
     pub const ALL: [Control; 4] = [Control::L2dct, Control::Dctcp, Control::D2tcp, Control::Vegas];
 
-    /// Its name.
+    /// Name of the control.
     pub fn name(self) -> &'static str {
         match self {
             Control::L2dct => "l2dct",
@@ -45,7 +45,7 @@ impl Control {
         }
     }
 
-    /// Its parameters.
+    /// Parameters of the control.
     pub fn specs(self) -> Vec<ParamSpec> {
         match self {
             Control::L2dct => L2dctParams::specs(),
@@ -55,7 +55,7 @@ impl Control {
         }
     }
 
-    /// What the kernel's program is told, with `name=value` texts set.
+    /// Settings of the kernel's program, with `name=value` texts set.
     pub fn settings(self, sets: &[String]) -> Result<Settings, KernelError> {
         match self {
             Control::L2dct => Settings::l2dct(&self.read(sets)?),

@@ -1,4 +1,4 @@
-//! What can go wrong, in one sentence each.
+//! Errors, in one sentence each.
 
 use headway_params::ParamError;
 
@@ -16,9 +16,9 @@ pub enum KernelError {
     NoSuchParameter {
         /// As it was written.
         name: String,
-        /// The control.
+        /// Name of the control.
         control: &'static str,
-        /// What may have been meant.
+        /// Suggestion of a similar name.
         hint: String,
     },
     /// A value that the parameter does not take.
@@ -26,7 +26,7 @@ pub enum KernelError {
     BadValue {
         /// As it was written.
         text: String,
-        /// What it takes.
+        /// Reason of the refusal.
         reason: String,
     },
     /// A name that Linux does not take.
@@ -52,21 +52,21 @@ pub enum KernelError {
     Foreign {
         /// The congestion control.
         name: String,
-        /// Who holds it.
+        /// Process or network namespace that holds it.
         holder: String,
     },
     /// The kernel or the file system refused.
     #[error("{step}: {reason}")]
     Refused {
-        /// What was tried.
+        /// Step that was tried.
         step: String,
-        /// What came back.
+        /// Error that came back.
         reason: String,
     },
 }
 
 impl KernelError {
-    /// A refusal.
+    /// Makes the error of a step that the kernel refused.
     pub fn refused(step: impl Into<String>, reason: impl std::fmt::Display) -> KernelError {
         KernelError::Refused { step: step.into(), reason: reason.to_string() }
     }

@@ -1,4 +1,5 @@
-//! How many lines of C a control takes beyond DCTCP; of L2DCT the paper says fewer than 75 in the TCP of Linux (§I).
+//! Number of lines of C that a control takes beyond DCTCP; of L2DCT the paper says fewer than 75 in the TCP of Linux
+//! (§I).
 
 use crate::Control;
 use std::collections::BTreeMap;

@@ -18,7 +18,7 @@ struct Arguments {
 enum Command {
     /// Load one, and keep it until Ctrl-C
     Load {
-        /// Which
+        /// Congestion control to load
         control: Control,
         /// A parameter, NAME=VALUE
         #[arg(long = "set", value_name = "NAME=VALUE")]
@@ -32,18 +32,18 @@ enum Command {
     },
     /// List those that are loaded from BPF
     List {
-        /// As JSON
+        /// Print the list as JSON
         #[arg(long)]
         json: bool,
     },
     /// Unload one
     Unload {
-        /// Its name
+        /// Name of the congestion control
         name: String,
     },
     /// Mark packets that leave by an interface while its queue is long, until Ctrl-C
     Mark {
-        /// Its name
+        /// Name of the interface
         interface: String,
         /// Packets that wait, from which on the next one is marked
         #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
@@ -51,7 +51,7 @@ enum Command {
     },
     /// Count the lines of C that each control takes beyond DCTCP, if it is built on that
     Lines {
-        /// As JSON
+        /// Print the counts as JSON
         #[arg(long)]
         json: bool,
     },
@@ -93,7 +93,7 @@ fn count_lines(json: bool) {
 
 #[cfg(not(all(target_os = "linux", feature = "load")))]
 fn run(command: &Command) -> Result<(), KernelError> {
-    // What is wrong with the command comes first.
+    // A fault in the command is reported before one of the machine.
     if let Command::Load { control, sets, .. } = command {
         control.settings(sets)?;
     }
@@ -121,7 +121,7 @@ fn run(command: &Command) -> Result<(), KernelError> {
             wait(&stop, &format!("{interface} marks from {threshold} packets on; Ctrl-C ends it"))
         }
         Command::Probe => headway_kernel::registry::available(),
-        // Done before anything of the kernel is asked for.
+        // Needs nothing of the kernel, so that it was done before.
         Command::Lines { .. } => Ok(()),
     }
 }
@@ -154,7 +154,7 @@ fn interrupts() -> Result<std::sync::mpsc::Receiver<()>, KernelError> {
 fn wait(stop: &std::sync::mpsc::Receiver<()>, line: &str) -> Result<(), KernelError> {
     use std::io::Write;
     let mut out = std::io::stdout();
-    // Who does not read it can still end the program.
+    // The program can still be ended when its output is not read.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     let _ = stop.recv();
     Ok(())

@@ -12,7 +12,7 @@ const OBJECT: &[u8] = include_bytes!("../bpf/objects/mark.bpf.o");
 /// An interface that marks, for as long as the value lives.
 pub struct Marker {
     hook: TcHook,
-    /// Whether the interface had no `clsact` before.
+    /// True if the interface had no `clsact` before.
     made: bool,
     _object: Object,
 }

@@ -14,13 +14,13 @@ headway_params::params! {
         alpha_init: f64 = 1.0, ParamKind::Float { min: 0.0, max: 1.0 };
         /// Packets of window that remain after a cut for marks.
         min_window: u64 = 2, ParamKind::Int { min: 1, max: 1000 };
-        /// Whether a connection begins in slow start.
+        /// True if a connection begins in slow start.
         slow_start: bool = true, ParamKind::Bool;
     }
 }
 
 headway_params::choice! {
-    /// What a weight follows: the lab's, but for the data left to send, which the kernel does not know.
+    /// Quantity that a weight follows: those of the lab, except for the data left to send, which the kernel does not know.
     pub enum Weighting {
         /// Data sent so far.
         Las = "las",
@@ -34,11 +34,11 @@ headway_params::choice! {
 headway_params::params! {
     /// Parameters of L2DCT's weights.
     pub struct WeightParams {
-        /// What the weight follows: data sent (las), nothing (ps), or `weight`.
+        /// Quantity that the weight follows: data sent (las), nothing (ps), or `weight`.
         weights: Weighting = Weighting::Las, ParamKind::Choice(Weighting::WORDS);
-        /// Largest weight.
+        /// Largest weight of a connection.
         w_max: f64 = 2.5, ParamKind::Float { min: 0.001, max: 100.0 };
-        /// Smallest weight.
+        /// Smallest weight of a connection.
         w_min: f64 = 0.125, ParamKind::Float { min: 0.001, max: 100.0 };
         /// Bytes acknowledged up to which the weight is the largest.
         young: u64 = 200_000, ParamKind::Bytes { min: 0, max: 1 << 59 };
@@ -62,7 +62,7 @@ headway_params::params! {
         d_min: f64 = 0.5, ParamKind::Float { min: 0.125, max: 1.0 };
         /// Largest urgency d, to the nearest 1/8.
         d_max: f64 = 2.0, ParamKind::Float { min: 1.0, max: 2.5 };
-        /// How urgent a connection is whose deadline has passed.
+        /// Urgency of a connection whose deadline has passed.
         on_expired: Expired = Expired::Neutral, ParamKind::Choice(Expired::WORDS);
     }
 }
@@ -70,9 +70,9 @@ headway_params::params! {
 headway_params::joined_params! {
     /// Parameters of L2DCT.
     pub struct L2dctParams {
-        /// DCTCP's.
+        /// Parameters of DCTCP.
         share: ShareParams,
-        /// Its own.
+        /// Parameters of its weights.
         weights: WeightParams,
     }
 }
@@ -80,9 +80,9 @@ headway_params::joined_params! {
 headway_params::joined_params! {
     /// Parameters of D2TCP.
     pub struct D2tcpParams {
-        /// DCTCP's.
+        /// Parameters of DCTCP.
         share: ShareParams,
-        /// Its own.
+        /// Parameters of its deadlines.
         deadlines: DeadlineParams,
     }
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Where pinned ones are.
+/// Directory of pinned controls.
 const PINS: &str = "/sys/fs/bpf/headway";
 /// The kernel's description of its own types.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
@@ -26,7 +26,7 @@ const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 const PROGRAM: &str = "headway-kernel";
 /// The longest name; Linux has 16 bytes, of which one ends it.
 const NAME_BYTES: usize = 15;
-/// What libbpf has warned of.
+/// Warnings of libbpf.
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// One that is loaded, for as long as the value lives or, pinned, until it is unloaded.
@@ -39,17 +39,17 @@ pub struct Loaded {
 /// One that is registered from BPF.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
+    /// Name of the control, with its suffix.
     pub name: String,
     /// The control it is made from.
     pub control: String,
     /// Processes that hold it: identity and name.
     pub processes: Vec<(i32, String)>,
-    /// Where it is pinned.
+    /// Path at which it is pinned.
     pub pin: Option<PathBuf>,
 }
 
-/// What the kernel has to have, or a sentence about what it lacks.
+/// Checks for the kernel's prerequisites; the error names the missing one.
 pub fn available() -> Result<(), KernelError> {
     let missing = |what: &str| Err(KernelError::Missing(what.into()));
     if !nix::unistd::geteuid().is_root() {
@@ -99,7 +99,7 @@ pub fn load(
 }
 
 impl Loaded {
-    /// Whether it stays when this value goes.
+    /// Path of the pin, if it stays loaded when this value is dropped.
     pub fn pinned(&self) -> Option<PathBuf> {
         self.link.pin_path()
     }
@@ -114,7 +114,7 @@ fn named(control: Control, suffix: &str) -> Result<String, KernelError> {
     if registered(&name)? { Err(KernelError::NameTaken(name)) } else { Ok(name) }
 }
 
-/// Whether the kernel has a congestion control of that name.
+/// True if the kernel has a congestion control of that name.
 pub fn registered(name: &str) -> Result<bool, KernelError> {
     let all = fs::read_to_string(AVAILABLE).map_err(|error| KernelError::refused(AVAILABLE, error))?;
     Ok(all.split_whitespace().any(|one| one == name))
@@ -160,7 +160,8 @@ fn refusal(control: Control, name: &str, error: &libbpf_rs::Error) -> KernelErro
     }
 }
 
-/// Where the kernel keeps the name of a congestion control in what BPF has given it, and the type of that.
+/// Position at which the kernel keeps the name of a congestion control in what BPF has given it, and the type
+/// of that.
 fn layout() -> Result<(u32, usize), KernelError> {
     let missing = || {
         KernelError::Missing(

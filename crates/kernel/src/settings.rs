@@ -1,4 +1,4 @@
-//! What the programs in the kernel are told: `struct settings` of `bpf/settings.h`.
+//! Settings of the programs in the kernel: `struct settings` of `bpf/settings.h`.
 //!
 //! Weights and powers come from the machines' own code, [`Weights`] and [`fixed_power`].
 
@@ -34,13 +34,13 @@ pub struct Settings {
     pub alpha: u32,
     /// Packets that a cut leaves.
     pub least: u32,
-    /// Whether a connection begins in slow start: 1 or 0.
+    /// 1 if a connection begins in slow start, otherwise 0.
     pub slow_start: u32,
     /// Rows of D2TCP's smallest and largest urgency, and of a passed deadline.
     pub urgency: [u32; 3],
     /// Vegas's alpha, beta and gamma: packets in the queue.
     pub queued: [u32; 3],
-    /// What a window grows by in a round trip, in 1/1000 packets, for each row.
+    /// Growth of a window in a round trip, in 1/1000 packets, for each row.
     pub increase: [u32; ROWS],
     /// The powers of alpha, for each row.
     pub power: Vec<[u16; UNIT as usize + 1]>,

@@ -11,19 +11,19 @@ pub struct WireField {
     pub offset: usize,
     /// Width in bits.
     pub bits: usize,
-    /// What it holds, with its unit.
+    /// Meaning of the field, with its unit.
     pub doc: &'static str,
     /// Names of values, or of single bits where the field is a set of flags.
     pub values: &'static [(u64, &'static str)],
-    /// What a switch may do to it.
+    /// Changes that a switch may make to it.
     pub mutable: Mutable,
 }
 
-/// What a switch may do to a field on a packet's way. No seal covers it then, and a receiver believes it no more
-/// than its doc says.
+/// Changes that a switch may make to a field on a packet's way. No seal covers it then, and a receiver believes it no
+/// more than its doc says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutable {
-    /// Nothing.
+    /// No change is allowed.
     Never,
     /// Write a lower rate, in packets that ask for one: [`PacketFlags::RATE`].
     Rate,

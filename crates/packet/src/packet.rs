@@ -14,8 +14,8 @@ impl HostId {
     }
 }
 
-/// What a packet is. What its fields hold, each protocol declares for itself ([`packets!`](crate::packets)), as a view
-/// of each kind that it sends.
+/// Kind of a packet. Each protocol declares the meaning of the fields for itself ([`packets!`](crate::packets)), as a
+/// view of each kind that it sends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum PacketKind {
@@ -31,7 +31,7 @@ pub enum PacketKind {
     Ack = 4,
     /// The whole message has arrived.
     Finished = 5,
-    /// What a switch left of a data packet: all of its fields, without its payload.
+    /// Header of a data packet whose payload a switch cut off: all of its fields.
     Header = 6,
     /// A packet arrived without its payload.
     Nack = 7,
@@ -73,7 +73,7 @@ impl PacketKind {
         PacketKind::ALL.get(n as usize).copied()
     }
 
-    /// Whether it has a payload that a port may cut off, or is what is left when one did.
+    /// True if it has a payload that a port may cut off, or is the header that was left.
     pub const fn is_cuttable(self) -> bool {
         matches!(self, PacketKind::Data | PacketKind::Header)
     }
@@ -99,7 +99,7 @@ impl PacketKind {
     }
 }
 
-/// The two ECN bits, with their usual meaning, beside the bit that AMRT's switches use.
+/// The two ECN bits, with their usual meaning, and the bit that AMRT's switches use.
 ///
 /// Anti-ECN inverts the sense of a mark (a set bit says that every hop so far had spare room, and a
 /// saturated hop clears it), so it must not share a code point with standard marking: `Spare` is a
@@ -114,7 +114,7 @@ pub enum Ecn {
     Spare = 1,
     /// ECN capable, not marked.
     Ect = 2,
-    /// Congestion experienced.
+    /// Congestion experienced (CE), set by a port.
     Ce = 3,
 }
 
@@ -153,7 +153,7 @@ impl PacketFlags {
     /// The driver's own: the message is a request or a reply, and begins with a number that matches the two.
     pub const CALL: PacketFlags = PacketFlags(128);
 
-    /// Whether all bits of `other` are set.
+    /// True if all bits of `other` are set.
     pub const fn has(self, other: PacketFlags) -> bool {
         self.0 & other.0 == other.0
     }
@@ -176,9 +176,9 @@ impl PacketFlags {
 /// acknowledgements) carry the same `message` with the addresses exchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Packet {
-    /// Sending host.
+    /// Host that sends the packet.
     pub src: HostId,
-    /// Receiving host.
+    /// Host that the packet is for.
     pub dst: HostId,
     /// Number of the message among those of its sender to its receiver, consecutive from 0.
     pub message: u32,
@@ -190,11 +190,11 @@ pub struct Packet {
     pub token: u32,
     /// A number, as the protocol declares: mostly packets still to be received or sent.
     pub remaining: u32,
-    /// What ECMP hashes beside the addresses; what multipath and spraying vary.
+    /// Number that ECMP hashes together with the addresses; multipath and spraying vary it.
     pub entropy: u32,
     /// Bytes of the whole message; in an acknowledgement, SACK blocks: see [`Packet::sack`].
     pub message_bytes: u64,
-    /// How long a permission is valid after its arrival, or an echoed time.
+    /// Time for which a permission is valid after its arrival, or an echoed time.
     pub lifetime: Time,
     /// The driver's handle for the message, copied from it by the machines; not on the wire.
     pub tag: u32,
@@ -208,7 +208,7 @@ pub struct Packet {
     pub priority: u8,
     /// ECN code point.
     pub ecn: Ecn,
-    /// One-bit facts.
+    /// Facts of one bit each.
     pub flags: PacketFlags,
 }
 
@@ -238,7 +238,7 @@ impl Packet {
         }
     }
 
-    /// Whether it carries payload (as opposed to control).
+    /// True if it carries payload (as opposed to control).
     pub const fn is_data(&self) -> bool {
         matches!(self.kind, PacketKind::Data)
     }

@@ -1,8 +1,8 @@
 //! Selective acknowledgement: runs of packets that have arrived above the cumulative acknowledgement.
 //!
-//! Source: RFC 2018, in packets instead of bytes. An acknowledgement has no use for the size of its
-//! message, nor for a token, so these two fields hold up to three blocks: first packet, counted from
-//! `count`, and length, 16 bits each; a length of 0 is no block.
+//! Source: RFC 2018, in packets instead of bytes. An acknowledgement needs neither the size of its message
+//! nor a token, so these two fields hold up to three blocks: first packet, counted from `count`, and length,
+//! 16 bits each; a length of 0 means no block.
 
 use crate::Packet;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What real hosts put between the header and the payload, and how they meet.
+//! Fields of real hosts between the header and the payload, and the handshake by which hosts meet.
 //!
 //! A datagram between hosts is the header, the [`Session`] fields, the payload and, where it is sealed, the
 //! tag of the seal. Datagrams of the handshake ([`Handshake`]) begin with a byte that is not
@@ -21,7 +21,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// Bytes of the session fields.
 pub const SESSION_HEADER: usize = size_of::<SessionFields>();
 
-/// Bytes of header and session: what a seal covers of a packet beside its payload.
+/// Bytes of header and session: the part of a packet that a seal covers in addition to its payload.
 pub const WIRE_FRONT: usize = WIRE_HEADER + SESSION_HEADER;
 
 /// Bytes of a datagram of the handshake without a share: fewer than the smallest packet with a session.
@@ -45,12 +45,12 @@ pub const SESSION_VERSION: u8 = 2;
 /// Version of how hosts meet that share a key, and of what a seal covers.
 pub const SEALED_SESSION_VERSION: u8 = 3;
 
-/// What stands between header and payload on a real network.
+/// Fields between header and payload on a real network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
     /// Incarnation of the sender towards this receiver; another one after a restart.
     pub src_epoch: u64,
-    /// What the receiver gave the sender to show: proves that the sender hears at its address.
+    /// Value that the receiver gave the sender to show: proves that the sender hears at its address.
     pub cookie: u64,
     /// Number of the datagram from this sender to this receiver, never used twice. In a sealed session the upper half
     /// is the generation of the keys, and the lower half the number among those of that generation.
@@ -75,7 +75,7 @@ impl Session {
     }
 }
 
-/// What a datagram of the handshake is.
+/// Kind of a datagram of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum HandshakeKind {
@@ -104,7 +104,7 @@ impl HandshakeKind {
         HandshakeKind::Refuse,
     ];
 
-    /// Whether it carries a share where a key is shared.
+    /// True if it carries a share where a key is shared.
     pub fn has_share(self) -> bool {
         matches!(self, HandshakeKind::Confirm | HandshakeKind::Accept)
     }
@@ -140,7 +140,8 @@ impl fmt::Debug for TransportName {
     }
 }
 
-/// What two hosts must have in common. Every handshake says its sender's, at the same place in every version.
+/// Versions that two hosts must have in common. Every handshake carries its sender's, at the same place in
+/// every version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// [`WIRE_VERSION`] of the sender.
@@ -171,7 +172,7 @@ impl Terms {
 pub struct Handshake {
     /// Kind of the handshake datagram.
     pub kind: HandshakeKind,
-    /// What the sender runs.
+    /// Versions that the sender runs.
     pub terms: Terms,
     /// The cipher that the sender would rather seal with; 0 where no key is shared.
     pub cipher: u8,
@@ -204,13 +205,13 @@ impl Deref for HandshakeBytes {
 }
 
 impl HandshakeBytes {
-    /// Where the authentication goes.
+    /// Bytes that the authentication is written to.
     pub fn mac_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[MAC]
     }
 }
 
-/// Where the authentication is.
+/// Bytes of the authentication.
 const MAC: Range<usize> = offset_of!(HandshakeFields, mac)..HANDSHAKE_BYTES;
 
 impl Handshake {
@@ -310,7 +311,7 @@ wire_fields! {
 }
 
 wire_fields! {
-    /// What follows in a confirmation or an acceptance where hosts share a key.
+    /// Fields that follow in a confirmation or an acceptance where hosts share a key.
     SHARE_FIELDS of ShareFields from HANDSHAKE_BYTES;
     share: [u8; 32], "Public half of the sender's key exchange (X25519), in `confirm` and `accept` with a key";
 }

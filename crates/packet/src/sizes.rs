@@ -2,7 +2,7 @@
 
 use headway_units::{Rate, Time};
 
-/// How many bytes a packet takes: application payload, layer 3 and 4 header, Ethernet framing
+/// Bytes that a packet takes: application payload, layer 3 and 4 header, Ethernet framing
 /// (header, checksum, preamble and inter-frame gap), and a whole control packet.
 ///
 /// The defaults are a standard frame: 1460 + 40 + 38 = 1538 B for full data, 84 B for control.

@@ -1,9 +1,9 @@
-//! What ports write into a packet hop by hop, where its transport asks for it (in-band network telemetry, INT), and how
-//! that stands in a real packet.
+//! Stamps that ports write into a packet hop by hop, where its transport asks for it (in-band network telemetry, INT),
+//! and their place in a real packet.
 //!
-//! In the simulator stamps are exact, and stand beside the packet. Between real hosts they are a part of the packet of
-//! fixed size ([`STAMPS_BYTES`]), which follows the session in envelopes that have it ([`crate::Envelope::is_stamped`]).
-//! There a rate has whole kilobits a second, and a queue at most 2^32 - 1 bytes.
+//! In the simulator stamps are exact, and are kept next to the packet. Between real hosts they are a part of the packet
+//! of fixed size ([`STAMPS_BYTES`]), which follows the session in envelopes that have it
+//! ([`crate::Envelope::is_stamped`]). There a rate has whole kilobits a second, and a queue at most 2^32 - 1 bytes.
 //!
 //! **Panics: none**, whatever the bytes.
 
@@ -14,10 +14,10 @@ use std::mem::{offset_of, size_of};
 use zerocopy::byteorder::network_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// What one port says of itself as a packet begins to leave it. HPCC §4.1
+/// Stamp of one port, as a packet begins to leave it. HPCC §4.1
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// When the packet begins to leave.
+    /// Time at which the packet begins to leave.
     pub at: Time,
     /// Bytes on the wire that the port has sent, this packet not among them.
     pub sent: u64,
@@ -53,7 +53,7 @@ impl Stamps {
         &self.hops[..usize::from(self.crossed).min(Stamps::ROOM)]
     }
 
-    /// Whether every hop of the way had room, and there was one.
+    /// True if every hop of the way had room, and there was one.
     pub fn is_whole(&self) -> bool {
         (1..=Stamps::ROOM).contains(&usize::from(self.crossed))
     }
@@ -68,7 +68,7 @@ impl Default for Stamps {
 }
 
 wire_fields! {
-    /// How many ports have stamped a packet, before their stamps; offsets count from the start of the packet.
+    /// Number of ports that have stamped a packet, before their stamps; offsets count from the start of the packet.
     CROSSED_FIELDS of Crossed from WIRE_FRONT;
     #[mutable(Stamp)]
     crossed: U16, "Ports of switches that the packet has left, those beyond the fifth too";

@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 8684 §3.3, in packets instead of bytes, and without options. What names packets of the message
 //! stands where it always does; the subflow's cumulative acknowledgement takes the place of the third SACK block,
-//! for which a real header with a DATA_ACK has no room either.
+//! which does not fit into a real header with a DATA_ACK either.
 
 use crate::Packet;
 

@@ -10,26 +10,26 @@ use std::fmt::Debug;
 /// One field of a view, as data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ViewField {
-    /// What the protocol calls it.
+    /// Name in the protocol.
     pub name: &'static str,
     /// The field of [`Packet`] that holds it.
     pub field: &'static str,
-    /// What it is, with its unit; begins with a space, as a doc comment does.
+    /// Meaning with its unit; begins with a space, as a doc comment does.
     pub doc: &'static str,
 }
 
 /// The packets of one kind of a protocol, as data.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// Which packets the view is of.
+    /// Kind of packets that the view is of.
     pub kind: PacketKind,
     /// Flags that all of them have.
     pub flags: PacketFlags,
-    /// What the fields hold; a field that is not listed is zero.
+    /// Meaning of the fields; a field that is not listed is zero.
     pub fields: &'static [ViewField],
-    /// What the packet holds once its view was written into an empty one.
+    /// The packet that results when its view is written into an empty one.
     pub rewritten: fn(&Packet) -> Packet,
-    /// Whether the view of a packet is that of its rewritten one.
+    /// True if the view of a packet equals that of its rewritten one.
     pub comes_back: fn(&Packet) -> bool,
 }
 
@@ -49,7 +49,7 @@ impl Family {
     }
 }
 
-/// What the fields of a packet mean to a protocol.
+/// Meaning of a packet's fields for one protocol.
 pub trait TypedView: Copy + Debug + PartialEq + 'static {
     /// The declaration as data.
     const VIEW: View;
@@ -72,7 +72,7 @@ pub fn rewritten<V: TypedView>(packet: &Packet) -> Packet {
     V::read(packet).on(Packet::new(packet.kind, packet.src, packet.dst, packet.message))
 }
 
-/// See [`View::comes_back`].
+/// True if a packet's view survives rewriting: see [`View::comes_back`].
 pub fn comes_back<V: TypedView>(packet: &Packet) -> bool {
     V::read(&rewritten::<V>(packet)) == V::read(packet)
 }

@@ -1,4 +1,4 @@
-//! The packet on the wire: a view over bytes beside the representation [`Packet`].
+//! The packet on the wire: a view over bytes as opposed to the representation [`Packet`].
 //!
 //! The layout is fixed and stated once, in the list at the end of this file: from it come the header
 //! struct, [`WIRE_FIELDS`], and with that the tables and dissectors that are generated. Numbers are in
@@ -11,8 +11,8 @@
 //!
 //! [`Packet::tag`] is the driver's own and does not travel: a parsed packet has tag 0.
 //!
-//! What a switch may rewrite is declared with the field ([`Mutable`]); what a seal covers follows from that
-//! ([`covered`], [`covered_of_cut`]).
+//! The bits that a switch may rewrite are declared with the field ([`Mutable`]); the part that a seal covers
+//! follows from that ([`covered`], [`covered_of_cut`]).
 
 use crate::fields::{Mutable, WireField};
 use crate::header::{Header, WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION};
@@ -54,7 +54,7 @@ pub const MUTABLE_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Rate, Mutabl
 const RATE_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Rate]);
 const CUT_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Cut, Mutable::Flags]);
 
-/// What the seal of a whole packet covers of header and session: all but a rate that ports may lower.
+/// Part of header and session that the seal of a whole packet covers: all but a rate that ports may lower.
 pub fn covered(front: &[u8; WIRE_FRONT]) -> [u8; WIRE_FRONT] {
     let mut bytes = *front;
     let flags = PacketFlags(front[offset_of!(Header, flags)]);
@@ -64,7 +64,7 @@ pub fn covered(front: &[u8; WIRE_FRONT]) -> [u8; WIRE_FRONT] {
     bytes
 }
 
-/// What the check of a data packet's header covers: all that is the same when the payload has been cut off and the
+/// Part that the check of a data packet's header covers: all that is the same when the payload has been cut off and the
 /// header been returned.
 pub fn covered_of_cut(front: &[u8; WIRE_FRONT]) -> [u8; WIRE_FRONT] {
     let mut bytes = covered(front);
@@ -101,7 +101,7 @@ pub enum WireError {
     /// The header's payload length is not the number of bytes that follow it.
     #[error("the header declares {declared} bytes of payload, and the packet has {actual}")]
     Length {
-        /// What the header says.
+        /// Length in the header.
         declared: usize,
         /// Bytes of payload that the packet has.
         actual: usize,
@@ -118,7 +118,7 @@ pub enum WireError {
     },
 }
 
-/// What stands between the header and the payload.
+/// Fields between the header and the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Envelope {
@@ -162,12 +162,12 @@ impl Envelope {
         }
     }
 
-    /// Whether the payload is sealed.
+    /// True if the payload is sealed.
     pub const fn is_sealed(self) -> bool {
         matches!(self, Envelope::Sealed | Envelope::StampedSealed)
     }
 
-    /// Whether stamps follow the session.
+    /// True if stamps follow the session.
     pub const fn is_stamped(self) -> bool {
         matches!(self, Envelope::Stamped | Envelope::StampedSealed)
     }
@@ -272,7 +272,7 @@ impl<'a> PacketView<'a> {
         }
     }
 
-    /// What stands between the header and the payload.
+    /// Fields between the header and the payload.
     pub fn envelope(&self) -> Envelope {
         self.envelope
     }
@@ -282,13 +282,13 @@ impl<'a> PacketView<'a> {
         if self.envelope == Envelope::Bare { None } else { Session::parse(self.rest) }
     }
 
-    /// What ports have stamped, where the envelope has room for it; `None` too where it says what no port writes.
+    /// Stamps of ports, where the envelope has room for them; `None` too if no port can have written them.
     pub fn stamps(&self) -> Option<Stamps> {
         let stamped = self.envelope.is_stamped();
         stamped.then(|| self.rest.get(SESSION_HEADER..).and_then(Stamps::parse)).flatten()
     }
 
-    /// Whether ports stamp it: data, whose stamps are all there. What other packets bring is an echo.
+    /// True if ports stamp it: data with all of its stamps. Stamps in other packets are an echo.
     pub fn takes_stamps(&self) -> bool {
         let room = self.envelope.is_stamped() && self.rest.len() >= SESSION_HEADER + STAMPS_BYTES;
         room && self.kind == PacketKind::Data
@@ -299,8 +299,8 @@ impl<'a> PacketView<'a> {
         self.rest.get(self.envelope.before(self.kind)..).unwrap_or_default()
     }
 
-    /// Bytes of a data packet that are left when its payload is cut off; `None` when they are not all there, and of
-    /// packets that have no payload to lose.
+    /// Bytes of a data packet that are left when its payload is cut off; `None` when they are not all there, and for
+    /// packets without a payload.
     pub fn cut(&self) -> Option<usize> {
         let left = self.envelope.before(self.kind);
         let whole = self.kind == PacketKind::Data && self.rest.len() >= left;

@@ -35,7 +35,7 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
 }
 
-/// What both ends must agree on.
+/// Settings that both ends must agree on.
 #[derive(Args)]
 pub(crate) struct TransportArgs {
     /// Transport; both ends must have the same
@@ -77,10 +77,10 @@ pub(crate) struct ServeArgs {
     pub(crate) transport: TransportArgs,
 }
 
-/// Who is measured against, and over what.
+/// Peer of the measurement, and the carrier.
 #[derive(Args)]
 pub(crate) struct PeerArgs {
-    /// Where `headway-perf serve` runs: a name or an address, and a port if it is not the usual one
+    /// Host on which `headway-perf serve` runs: a name or an address, and a port if it is not the usual one
     #[arg(value_name = "PEER")]
     name: String,
     /// Measure kernel TCP instead
@@ -104,10 +104,10 @@ pub(crate) struct PeerArgs {
 pub(crate) struct BulkArgs {
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// How long to send
+    /// Time for which to send
     #[arg(long, default_value_t = 5.0, value_parser = positive, conflicts_with = "bytes")]
     pub(crate) seconds: f64,
-    /// How much to send in all
+    /// Bytes to send in all
     #[arg(long)]
     pub(crate) bytes: Option<u64>,
     /// Bytes of one message
@@ -170,12 +170,12 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 impl TransportArgs {
-    /// The pace that was asked for.
+    /// Pace that the user set.
     pub(crate) fn pace(&self) -> Option<Pace> {
         self.rate_gbps.and_then(|gbps| Rate::new((gbps * 1e9) as u64)).map(Pace::given)
     }
 
-    /// What an endpoint is told; its peers are admitted by `admission`.
+    /// Configuration of an endpoint; its peers are admitted by `admission`.
     pub(crate) fn config(&self, admission: Admission, pace: &Pace) -> Result<Config, PerfError> {
         let params = self.param.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let settings = std::iter::once(("transport", self.name())).chain(params);
@@ -232,7 +232,7 @@ impl PeerArgs {
 }
 
 impl BulkArgs {
-    /// What the types of the arguments cannot say.
+    /// Checks that the types of the arguments cannot express.
     pub(crate) fn check(&self) -> Result<(), PerfError> {
         let least = u64::from(SMALLEST) * u64::from(self.streams);
         match self.bytes {

@@ -1,4 +1,4 @@
-//! `headway-perf bulk`.
+//! `headway-perf bulk`: measures throughput.
 
 use crate::args::{BulkArgs, SMALLEST};
 use crate::carrier::{self, Carrier};
@@ -10,7 +10,7 @@ use headway_perf::protocol::Order;
 use headway_perf::usage::Usage;
 use std::time::{Duration, Instant};
 
-/// What a stream sends.
+/// Amount that a stream sends.
 #[derive(Clone, Copy)]
 enum Amount {
     /// Messages of full length until then.

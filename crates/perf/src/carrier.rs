@@ -1,4 +1,4 @@
-//! What a measurement needs of whatever carries its messages.
+//! Interface between a measurement and the carrier of its messages.
 
 use crate::error::PerfError;
 use bytes::Bytes;
@@ -14,7 +14,7 @@ pub(crate) trait Carrier: Sync {
     /// The transport or congestion control that it is driven by.
     fn transport(&self) -> String;
 
-    /// How fast it sends, where that is for it to say.
+    /// Pace of the sender, if it sets one.
     fn pace(&self) -> Option<&Pace>;
 
     /// The base round trip that it takes for granted, in microseconds, if it does.
@@ -29,7 +29,7 @@ pub(crate) trait Carrier: Sync {
     /// A row of messages to the server.
     fn stream(&self) -> Result<Box<dyn Stream + '_>, PerfError>;
 
-    /// What this side counted, where it counts.
+    /// Counters of this side, if it has any.
     fn counters(&self) -> BTreeMap<&'static str, u64>;
 }
 

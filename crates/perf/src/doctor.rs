@@ -19,7 +19,8 @@ use std::time::Instant;
 
 /// Bytes that an endpoint asks the kernel to keep for its socket each way.
 const BUFFER: usize = 8 << 20;
-/// Bytes that the kernel says of a buffer beyond those that were asked for: it doubles them for its own books.
+/// Factor by which the kernel's size of a buffer exceeds the requested one: it doubles the request for its own
+/// overhead.
 const DOUBLED: usize = 2;
 /// Microseconds for which an interface may hold datagrams back without being the longest part of a call.
 const SHORT_US: u64 = 10;
@@ -30,7 +31,7 @@ const WAKE_UPS: usize = 1000;
 /// Bytes of a datagram in a row of equal ones, for the question whether the kernel takes rows.
 const SEGMENT: i32 = 1400;
 
-/// What there is to do about an item.
+/// Verdict on an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Verdict {
@@ -46,11 +47,11 @@ struct Finding {
     item: &'static str,
     verdict: Verdict,
     found: String,
-    /// What to change, and what for; empty if nothing.
+    /// Advice: the change and its benefit; empty if there is none.
     advice: String,
 }
 
-/// What was looked at.
+/// Items that were examined.
 #[derive(Serialize)]
 pub(crate) struct DoctorReport {
     peer: String,
@@ -159,7 +160,7 @@ fn rows(socket: &UdpSocket) -> Finding {
 
 fn receive_buffer(socket: &UdpSocket) -> Finding {
     if setsockopt(socket, sockopt::RcvBufForce, &BUFFER).is_err() {
-        // What the kernel allows without the privilege.
+        // As much as the kernel allows without the privilege.
         let _ = setsockopt(socket, sockopt::RcvBuf, &BUFFER);
     }
     match getsockopt(socket, sockopt::RcvBuf) {
@@ -189,7 +190,7 @@ fn paced(pace: &Pace) -> Finding {
     }
 }
 
-/// What `ethtool` says of an interface, or why it says nothing.
+/// Output of `ethtool` for an interface, or the reason why there is none.
 fn ethtool(option: &str, interface: &str) -> Result<String, String> {
     let output = Command::new("ethtool").args([option, interface]).output();
     let output = output.map_err(|error| match error.kind() {

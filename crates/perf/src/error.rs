@@ -1,9 +1,9 @@
-//! What can go wrong, and the exit status of each.
+//! Errors, and the exit status of each.
 
 use headway_host::{BindError, CallError, SendError};
 use std::io;
 
-/// Why there is no measurement.
+/// Reason why there is no measurement.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PerfError {
     /// The command line asks for what cannot be.
@@ -36,7 +36,7 @@ pub(crate) enum PerfError {
 }
 
 impl PerfError {
-    /// What the program ends with.
+    /// Exit status of the program.
     pub(crate) fn exit_status(&self) -> u8 {
         if matches!(self, PerfError::Usage(_)) { 2 } else { 1 }
     }
@@ -58,7 +58,7 @@ impl PerfError {
         }
     }
 
-    /// A call to `peer` over Headway has no reply.
+    /// A call to `peer` over Headway failed.
     pub(crate) fn call(peer: impl ToString, error: CallError) -> PerfError {
         match error {
             CallError::Send(error) => PerfError::send(peer, error),

@@ -11,7 +11,7 @@ pub struct Frames<R, W> {
 }
 
 impl<R: Read, W: Write> Frames<R, W> {
-    /// What is read from one and written to the other.
+    /// Reads from one and writes to the other.
     pub fn new(reader: R, writer: W) -> Frames<R, W> {
         Frames { reader: BufReader::new(reader), writer, body: Vec::new() }
     }

@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Between two looks at whether somebody wants an end.
+/// Interval between checks for a request to stop.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long what is under way may take after that.
+/// Time that messages under way may take after that.
 const GRACE: Duration = Duration::from_secs(2);
 /// Messages of a stream under way at most: while one waits for its acknowledgement the others use the link.
 const UNDER_WAY: usize = 4;
@@ -77,7 +77,7 @@ impl Carrier for Headway {
     fn call(&self, request: Bytes) -> Result<Bytes, PerfError> {
         self.endpoint.call(self.peer, request).map_err(|error| {
             match (error, self.endpoint.refused().sending) {
-                // There was no time to be sure, and nothing else is known.
+                // The time was too short to be sure, and this is the only hint.
                 (CallError::TimedOut, Some(refusal)) if self.endpoint.stats().datagrams_received == 0 => {
                     PerfError::send(self.peer, SendError::KernelRefuses(refusal))
                 }
@@ -126,7 +126,7 @@ impl Row<'_> {
             if let Some(outcome) = handle.wait_timeout(LOOK) {
                 break outcome;
             }
-            // Who wants an end gets one, even if the peer is there and does not acknowledge.
+            // A request to stop is obeyed even if the peer is there and does not acknowledge.
             if stop::asked() && asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
                 break Err(SendError::Unreachable);
             }

@@ -1,4 +1,4 @@
-//! `headway-perf latency`.
+//! `headway-perf latency`: measures round trips of calls.
 
 use crate::args::LatencyArgs;
 use crate::carrier::{self, Carrier};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Requests before the first that is timed, at most.
 const WARM_UP: u64 = 100;
-/// Longest latency that is told apart, in nanoseconds; longer ones count as this.
+/// Longest latency that is distinguished, in nanoseconds; longer ones count as this.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// Asks, one request after the other.

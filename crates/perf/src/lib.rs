@@ -1,4 +1,4 @@
-//! How `headway-perf serve` handles the messages of its clients. This part is a library, so that it can be fuzzed.
+//! The handling of clients' messages by `headway-perf serve`. This part is a library, so that it can be fuzzed.
 
 #![allow(clippy::disallowed_methods, reason = "a measurement is in real time")]
 

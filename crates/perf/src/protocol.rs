@@ -1,4 +1,4 @@
-//! What client and server say to each other, as messages of `headway-host` or frames on a TCP connection.
+//! Messages between client and server, as messages of `headway-host` or frames on a TCP connection.
 //!
 //! A message begins with one byte that says what it is. Numbers are big-endian. A frame is a message behind
 //! its length in four bytes.
@@ -11,7 +11,7 @@ pub const LARGEST: u32 = 32 << 20;
 /// Bytes of an order's front: what it is, and a number.
 pub const FRONT: usize = 9;
 
-/// What a client says.
+/// Message of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Part of a bulk measurement; no answer.
@@ -38,22 +38,22 @@ pub enum Order {
     },
 }
 
-/// What a server says.
+/// Message of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The measurement has begun.
     Begun,
     /// Too many others are under way.
     Busy,
-    /// What arrived of the measurement, and the processor time that it took.
+    /// Bytes and messages of the measurement that arrived, and the processor time that they took.
     Totals(Totals),
     /// The reply to an echo.
     Echo,
-    /// That was no order, or of a measurement that is not under way.
+    /// The message was not an order, or one of a measurement that is not under way.
     Unknown,
 }
 
-/// What a server counted between begin and end.
+/// Counts of a server between begin and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Bytes of data.

@@ -1,4 +1,4 @@
-//! What was measured, for people and for programs.
+//! Results of a measurement, for people and for programs.
 
 use crate::carrier::Carrier;
 use crate::error::PerfError;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
-/// What every measurement says.
+/// Facts that every measurement reports.
 #[derive(Serialize)]
 pub(crate) struct Measured {
     measurement: &'static str,
@@ -27,11 +27,11 @@ pub(crate) struct Measured {
     pace: Option<String>,
     /// Base round trip that the client takes for granted at the end; `None` over TCP.
     base_rtt_us: Option<f64>,
-    /// Whether it was ended early.
+    /// True if it was ended early.
     interrupted: bool,
 }
 
-/// What one end did.
+/// Counts of one end.
 #[derive(Serialize)]
 pub(crate) struct Side {
     pub(crate) bytes: u64,

@@ -1,4 +1,4 @@
-//! `headway-perf serve`.
+//! `headway-perf serve`: answers measurements until it is stopped.
 
 use crate::args::ServeArgs;
 use crate::error::PerfError;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How often a wish to end is looked for.
+/// Interval between checks for a request to stop.
 const LOOK: Duration = Duration::from_millis(100);
 /// TCP connections at a time.
 const MOST_CONNECTIONS: usize = 256;

@@ -1,4 +1,4 @@
-//! What a server does with an order, however it came.
+//! Reaction of a server to an order, over any carrier.
 
 use crate::protocol::{Answer, LARGEST, Order, Totals};
 use crate::usage::Usage;
@@ -51,7 +51,7 @@ impl Service {
         Some(answer.message(0))
     }
 
-    /// Measurements that it knows of.
+    /// Number of measurements under way.
     pub fn runs(&self) -> usize {
         self.locked().len()
     }

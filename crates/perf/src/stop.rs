@@ -16,7 +16,7 @@ pub(crate) fn install() -> Result<(), PerfError> {
     ctrlc::set_handler(handler).map_err(|error| PerfError::io("handling signals")(io::Error::other(error)))
 }
 
-/// Whether somebody wants an end.
+/// True if a stop was requested.
 pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::SeqCst)
 }

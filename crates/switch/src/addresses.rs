@@ -1,4 +1,4 @@
-//! Which IPv4 address is which host.
+//! Mapping between IPv4 addresses and hosts.
 
 use headway_packet::HostId;
 use std::net::{IpAddr, Ipv4Addr};
@@ -31,7 +31,7 @@ impl Addresses {
         Ipv4Addr::from_bits(self.of(host).to_bits().wrapping_add(SECOND))
     }
 
-    /// Whether an address is the second one of a host.
+    /// True if an address is the second one of a host.
     pub fn is_second(&self, address: Ipv4Addr) -> bool {
         self.host(address).is_some_and(|host| self.second_of(host) == address)
     }

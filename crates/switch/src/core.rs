@@ -25,24 +25,24 @@ const UPLINK_FRAMES: u32 = 8192;
 /// Bytes of the shortest frame on a wire, framing included.
 const SHORTEST_FRAME: u64 = 84;
 
-/// What ports may do to real frames, and what they may ask for: one thing more is one line more in `frame.rs`.
+/// Changes that ports may make to real frames, and needs that they may have: each takes one line in `frame.rs`.
 const OFFERS: Offers = Offers {
     driver: "the switch of real packets",
     rewrites: &[Rewrite::Mark, Rewrite::Rate, Rewrite::Trim, Rewrite::Return],
     needs: &[Need::RoundTrip, Need::Shaping, Need::Displacement],
 };
 
-/// What a switch is made from.
+/// Parts that a switch is made from.
 pub struct CoreConfig {
     /// Nodes, links, ports and routes.
     pub network: Arc<Network>,
     /// Seed of ECMP salts and spray.
     pub seed: u64,
-    /// Which address is which host.
+    /// Mapping between addresses and hosts.
     pub addresses: Addresses,
-    /// What the switch samples.
+    /// Samples that the switch takes.
     pub sample: Option<SampleSpec>,
-    /// What goes wrong on links, from the beginning of measuring on.
+    /// Faults on links, from the beginning of measuring on.
     pub faults: Vec<FaultSpec>,
 }
 
@@ -52,7 +52,7 @@ struct Slot {
     packet: Packet,
     /// As the bytes say it.
     written: Packet,
-    /// Where its header starts and what the bytes may change.
+    /// Position of its header, and its bytes.
     seen: ParsedFrame,
     bytes: Vec<u8>,
 }
@@ -69,7 +69,7 @@ impl Packets<u32> for Frames {
         &mut self.slots[handle as usize].packet
     }
 
-    /// What is left of a real frame has a length of its own; what is not Headway's has no header that could be left.
+    /// The rest of a real frame has its own length; a foreign frame has no header that could be left.
     fn trim_payload(&mut self, handle: u32, _: u16) -> bool {
         let slot = &mut self.slots[handle as usize];
         let Some(wire) = slot.seen.cut.and_then(|left| frame::wire(left).ok()) else { return false };
@@ -256,7 +256,7 @@ impl Core {
         let mut seen = frame::inspect(bytes, host, &self.addresses).inspect_err(|&why| {
             self.counters.refused[why as usize] += 1;
         })?;
-        // Where paths have numbers, each subflow of the kernel's multipath TCP has its own.
+        // Where paths are numbered, each subflow of the kernel's multipath TCP has its own.
         if let Some(subflow) = seen.subflow.filter(|_| self.network.fabric().routing == Routing::Pinned) {
             seen.packet.entropy = subflow;
         }
@@ -265,19 +265,19 @@ impl Core {
         Ok(())
     }
 
-    /// When the next thing happens, inside or for a host.
+    /// Time of the next event, inside or for a host.
     pub fn next_event(&self) -> Option<Time> {
         let first = |events: &Events| events.peek().map(|Reverse((at, ..))| *at);
         [first(&self.inside), first(&self.deliveries)].into_iter().flatten().min()
     }
 
-    /// When the next frame for a host is due: [`Core::advance`] is wanted then, on time.
+    /// Time at which the next frame for a host is due: [`Core::advance`] has to be called then, on time.
     pub fn next_delivery(&self) -> Option<Time> {
         self.deliveries.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// When [`Core::advance`] is wanted at the latest for what happens inside, so that no frame that comes
-    /// of it is late.
+    /// Latest time at which [`Core::advance`] has to be called for the events inside, so that no frame that
+    /// follows from them is late.
     pub fn inside_deadline(&self) -> Option<Time> {
         self.inside.peek().map(|Reverse((at, ..))| at.saturating_add(self.slack))
     }
@@ -322,7 +322,7 @@ impl Core {
         Some(sent)
     }
 
-    /// What happened to frames outside the ports.
+    /// Counters of frames outside the ports.
     pub fn counters(&self) -> &SwitchCounters {
         &self.counters
     }
@@ -454,8 +454,8 @@ impl Core {
         }
     }
 
-    /// When a frame whose last bit leaves at `ends`, which is `open` on the clock of faults, is at the far end of its
-    /// link; `None` when the link goes down under it.
+    /// Time at which a frame whose last bit leaves at `ends`, which is `open` on the clock of faults, is at the far end
+    /// of its link; `None` when the link goes down under it.
     fn fly(&mut self, number: u32, frame: u32, ends: Time, open: Option<Time>) -> Option<Time> {
         let (Some(changes), Some(open)) = (&self.changes, open) else {
             return Some(ends + self.egress[number as usize].delay);

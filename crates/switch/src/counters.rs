@@ -1,4 +1,4 @@
-//! What a switch counts outside of its ports.
+//! Counters of a switch outside of its ports.
 
 use crate::frame::FrameError;
 

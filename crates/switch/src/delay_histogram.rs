@@ -1,4 +1,4 @@
-//! How late a switch's frames leave, against the time they were due.
+//! Histogram of the delays of a switch's frames, against the time they were due.
 
 /// A histogram in powers of two of nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ impl DelayHistogram {
         self.worst_ns = self.worst_ns.max(late_ns);
     }
 
-    /// Frames noted.
+    /// Number of frames noted.
     pub fn frames(&self) -> u64 {
         self.bins.iter().sum()
     }

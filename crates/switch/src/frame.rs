@@ -1,4 +1,4 @@
-//! Ethernet frames: what the ports want to know of one, and what a switch writes back into it.
+//! Ethernet frames: the facts that ports need of one, and the fields that a switch writes back.
 //!
 //! A frame that carries a Headway header is that packet; a handshake of hosts and ARP are control, and any other IPv4
 //! frame is data of the lowest priority. The packet's size on the wire is the frame's own (with preamble, frame
@@ -23,7 +23,7 @@ use headway_packet::{
 pub(crate) const FRAMING: usize = 24;
 /// Bytes before the IPv4 header.
 const ETHERNET: usize = 14;
-/// Where an IPv4 header has its checksum.
+/// Position of the checksum in an IPv4 header.
 const IP_CHECKSUM: usize = ETHERNET + 10;
 /// Bytes of a UDP header.
 const UDP: usize = 8;
@@ -66,24 +66,24 @@ impl FrameError {
 pub struct ParsedFrame {
     /// Packet that the ports see for this frame.
     pub packet: Packet,
-    /// Where in the frame a Headway header begins; `None` in everybody else's frames.
+    /// Position of the Headway header in the frame; `None` in foreign frames.
     pub header: Option<usize>,
     /// Bytes of the frame that are left when its payload is cut off, where it can be.
     pub cut: Option<usize>,
-    /// Where in the frame ports write their stamps: in data that has room for them.
+    /// Position of the stamps of ports in the frame: in data that has room for them.
     pub stamps: Option<usize>,
     /// Of multipath TCP, the number of the subflow: 1 between addresses of which one is a host's second, or else 0.
     pub subflow: Option<u32>,
 }
 
 impl ParsedFrame {
-    /// Of a frame that has no Headway header.
+    /// A parsed frame without a Headway header.
     fn plain(packet: Packet) -> ParsedFrame {
         ParsedFrame { packet, header: None, cut: None, stamps: None, subflow: None }
     }
 }
 
-/// What a frame from `host`'s interface is to the ports.
+/// A frame from `host`'s interface as the packet that ports see.
 pub fn parse(frame: &[u8], host: u32, addresses: &Addresses) -> Result<Packet, FrameError> {
     inspect(frame, host, addresses).map(|seen| seen.packet)
 }
@@ -157,8 +157,8 @@ fn headway(frame: &[u8], ip: usize, payload: &[u8]) -> Option<ParsedFrame> {
     })
 }
 
-/// A handshake: what hosts exchange before anything else, and by which they measure round trips. Behind data it would say
-/// how long the data waits, and behind data that never ends nobody would ever meet.
+/// A handshake: what hosts exchange before anything else, and by which they measure round trips. Queued behind data it
+/// would measure how long the data waits, and behind data that never ends hosts would never meet.
 fn handshake(payload: &[u8], entropy: u32) -> Option<ParsedFrame> {
     Handshake::parse(payload)?;
     let mut packet = Packet::new(PacketKind::Ack, HostId(0), HostId(0), 0);
@@ -170,7 +170,7 @@ fn is_ipv4(frame: &[u8]) -> bool {
     frame.len() >= ETHERNET + 20 && frame[12..14] == EtherType::IPV4.0.to_be_bytes()
 }
 
-/// Somebody else's packet: data behind control, its flow told apart by addresses and ports.
+/// A foreign packet: data behind control, its flow distinguished by addresses and ports.
 fn foreign(sliced: &SlicedPacket<'_>) -> Packet {
     let mut packet = Packet::new(PacketKind::Data, HostId(0), HostId(0), 0);
     packet.priority = FOREIGN_PRIORITY;
@@ -188,7 +188,7 @@ fn foreign(sliced: &SlicedPacket<'_>) -> Packet {
     packet
 }
 
-/// Whether TCP options have one of multipath TCP among them, as all but a few of its segments do (RFC 8684).
+/// True if TCP options have one of multipath TCP among them, as all but a few of its segments do (RFC 8684).
 fn is_multipath(mut options: &[u8]) -> bool {
     const END: u8 = 0;
     const NOTHING: u8 = 1;
@@ -226,7 +226,7 @@ pub(crate) fn rewrite(frame: &mut Vec<u8>, seen: &ParsedFrame, was: &Packet, is:
         set_ecn(frame, is.ecn);
     }
     let Some(header) = seen.header else { return };
-    // Where a sender left the checksum out, there is none to keep right.
+    // If a sender left the checksum out, it stays out.
     let udp = header - UDP;
     let checksum = if frame[udp + 6..udp + 8] == [0; 2] { None } else { Some(udp + 6) };
     if was.is_data() && is.kind == PacketKind::Header {
@@ -306,7 +306,7 @@ fn adjust(frame: &mut [u8], place: usize, old: [u8; 2], new: [u8; 2]) {
     frame[place..place + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// Whether the UDP or TCP checksum of a frame is that of the pseudo-header alone: what Linux writes there when it
+/// True if the UDP or TCP checksum of a frame is that of the pseudo-header alone: the value that Linux writes when it
 /// leaves the rest to the network card. A whole checksum may be the same number; completing it changes nothing.
 pub fn lacks_checksum(frame: &[u8]) -> bool {
     if !is_ipv4(frame) {
@@ -340,7 +340,7 @@ pub fn complete_checksum(frame: &mut [u8]) {
     }
 }
 
-/// Where a frame's UDP or TCP checksum is, and what it should be.
+/// Position of a frame's UDP or TCP checksum, and its correct value.
 fn transport_checksum(frame: &[u8]) -> Option<(usize, u16)> {
     let sliced = SlicedPacket::from_ethernet(frame).ok()?;
     let Some(NetSlice::Ipv4(ip)) = &sliced.net else { return None };

@@ -1,4 +1,4 @@
-//! When a switch measures its links, and the samples that it has taken.
+//! Times at which a switch measures its links, and the samples that it has taken.
 
 use crate::egress::Egress;
 use headway_network::{

@@ -51,10 +51,10 @@ fn read(clock: libc::clockid_t) -> u64 {
     (time.tv_sec as u64).wrapping_mul(1_000_000_000) + time.tv_nsec as u64
 }
 
-/// How long the loop spins and sleeps between frames.
+/// Times for which the loop spins and sleeps between frames.
 #[derive(Clone, Copy, Debug)]
 pub struct RunConfig {
-    /// How long before a frame is due the thread stops sleeping and spins.
+    /// Time before a frame is due at which the thread stops sleeping and spins.
     pub spin: Time,
     /// Longest sleep, so that `keep_going` is asked now and then.
     pub longest_sleep: Time,
@@ -64,7 +64,7 @@ pub struct RunConfig {
 const OVERSLEEP: Time = Time::us(30);
 
 impl RunConfig {
-    /// For links on which a full packet takes `packet`. Where that is long beside the delay of a
+    /// For links on which a full packet takes `packet`. Where that is long compared with the delay of a
     /// wake-up, nothing is gained by spinning, and the hosts need the processor.
     pub fn for_packets_of(packet: Time) -> RunConfig {
         let spin = if packet > OVERSLEEP * 2 { Time::ZERO } else { OVERSLEEP };
@@ -72,10 +72,10 @@ impl RunConfig {
     }
 }
 
-/// What the loop saw.
+/// Observations of the loop.
 #[derive(Clone, Debug, Default)]
 pub struct Running {
-    /// How late frames left for hosts.
+    /// Delays of frames that left for hosts.
     pub departure_delays: DelayHistogram,
     /// Frames that the kernel would not take.
     pub refused: u64,
@@ -117,7 +117,7 @@ pub fn run(
     }
 }
 
-/// How long nothing has to be done, unless a frame comes.
+/// Time for which nothing has to be done, unless a frame comes.
 fn time_to_wait(core: &Core, now: Time, config: RunConfig) -> Time {
     // Only a frame for a host is worth spinning for.
     let delivery = core.next_delivery().map(|at| at.saturating_sub(config.spin));
@@ -176,7 +176,7 @@ fn receive_frames(
     clock: Clock,
     seen: &mut Running,
 ) -> io::Result<()> {
-    // Kernel stamps are wall-clock time; the difference of the clocks is read anew, since one is adjusted.
+    // Kernel stamps are wall-clock time; the difference of the clocks is read again, since one is adjusted.
     let monotonic = read(libc::CLOCK_MONOTONIC);
     let wall_ahead = read(libc::CLOCK_REALTIME).wrapping_sub(monotonic);
     for host in poller.ready() {
@@ -196,7 +196,7 @@ fn receive_frames(
                 None => monotonic,
             };
             let at = Time::ns(at.saturating_sub(clock.origin_ns));
-            // What is refused is in the core's counters.
+            // Refused frames are in the core's counters.
             let _ = core.receive(at, host as u32, bytes);
         })?;
     }

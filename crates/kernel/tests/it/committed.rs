@@ -1,4 +1,5 @@
-//! Whether the committed objects of a crate are what its sources compile to; the crate that includes this file is meant.
+//! Checks that the committed objects of a crate are the compiled form of its sources; the crate is the one that
+//! includes this file.
 #![allow(clippy::disallowed_methods, reason = "the compiler is a program, and objects are files")]
 #![allow(unreachable_pub, reason = "two crates include this file")]
 

@@ -11,7 +11,7 @@ const CONNECTIONS: u64 = 250;
 const STEPS: u32 = 300;
 const INFINITE: u32 = 0x7fff_ffff;
 
-/// What lies on a stack: often nothing, else anything.
+/// A value that a stack may contain: often 0, otherwise any.
 fn anything(random: &mut Pcg64Mcg) -> u32 {
     match random.next_u32() % 4 {
         0 => 0,
@@ -31,7 +31,8 @@ fn connection(seed: u64, lies: bool) -> String {
         let mut threshold: i64 = -1;
         if random.next_u32().is_multiple_of(8) {
             reducing = 1 - reducing;
-            // Whoever enters a reduction has set a threshold; where the program did not run, it is whatever was there.
+            // A connection that enters a reduction has set a threshold; where the program did not run, it is whatever
+            // was there.
             threshold = if reducing == 0 {
                 -1
             } else if lies {
@@ -74,7 +75,7 @@ fn no_window_is_nothing_or_larger_than_it_can_be() {
                 unlike += usize::from(words[5] >= 0 && words[5] != i64::from(ssthresh));
             }
             assert_eq!(output.lines().count(), text.lines().count());
-            // Lies were told, and most of them were not believed; what is true always is.
+            // False values were fed in, and most of them were not believed; true ones always are.
             assert_eq!(unlike as u64 > connections * 5, lies, "{sets:?}: {unlike}");
             assert!(lies || unlike == 0, "{sets:?}: {unlike}");
         }

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Compiles a source beside this file and runs it: arguments, then the file of the settings; the text is its input.
-/// `None` where there is no C compiler.
+/// Compiles a source next to this file and runs it: arguments, then the file of the settings; the text is its input.
+/// `None` without a C compiler.
 pub(crate) fn output(source: &str, arguments: &[&str], settings: &[u8], text: &str) -> Option<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str| folder.path().join(name);

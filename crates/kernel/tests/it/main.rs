@@ -1,4 +1,4 @@
-//! The programs for the kernel, beside the machines of the lab, and as they are committed.
+//! The programs for the kernel, compared with the machines of the lab, and with their committed objects.
 #![allow(clippy::disallowed_methods, reason = "tests run compilers")]
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 

@@ -18,7 +18,7 @@ use headway_transport::tcp::control::{Ack, CongestionControl, Flow, Phase, Windo
 use headway_transport::tcp::params::ConnectionParams;
 use headway_units::{Rate, Time};
 
-/// Recorded connections.
+/// Number of recorded connections.
 fn sequences() -> u64 {
     250 * u64::from(headway_testing::times())
 }
@@ -27,7 +27,7 @@ const STEPS: usize = 400;
 /// Window, threshold and share after each step.
 type Windows = Vec<(u32, u32, u32)>;
 
-/// What `replay.c` says. `None` where there is no C compiler.
+/// Windows that `replay.c` computes; `None` without a C compiler.
 fn in_c(control: Control, sets: &[String], text: &str) -> Option<Windows> {
     let settings = control.settings(sets).expect("good").to_bytes();
     let output = host::output("replay.c", &[control.name()], &settings, text)?;
@@ -111,13 +111,13 @@ impl<C: CongestionControl> Lab<C> {
         self.credit = 0;
     }
 
-    /// What the controller adds is saved up until it is a whole packet: `tcp_cong_avoid_ai` of Linux.
+    /// Growth is saved up until it is a whole packet: `tcp_cong_avoid_ai` of Linux.
     fn grow(&mut self, ack: &Ack) {
         let mut real = self.window;
         self.control.grow(&mut real, ack);
         let mut more = self.window;
         self.control.grow(&mut more, &Ack { acked: ack.acked + 1, ..*ack });
-        // What does not depend on how much is acknowledged is whole packets at once.
+        // Growth that does not depend on the number of acknowledged packets comes in whole packets at once.
         if more == real {
             self.window = real;
             return;
@@ -171,7 +171,7 @@ fn params<P: Params>(sets: &[(&str, ParamValue)]) -> P {
     params
 }
 
-/// What one control's connections came to.
+/// Totals over the connections of one control.
 #[derive(Debug, Default)]
 struct Compared {
     steps: usize,

@@ -4,7 +4,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::fmt::Write;
 
-/// What a step does to the window.
+/// Effect of a step on the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     New,
@@ -29,13 +29,13 @@ pub(crate) struct Step {
     pub srtt: u32,
     /// The round trip that it measures, if any.
     pub rtt: Option<u32>,
-    /// Whether nothing was reduced or repaired when it came.
+    /// True if nothing was reduced or repaired when it came.
     pub open: bool,
     /// Microseconds since the connection began.
     pub now: u64,
 }
 
-/// A connection.
+/// A connection and its steps.
 pub(crate) struct Sequence {
     pub packets: u32,
     pub steps: Vec<Step>,

@@ -1,4 +1,4 @@
-//! One table for both: what the kernel's programs are told is what the machine of the lab computes.
+//! One table for both: the settings of the kernel's programs are computed by the machine of the lab.
 
 use headway_kernel::Control;
 use headway_kernel::params::L2dctParams;

@@ -110,7 +110,7 @@ proptest! {
         prop_assert_eq!((view.packet(), view.session(), view.stamps()), (packet, Some(session), Some(stamps)));
         prop_assert_eq!(view.takes_stamps(), packet.kind == PacketKind::Data);
         packet_codec::check(&bytes);
-        // What stands where no port has written yet is nobody's business.
+        // Bytes that no port has written yet may hold anything.
         let used = WIRE_FRONT + 2 + stamps.hops().len() * HOP_BYTES;
         bytes[used..WIRE_FRONT + STAMPS_BYTES].fill(junk);
         prop_assert_eq!(PacketView::parse(&bytes).expect("as before").stamps(), Some(stamps));
@@ -167,7 +167,7 @@ proptest! {
         prop_assert_eq!(said, mac);
         prop_assert_eq!(covered.concat().len() + mac.len(), bytes.len());
         prop_assert_eq!(covered[1], share.as_ref().map_or(&[][..], |share| share));
-        // A share where none belongs, or half of one, is no handshake.
+        // A share where none belongs, or half of one, is not a handshake.
         let longer = [&bytes[..], &[0; 32]].concat();
         prop_assert_eq!(Handshake::parse(&longer).is_some(), kind.has_share() && share.is_none());
         prop_assert_eq!(Handshake::parse(&longer[..bytes.len() + 16]), None);

@@ -10,7 +10,7 @@ const EPERM: &str = "1";
 const EIO: &str = "5";
 const EINVAL: &str = "22";
 
-/// The kernel as a library, in a folder of its own; `None` where there is no C compiler.
+/// The kernel as a library, in a folder of its own; `None` without a C compiler.
 fn kernel() -> Option<(TempDir, PathBuf)> {
     let folder = tempfile::tempdir().expect("a folder");
     let library = folder.path().join("refuse.so");

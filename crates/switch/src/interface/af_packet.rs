@@ -40,7 +40,7 @@ impl AfPacket {
         let index = index_of(name)?;
         let step = |step| move |source| InterfaceError::Io { name: name.into(), step, source };
         // Protocol 0: nothing arrives before the socket is bound to its interface.
-        // SAFETY: no pointers; the result is checked and owned by nobody else.
+        // SAFETY: no pointers; the result is checked and owned here alone.
         let raw = unsafe {
             libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0)
         };
@@ -196,7 +196,7 @@ impl FrameIo for AfPacket {
         if result < 0 {
             return Err(io::Error::last_os_error());
         }
-        // The kernel counts anew after every answer.
+        // The kernel resets its counters with every answer.
         self.overrun += u64::from(since.tp_drops);
         Ok(Lost { overrun: self.overrun, cut: 0 })
     }

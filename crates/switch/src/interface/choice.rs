@@ -1,9 +1,9 @@
-//! Which kind of packet I/O the interfaces of a switch have, and why.
+//! Choice of the packet I/O of a switch's interfaces, with its reason.
 
 use super::{AfPacket, FrameIo, InterfaceError};
 use std::fmt;
 
-/// What a user asks for.
+/// Choice of the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IoChoice {
     /// AF_XDP where every interface has it, AF_PACKET otherwise.
@@ -36,7 +36,7 @@ impl IoChoice {
 /// A kind of packet I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoKind {
-    /// Packet sockets.
+    /// Packet sockets (AF_PACKET).
     AfPacket,
     /// Rings that are shared with the kernel.
     AfXdp,
@@ -65,7 +65,7 @@ impl fmt::Display for IoKind {
 pub struct Opened {
     /// In the order of their names.
     pub interfaces: Vec<Box<dyn FrameIo>>,
-    /// What all of them are.
+    /// Kind of all of them.
     pub kind: IoKind,
     /// Why, in a clause.
     pub why: String,
@@ -87,7 +87,7 @@ pub fn open(choice: IoChoice, names: &[&str], longest: usize) -> Result<Opened, 
         }),
         IoChoice::Auto => match rings(names, longest) {
             Ok((interfaces, why)) => Ok(Opened { interfaces, kind: IoKind::AfXdp, why }),
-            // What keeps one kind from an interface may keep the other: then that is the error.
+            // An obstacle to one kind may be one to the other, too: then that is the error.
             Err(error) => Ok(Opened {
                 interfaces: packet_sockets(names)?,
                 kind: IoKind::AfPacket,

@@ -1,4 +1,4 @@
-//! Where frames come from and go to: one small trait, so that other packet I/O can stand behind it.
+//! Source and destination of frames: one small trait, so that other packet I/O can stand behind it.
 
 mod af_packet;
 #[cfg(feature = "af-xdp")]
@@ -14,19 +14,19 @@ pub use choice::{IoChoice, IoKind, Opened, open};
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// When the kernel had a frame, in nanoseconds of one of its clocks.
+/// Time at which the kernel had a frame, in nanoseconds of one of its clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamp {
     /// Of the wall clock, `CLOCK_REALTIME`.
     Wall(u64),
-    /// Of `CLOCK_MONOTONIC`.
+    /// Nanoseconds of `CLOCK_MONOTONIC`.
     Monotonic(u64),
 }
 
 /// A frame as it came in.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming {
-    /// When the kernel had it; `None` where it does not say.
+    /// Time at which the kernel had it; `None` if the kernel did not report one.
     pub stamp: Option<Stamp>,
     /// The sender left the UDP or TCP checksum to its network card, which does not exist.
     pub checksum_pending: bool,
@@ -37,13 +37,13 @@ pub struct Incoming {
 /// Frames that the kernel had and dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// What it keeps for this interface was full.
+    /// Frames lost because the kernel's buffer for this interface was full.
     pub overrun: u64,
     /// They were longer than the interface's buffers.
     pub cut: u64,
 }
 
-/// One interface.
+/// Packet I/O of one interface.
 pub trait FrameIo {
     /// Becomes readable when a frame is there.
     fn fd(&self) -> BorrowedFd<'_>;
@@ -63,7 +63,7 @@ pub enum InterfaceError {
     /// No interface of that name.
     #[error("there is no interface `{name}`{}", nearest(.known))]
     NotThere {
-        /// What was asked for.
+        /// Name that was given.
         name: String,
         /// Names of the interfaces that exist.
         known: Vec<String>,
@@ -91,7 +91,7 @@ pub enum InterfaceError {
         name: String,
         /// Operation that failed.
         step: &'static str,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }

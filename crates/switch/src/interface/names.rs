@@ -36,7 +36,8 @@ fn interfaces() -> Vec<String> {
     names
 }
 
-/// How many receive queues an interface has; `None` where its driver knows nothing of queues, and so has one.
+/// Number of receive queues of an interface; `None` where its driver has no command for queues, and so has
+/// one queue.
 #[cfg(feature = "af-xdp")]
 pub(super) fn receive_queues(name: &str) -> std::io::Result<Option<u32>> {
     // `struct ethtool_channels`: four limits, then receive, transmit, other and combined queues.
@@ -45,7 +46,7 @@ pub(super) fn receive_queues(name: &str) -> std::io::Result<Option<u32>> {
     Ok(answer.map(|[_, _, _, _, _, receive, _, _, combined]| receive + combined))
 }
 
-/// Whether an interface is one end of a veth pair.
+/// True if an interface is one end of a veth pair.
 #[cfg(feature = "af-xdp")]
 pub(super) fn is_veth(name: &str) -> std::io::Result<bool> {
     // `struct ethtool_drvinfo`: its first text is the driver's name.
@@ -54,7 +55,7 @@ pub(super) fn is_veth(name: &str) -> std::io::Result<bool> {
     Ok(answer.is_some_and(|words| words[1].to_ne_bytes() == *b"veth" && words[2].to_ne_bytes()[0] == 0))
 }
 
-/// What an interface's driver answers to a command of `ethtool` whose structure has `WORDS` words; `None` where it
+/// Answer of an interface's driver to a command of `ethtool` whose structure has `WORDS` words; `None` where it
 /// does not know the command.
 #[cfg(feature = "af-xdp")]
 fn ask_driver<const WORDS: usize>(name: &str, command: u32) -> std::io::Result<Option<[u32; WORDS]>> {

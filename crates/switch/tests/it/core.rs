@@ -101,13 +101,14 @@ fn datagram(from: u32, to: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// When the last of 20 full packets, and after them a frame of `bytes`, leave a port that has them all at once.
+/// Times at which the last of 20 full packets, and after them a frame of `bytes`, leave a port that has them all at
+/// once.
 fn behind_data(discipline: &str, bytes: &[u8]) -> (Time, Time) {
     let mut core = core_of(discipline, 10, 64);
     for index in 0..20 {
         core.receive(Time::us(5), 0, &frame(0, 2, index, 1412)).expect("good");
     }
-    // When some of the data is at the bottleneck.
+    // By then some of the data is at the bottleneck.
     core.receive(Time::ms(2), 0, bytes).expect("good");
     let (mut data, mut other) = (Time::ZERO, Time::ZERO);
     while let Some(at) = core.next_event().filter(|&at| at < Time::s(1)) {
@@ -151,7 +152,7 @@ fn a_handshake_is_served_like_control_by_every_discipline() {
     assert!(overtaken >= 11, "{overtaken} overtake data");
 }
 
-/// What came out: host, time, mark, index.
+/// Frames that came out: host, time, mark, index.
 fn drain(core: &mut Core) -> Vec<(u32, Time, Ecn, u32)> {
     let mut out = Vec::new();
     loop {
@@ -312,7 +313,7 @@ fn a_tap_sees_every_frame_as_it_starts_on_each_link_with_the_marks_of_its_port()
     assert_eq!(*seen.0.borrow(), expected);
 }
 
-/// What happens to 40 full frames of one host, one after the other over links of 100 Mb/s, when something happens
+/// Fate of 40 full frames of one host, one after the other over links of 100 Mb/s, when something happens
 /// to the link between the switches: hosts and times of those that are delivered, and the core.
 fn row(what: Fault) -> (Vec<(u32, Time, Ecn, u32)>, Core) {
     let links = LinkChoice::Some(vec!["s0->s1".into()]);

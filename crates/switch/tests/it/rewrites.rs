@@ -1,4 +1,4 @@
-//! What ports do to packets, in the frames that leave: displaced, cut, returned and given a rate, to the byte.
+//! Changes of ports to packets, in the frames that leave: displaced, cut, returned and given a rate, to the byte.
 
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use headway_fabric::{Buffer, Limit, PortCounters};

@@ -33,7 +33,7 @@ const SENDING: u32 = 1024;
 const HANDED_OVER: usize = 256;
 /// Frames taken at once.
 const BATCH: usize = 64;
-/// How long a queue may be taken by a socket that is gone.
+/// Time for which a queue may still be taken by a socket that is gone.
 const QUEUE_COMES_FREE: Duration = Duration::from_secs(1);
 /// Bytes in front of a frame for its time.
 const STAMP: usize = 8;
@@ -100,7 +100,7 @@ impl AfXdp {
         })
     }
 
-    /// Whether the interface's driver takes part. Otherwise frames come by the kernel's own receive path.
+    /// True if the interface's driver takes part. Otherwise frames come by the kernel's own receive path.
     pub fn is_native(&self) -> bool {
         self.program.is_native()
     }
@@ -176,7 +176,7 @@ impl FrameIo for AfXdp {
     }
 
     fn receive(&mut self, take: &mut dyn FnMut(&mut [u8], Incoming)) -> io::Result<usize> {
-        // SAFETY: every frame is given back to its memory below.
+        // SAFETY: every frame is returned to its memory below.
         let got = unsafe { self.received.recv(&self.umem, &mut self.inbox) };
         while let Some(mut packet) = self.inbox.pop_back() {
             let stamp = AfXdp::stamp(&mut packet);
@@ -247,7 +247,7 @@ struct Bound {
 
 enum Unbound {
     Down,
-    /// A clause.
+    /// Reason, as a clause.
     Because(String),
 }
 
@@ -281,7 +281,7 @@ fn try_bind(nic: NicIndex, longest: usize) -> Result<Result<Bound, io::Error>, U
     };
     let config = config.build().map_err(|e| Unbound::Because(e.to_string()))?;
     let (mut rings, mut flags) = builder.build_wakable_rings(&umem, config).map_err(because)?;
-    // SAFETY: whoever has the socket has its memory too, and drops it later.
+    // SAFETY: the owner of the socket owns its memory too, and drops it later.
     unsafe { rings.fill_ring.enqueue(&mut umem, RECEIVING as usize, false) }
         .map_err(|e| Unbound::Because(e.to_string()))?;
     flags.force_copy();
@@ -325,7 +325,7 @@ fn set_budget(socket: &XdpSocket) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Why there is no socket, in words that say what to do where that is known.
+/// The reason why there is no socket, with the remedy where it is known.
 fn socket_clause(error: &SocketError) -> String {
     let (step, source) = match error {
         SocketError::SocketCreation(source) => ("its socket", source),

@@ -13,7 +13,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 /// Bytes that are aligned as an object file is to be.
 #[repr(C, align(8))]
 struct Aligned<T: ?Sized>(T);
-/// `bpf/redirect.bpf.c`, compiled.
+/// Compiled form of `bpf/redirect.bpf.c`.
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!("../../../bpf/objects/redirect.bpf.o"));
 
 /// Loads the program for every interface. A loader begins by reading the types of the whole kernel, megabytes of them, which
@@ -61,7 +61,7 @@ impl Redirect {
         Ok(Redirect { _loaded: loaded, native })
     }
 
-    /// Whether it runs in the interface's driver.
+    /// True if it runs in the interface's driver.
     pub(super) fn is_native(&self) -> bool {
         self.native
     }
