@@ -13,7 +13,8 @@ fn main() {
         println!("cargo::rerun-if-changed={log}");
     }
     println!("cargo::rerun-if-changed=build.rs");
-    // What Python has is found when it loads the module. maturin says so as well; a build of the whole workspace needs it here.
+    // Symbols of Python are resolved when it loads the module. maturin passes this as well; a build of the whole
+    // workspace needs it here.
     if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("macos") {
         println!("cargo::rustc-cdylib-link-arg=-undefined");
         println!("cargo::rustc-cdylib-link-arg=dynamic_lookup");

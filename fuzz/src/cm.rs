@@ -1,4 +1,4 @@
-//! What must hold for the reader of connection matrices on any text. The fuzz target and the test that
+//! Properties of the reader of connection matrices on any text. The fuzz target and the test that
 //! replays the corpus run this same function.
 
 use headway_lab::import::{ImportedFlow, cm};

@@ -1,4 +1,4 @@
-//! What must hold for the reader of flow tables (CSV) on any text. The fuzz target and the test that replays the
+//! Properties of the reader of flow tables (CSV) on any text. The fuzz target and the test that replays the
 //! corpus run this same function.
 
 use headway_lab::import::{ImportedFlow, csv};

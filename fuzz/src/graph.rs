@@ -1,11 +1,11 @@
-//! What must hold for the reader of topology files on any text. The fuzz target and the test that replays the corpus
+//! Properties of the reader of topology files on any text. The fuzz target and the test that replays the corpus
 //! run this same function.
 
 use headway_lab::text::Source;
 use headway_lab::topology::graph;
 use headway_network::topology::{Graph, Topology};
 
-/// Panics when a text is neither read nor refused at a place of it, or is read as something that is no network.
+/// Panics when a text is neither read nor refused at a place of it, or is read as something that is not a network.
 pub fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let read = || graph::parse(&Source::new("graph.toml", text));

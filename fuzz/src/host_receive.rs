@@ -1,4 +1,4 @@
-//! What must hold for an endpoint whatever arrives at it. The fuzz target and the test that replays the corpus
+//! Properties of an endpoint, whatever arrives at it. The fuzz target and the test that replays the corpus
 //! run this same function.
 //!
 //! Host 1 has met hosts 0 and 2. The input is a row of steps: datagrams from a stranger, from host 2 as it
@@ -146,7 +146,7 @@ impl Attack {
         self.inject(INSIDER, bytes);
     }
 
-    /// A copy of something that was sent to the target, changed. Without a key whoever sees a host's datagrams
+    /// A copy of something that was sent to the target, changed. Without a key, an attacker who sees a host's datagrams
     /// can speak for it: there, only those of the insider.
     fn change(&mut self, input: &mut Input<'_>, how: fn(&mut Vec<u8>, usize, u8)) {
         let (which, at, with) = (input.short(), input.short(), input.byte());

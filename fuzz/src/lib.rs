@@ -1,4 +1,4 @@
-//! What the fuzz targets check, one file each; the same files are included by ordinary tests that
+//! Checks of the fuzz targets, one file each; the same files are included by ordinary tests that
 //! replay the corpora.
 
 #[cfg(feature = "scenarios")]

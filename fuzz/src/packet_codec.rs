@@ -1,4 +1,4 @@
-//! What must hold for the packet codec on any bytes. The fuzz target and the test that replays the
+//! Properties of the packet codec on any bytes. The fuzz target and the test that replays the
 //! corpus run this same function.
 
 use headway_packet::session::Handshake;
@@ -51,7 +51,7 @@ pub fn check(bytes: &[u8]) {
     assert!(PacketView::parse(&[bytes, &[0]].concat()).is_err(), "nor with a byte more");
 }
 
-/// What parses is emitted as it came; slots that no port has filled are zero then.
+/// Stamps that parse are emitted as they came; slots that no port has filled are zero then.
 fn check_stamps(stamps: &Stamps, came: &[u8], again: &[u8]) {
     assert_eq!(stamps.bytes(), again[..STAMPS_BYTES]);
     let used = STAMPS_BYTES - (Stamps::ROOM - stamps.hops().len()) * headway_packet::HOP_BYTES;

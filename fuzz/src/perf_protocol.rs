@@ -1,4 +1,4 @@
-//! What must hold for `headway-perf serve` whatever a client says. The fuzz target and the test that replays the
+//! Properties of `headway-perf serve`, whatever a client sends. The fuzz target and the test that replays the
 //! corpus run this same function.
 
 use headway_perf::frames::Frames;
@@ -28,7 +28,7 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// What is understood is said the same way again.
+/// A message that parses is written the same way again.
 fn codec(bytes: &[u8]) {
     if let Some(order) = Order::parse(bytes) {
         assert_eq!(Order::parse(&order.message(bytes.len())), Some(order));

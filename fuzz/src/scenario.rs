@@ -1,4 +1,4 @@
-//! What must hold for the scenario reader on any text. The fuzz target and the test that replays the corpus
+//! Properties of the scenario reader on any text. The fuzz target and the test that replays the corpus
 //! run this same function.
 
 use headway_lab::{Request, Scenario, ScenarioError};

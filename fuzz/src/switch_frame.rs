@@ -1,4 +1,4 @@
-//! What must hold for the switch's core whatever frames come from hosts. The fuzz target and the test that replays the
+//! Properties of the switch's core, whatever frames come from hosts. The fuzz target and the test that replays the
 //! corpus run this same function.
 //!
 //! The input chooses a discipline of the registry and small buffers, then is a row of steps: a good frame with any

@@ -1,12 +1,12 @@
-//! What must hold for the readers of traces on any bytes. The first byte says which reader, so that one corpus serves all formats; the
-//! fuzz target and the test that replays the corpus run this same function.
+//! Properties of the readers of traces on any bytes. The first byte chooses the reader, so that one corpus serves all
+//! formats; the fuzz target and the test that replays the corpus run this same function.
 
 use headway_lab::import::format::{Format, NAMES, Told};
 use headway_lab::import::matching;
 use headway_lab::import::trace::{Binary, Trace, What};
 use headway_units::Time;
 
-/// Most ranks that a workload is told to have.
+/// Largest number of ranks for a workload.
 const RANKS: u32 = 8;
 
 /// Panics when bytes are neither read nor refused at a place of them, or when what is read refers to what is not there.

@@ -39,7 +39,8 @@
 #define HW_REPLY 2
 
 /*
- What a function answers. `hw_error` has the words for the last answer in this thread that was not `HW_OK`.
+ Status that a function returns. `hw_error` has the words for the last answer in this thread that was not
+ `HW_OK`.
  */
 typedef enum hw_status {
   /*
@@ -55,7 +56,7 @@ typedef enum hw_status {
    */
   HW_BAD_ARGUMENT = 2,
   /*
-   A setting has no such name, or its value is out of its range; or the transport cannot be configured so.
+   A setting has an unknown name, or its value is out of its range; or the transport cannot be configured so.
    */
   HW_BAD_SETTING = 3,
   /*
@@ -140,7 +141,7 @@ typedef struct hw_address {
    */
   uint8_t ip[16];
   /*
-   How many bytes of it there are: 4 of IPv4, 16 of IPv6.
+   Length of the address in bytes: 4 for IPv4, 16 for IPv6.
    */
   uint16_t ip_bytes;
   /*
@@ -158,11 +159,11 @@ typedef struct hw_event {
    */
   uint32_t kind;
   /*
-   What became of it; `HW_OK` of a message. `hw_error` has the words.
+   Outcome; `HW_OK` for a message. `hw_error` has the words.
    */
   enum hw_status status;
   /*
-   What the program called it; 0 of a message.
+   Number that the program gave the request; 0 for a message.
    */
   uint64_t tag;
   /*
@@ -304,7 +305,7 @@ const void *hw_bytes(const struct hw_message *message);
 size_t hw_length(const struct hw_message *message);
 
 /*
- Whether a reply to this message is waited for; 0 of a null pointer.
+ 1 if the sender of this message waits for a reply; 0 for a null pointer.
 
  # Safety
  `message` is null, or was not freed.

@@ -61,7 +61,7 @@ enum Message {
 pub struct hw_address {
     /// The address, its first byte first; the rest is zero.
     pub ip: [u8; 16],
-    /// How many bytes of it there are: 4 of IPv4, 16 of IPv6.
+    /// Length of the address in bytes: 4 for IPv4, 16 for IPv6.
     pub ip_bytes: u16,
     /// The port, as the processor writes numbers.
     pub port: u16,
@@ -74,9 +74,9 @@ pub struct hw_address {
 pub struct hw_event {
     /// `HW_MESSAGE`, `HW_SENT` or `HW_REPLY`.
     pub kind: u32,
-    /// What became of it; `HW_OK` of a message. `hw_error` has the words.
+    /// Outcome; `HW_OK` for a message. `hw_error` has the words.
     pub status: hw_status,
-    /// What the program called it; 0 of a message.
+    /// Number that the program gave the request; 0 for a message.
     pub tag: u64,
     /// The message or the reply, to be freed by `hw_free`; null where there is none.
     pub message: *mut hw_message,
@@ -132,7 +132,7 @@ fn bad(text: impl Into<String>) -> Failure {
     Failure { status: hw_status::HW_BAD_ARGUMENT, text: text.into() }
 }
 
-/// What is behind a pointer.
+/// Reads the value behind a pointer.
 ///
 /// # Safety
 /// The pointer is null, or to something of this kind that stays meanwhile.
@@ -149,7 +149,7 @@ unsafe fn place<T>(pointer: *mut T, what: &str) -> Answer<Place<T>> {
     NonNull::new(pointer).map(Place).ok_or_else(|| bad(format!("the place for {what} is a null pointer")))
 }
 
-/// Where a value may be written. Nothing need be there, so that there is no reference to it.
+/// A place to which a value may be written. It may be uninitialised, so that it is no reference.
 struct Place<T>(NonNull<T>);
 
 impl<T> Place<T> {
@@ -245,7 +245,7 @@ impl hw_message {
     }
 }
 
-/// What a number of microseconds says; `None` = as long as it takes.
+/// Meaning of a number of microseconds; `None` = as long as it takes.
 fn timeout(us: i64) -> Answer<Option<Duration>> {
     match us {
         HW_FOREVER => Ok(None),
@@ -283,7 +283,7 @@ impl hw_endpoint {
         self.queue.get().ok_or_else(|| bad("the endpoint has no descriptor: `hw_fd` makes it"))
     }
 
-    /// How long a call may take.
+    /// Time that a call may take.
     fn patience(&self, us: i64) -> Answer<Option<Duration>> {
         if us == HW_USUAL { Ok(Some(self.call_timeout)) } else { timeout(us) }
     }
@@ -548,7 +548,7 @@ pub unsafe extern "C" fn hw_length(message: *const hw_message) -> usize {
     unsafe { message.as_ref() }.map_or(0, |message| message.bytes().len())
 }
 
-/// Whether a reply to this message is waited for; 0 of a null pointer.
+/// 1 if the sender of this message waits for a reply; 0 for a null pointer.
 ///
 /// # Safety
 /// `message` is null, or was not freed.

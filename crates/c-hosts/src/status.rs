@@ -1,9 +1,10 @@
-//! What functions answer, and the words for it.
+//! Statuses that functions return, and the words for them.
 
 use headway_host::{BindError, CallError, Forked, RecvError, SendError};
 use std::ffi::CStr;
 
-/// What a function answers. `hw_error` has the words for the last answer in this thread that was not `HW_OK`.
+/// Status that a function returns. `hw_error` has the words for the last answer in this thread that was not
+/// `HW_OK`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types, reason = "the names in C")]
@@ -14,7 +15,7 @@ pub enum hw_status {
     HW_NOTHING = 1,
     /// An argument cannot be: a null pointer, a text that is not UTF-8, an address that is none.
     HW_BAD_ARGUMENT = 2,
-    /// A setting has no such name, or its value is out of its range; or the transport cannot be configured so.
+    /// A setting has an unknown name, or its value is out of its range; or the transport cannot be configured so.
     HW_BAD_SETTING = 3,
     /// Other hosts can reach the address, and no setting says which of them are admitted.
     HW_NOT_LOOPBACK = 4,
@@ -72,7 +73,7 @@ impl hw_status {
         (hw_status::HW_FORKED, c"the endpoint belongs to the process that bound it"),
     ];
 
-    /// What it means, in a few words.
+    /// Meaning in a few words.
     pub fn words(self) -> &'static CStr {
         Self::ALL[self as usize].1
     }

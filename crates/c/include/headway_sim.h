@@ -24,7 +24,8 @@
 #define HEADWAY_KNOWN 1
 
 /*
- What a function answers. `headway_error` has the words for the last answer that was not `HEADWAY_OK`.
+ Status that a function returns. `headway_error` has the words for the last answer that was not
+ `HEADWAY_OK`.
  */
 typedef enum headway_status {
   /*
@@ -57,7 +58,7 @@ typedef enum headway_status {
    */
   HEADWAY_STOP_REACHED = 6,
   /*
-   Receives wait for messages that nobody has sent, and nothing else is to come.
+   Receives wait for messages that were never sent, and nothing else is to come.
    */
   HEADWAY_RECEIVES_WAIT = 7,
   /*
@@ -88,13 +89,13 @@ typedef enum headway_status {
 typedef struct headway headway;
 
 /*
- A function of the program, which is called with the argument that was given beside it. It must return: no C++ exception
- and no `longjmp` may leave it. It may call every function of this interface but those that say otherwise.
+ A function of the program, which is called with the argument that was given with it. It must return: no C++
+ exception and no `longjmp` may leave it. It may call every function of this interface but those that say otherwise.
  */
 typedef void (*headway_callback)(void *arg);
 
 /*
- How far a run is.
+ Progress of a run.
  */
 typedef struct headway_reached {
   /*
@@ -128,7 +129,7 @@ typedef struct headway_reached {
 } headway_reached;
 
 /*
- Every status.
+ Every status, in the order of its number.
  */
 #define headway_status_ALL { HEADWAY_OK, HEADWAY_BAD_ARGUMENT, HEADWAY_BAD_SCENARIO, HEADWAY_BUSY, HEADWAY_WRONG_THREAD, HEADWAY_FINISHED, HEADWAY_STOP_REACHED, HEADWAY_RECEIVES_WAIT, HEADWAY_STUCK, HEADWAY_MESSAGE_LOST, HEADWAY_OUT_OF_MEMORY, HEADWAY_NO_RESULTS, HEADWAY_INTERNAL, }
 
@@ -182,7 +183,7 @@ const char *headway_error(void);
 const char *headway_words(uint32_t status);
 
 /*
- How many hosts the network has; 0 of a null pointer, and in another thread.
+ Number of hosts of the network; 0 of a null pointer, and in another thread.
 
  # Safety
  `run` is null, or `headway_open` gave it.
@@ -242,7 +243,7 @@ enum headway_status headway_receive(struct headway *run,
 
 /*
  Calls `callback` when so many picoseconds have passed. With 0 that is in this instant, after everything else that happens
- in it; callbacks of one instant are called in the order in which they were asked for.
+ in it; callbacks of one instant are called in the order in which they were scheduled.
 
  # Safety
  As for `headway_send`.
@@ -288,7 +289,7 @@ enum headway_status headway_run_until(struct headway *run,
 enum headway_status headway_rest(struct headway *run);
 
 /*
- How far the run is. Not from a callback.
+ Progress of the run. Must not be called from a callback.
 
  # Safety
  `run` is null, or `headway_open` gave it; `reached` is null, or where the answer may be written.

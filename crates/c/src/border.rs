@@ -24,8 +24,8 @@ pub const HEADWAY_KNOWN: u32 = 1;
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub struct headway(Run);
 
-/// A function of the program, which is called with the argument that was given beside it. It must return: no C++ exception
-/// and no `longjmp` may leave it. It may call every function of this interface but those that say otherwise.
+/// A function of the program, which is called with the argument that was given with it. It must return: no C++
+/// exception and no `longjmp` may leave it. It may call every function of this interface but those that say otherwise.
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub type headway_callback = Option<extern "C" fn(arg: *mut c_void)>;
 
@@ -36,7 +36,7 @@ thread_local! {
 /// Keeps the words for what went wrong, and answers the status.
 fn answered(answer: Answer<()>) -> headway_status {
     let Err(Failure { status, text }) = answer else { return headway_status::HEADWAY_OK };
-    // A text of this side has no zero byte but by what a program gave.
+    // Texts of this side contain a zero byte only if a program passed one.
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
     ERROR.with_borrow_mut(|error| *error = text);
     status
@@ -103,7 +103,7 @@ unsafe fn texts(pointer: *const *const c_char, count: usize, what: &str) -> Answ
     all.iter().map(|one| unsafe { text(*one, what) }.map(str::to_string)).collect()
 }
 
-/// Writes a value where nothing need be yet, so that there is no reference to it.
+/// Writes a value to a place that may be uninitialised, so that it is no reference.
 ///
 /// # Safety
 /// `place` is null, or where a value of this kind may be written.
@@ -114,7 +114,7 @@ unsafe fn put<T>(place: *mut T, value: T, what: &str) -> Answer<()> {
     Ok(())
 }
 
-/// Opens what is asked for behind a pointer.
+/// Opens a run, and writes it behind a pointer.
 ///
 /// # Safety
 /// The pointer is null, or to where a pointer may be written.
@@ -210,7 +210,7 @@ pub extern "C" fn headway_words(status: u32) -> *const c_char {
     all.get(status as usize).unwrap_or(&headway_status::HEADWAY_INTERNAL).words().as_ptr()
 }
 
-/// How many hosts the network has; 0 of a null pointer, and in another thread.
+/// Number of hosts of the network; 0 of a null pointer, and in another thread.
 ///
 /// # Safety
 /// `run` is null, or `headway_open` gave it.
@@ -320,7 +320,7 @@ pub unsafe extern "C" fn headway_receive(
 }
 
 /// Calls `callback` when so many picoseconds have passed. With 0 that is in this instant, after everything else that happens
-/// in it; callbacks of one instant are called in the order in which they were asked for.
+/// in it; callbacks of one instant are called in the order in which they were scheduled.
 ///
 /// # Safety
 /// As for `headway_send`.
@@ -385,7 +385,7 @@ pub unsafe extern "C" fn headway_rest(run: *mut headway) -> headway_status {
     guarded(|| unsafe { self::run(run) }?.rest())
 }
 
-/// How far the run is. Not from a callback.
+/// Progress of the run. Must not be called from a callback.
 ///
 /// # Safety
 /// `run` is null, or `headway_open` gave it; `reached` is null, or where the answer may be written.

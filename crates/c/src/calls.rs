@@ -22,9 +22,9 @@ use std::thread::{self, ThreadId};
 /// A status that is not `HEADWAY_OK`, and the words for it.
 #[derive(Debug)]
 pub struct Failure {
-    /// What is answered.
+    /// Status that is returned.
     pub status: headway_status,
-    /// What `headway_error` says.
+    /// Text for `headway_error`.
     pub text: String,
 }
 
@@ -39,15 +39,15 @@ impl Failure {
     }
 }
 
-/// What a function of the interface answers.
+/// Result of a function of the interface.
 pub type Answer<T> = Result<T, Failure>;
 
 /// A function of the program, and what it is called with; no function at all if it does not want to be told.
 #[derive(Clone, Copy, Debug)]
 pub struct Callback {
-    /// The function.
+    /// The function to call.
     pub function: Option<extern "C" fn(arg: *mut c_void)>,
-    /// Its argument.
+    /// The argument to call it with.
     pub argument: *mut c_void,
 }
 
@@ -63,23 +63,23 @@ impl Callback {
 struct Message {
     label: Label,
     sent: Callback,
-    /// When its sender is told.
+    /// Event at which its sender's callback is called.
     when: Until,
     /// The receive that takes it, if it has been asked for.
     receive: Option<Callback>,
     arrived: bool,
-    /// Whether its sender has been told.
+    /// True if its sender's callback has been called.
     told: bool,
 }
 
 impl Message {
-    /// Whether its sender knows all that it wants to know.
+    /// True if its sender waits for no callback any more.
     fn is_told(&self) -> bool {
         self.told || self.sent.function.is_none()
     }
 }
 
-/// What callbacks and the simulator share.
+/// State that callbacks and the simulator share.
 struct Front {
     now: Cell<Time>,
     desk: RefCell<Desk>,
@@ -90,12 +90,12 @@ struct Front {
     matching: RefCell<Matching<u32, Callback>>,
     timers: RefCell<Slab<Callback>>,
     rests: Cell<bool>,
-    /// What was lost since the run was last asked to go on.
+    /// Messages that were lost since the run was last continued.
     lost: RefCell<Vec<Label>>,
     counts: Cell<(u64, u64, u64)>,
 }
 
-/// A run.
+/// A run that a C program drives.
 pub struct Run {
     thread: ThreadId,
     front: Front,
@@ -104,7 +104,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Opens a scenario. Ranks are the hosts of their numbers until somebody says otherwise.
+    /// Opens a scenario. Until it is set otherwise, a rank is the host of the same number.
     pub fn open(request: &Request) -> Answer<Run> {
         let wrong = |error: LabError| Failure::new(headway_status::HEADWAY_BAD_SCENARIO, error.render());
         let scenario = request.load().map_err(|error| wrong(error.into()))?;
@@ -156,12 +156,12 @@ impl Run {
         }
     }
 
-    /// How many hosts there are.
+    /// Number of hosts.
     pub fn hosts(&self) -> u32 {
         self.front.desk.borrow().hosts()
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     pub fn ranks(&self) -> u32 {
         self.front.ranks.borrow().len() as u32
     }
@@ -242,7 +242,7 @@ impl Run {
         let Some(message) = messages.get_mut(&number) else { return Ok(()) };
         message.receive = Some(received);
         if message.arrived {
-            // Not from within this function: whoever calls it may not be ready to be called.
+            // Not from within this function: its caller may not be ready for a callback.
             if message.is_told() {
                 messages.remove(&number);
             }
@@ -269,12 +269,12 @@ impl Run {
         Ok(())
     }
 
-    /// Virtual time.
+    /// The virtual time.
     pub fn now(&self) -> Time {
         self.front.now.get()
     }
 
-    /// How far it is.
+    /// Progress of the run.
     pub fn reached(&self) -> Answer<headway_reached> {
         self.live("headway_progress", |live| {
             let ((progress, digest), (messages, messages_arrived, messages_lost)) =
@@ -336,7 +336,7 @@ impl Front {
     /// The last byte of a message is at its receiver, or its sender knows that.
     fn over(&self, number: u32, until: Until) {
         let mut messages = self.messages.borrow_mut();
-        // Flows that are written in the scenario have no callbacks.
+        // Flows of the scenario itself have no callbacks.
         let Some(message) = messages.get_mut(&number) else { return };
         let mut calls = [None, None];
         if message.when == until && !message.told {
@@ -364,7 +364,7 @@ impl Front {
         self.rests.set(true);
     }
 
-    /// What a run that rests answers.
+    /// Answer for a run that has come to rest.
     fn answer(&self, rest: Rest) -> Answer<()> {
         let lost = std::mem::take(&mut *self.lost.borrow_mut());
         if let [first, ..] = lost[..] {

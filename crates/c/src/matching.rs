@@ -1,22 +1,22 @@
-//! Which receive takes which message.
+//! Matching of receives and messages.
 //!
 //! Messages and receives of one sender, receiver, tag and size are counted, and the n-th receive takes the n-th message,
-//! in the order in which both were asked for, whichever arrives first.
+//! in the order of the calls, whichever arrives first.
 
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// What a message and its receive have in common.
+/// Label that a message and its receive have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Label {
-    /// Ranks.
+    /// Ranks of sender and receiver.
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) tag: i64,
     pub(crate) bytes: u64,
 }
 
-/// What is there of one label and has no counterpart yet; one of the two lists is empty.
+/// Messages or receives of one label that have no counterpart yet; one of the two lists is empty.
 struct Unmatched<M, R> {
     messages: VecDeque<M>,
     receives: VecDeque<R>,
@@ -47,7 +47,7 @@ impl<M, R> Matching<M, R> {
         Some(receive)
     }
 
-    /// A receive is asked for: the message that it takes, or else it waits for one.
+    /// Adds a receive: returns the message that it takes, or else queues it to wait for one.
     pub(crate) fn receive(&mut self, label: Label, receive: R) -> Option<M> {
         let unmatched = self.of(label);
         let Some(message) = unmatched.messages.pop_front() else {

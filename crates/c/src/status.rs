@@ -1,8 +1,9 @@
-//! What functions answer, and the words for it.
+//! Statuses that functions return, and the words for them.
 
 use std::ffi::CStr;
 
-/// What a function answers. `headway_error` has the words for the last answer that was not `HEADWAY_OK`.
+/// Status that a function returns. `headway_error` has the words for the last answer that was not
+/// `HEADWAY_OK`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types, reason = "the names in C")]
@@ -22,7 +23,7 @@ pub enum headway_status {
     HEADWAY_FINISHED = 5,
     /// The latest end of the scenario, its `stop`, is there.
     HEADWAY_STOP_REACHED = 6,
-    /// Receives wait for messages that nobody has sent, and nothing else is to come.
+    /// Receives wait for messages that were never sent, and nothing else is to come.
     HEADWAY_RECEIVES_WAIT = 7,
     /// Messages are not complete, and nothing arrives any more.
     HEADWAY_STUCK = 8,
@@ -37,7 +38,7 @@ pub enum headway_status {
 }
 
 impl headway_status {
-    /// Every status.
+    /// Every status, in the order of its number.
     pub const ALL: [headway_status; 13] = [
         headway_status::HEADWAY_OK,
         headway_status::HEADWAY_BAD_ARGUMENT,
@@ -54,7 +55,7 @@ impl headway_status {
         headway_status::HEADWAY_INTERNAL,
     ];
 
-    /// What it means, in a few words.
+    /// Meaning in a few words.
     pub fn words(self) -> &'static CStr {
         match self {
             headway_status::HEADWAY_OK => c"all is well",
@@ -74,7 +75,7 @@ impl headway_status {
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(non_camel_case_types, reason = "the name in C")]

@@ -4,7 +4,7 @@ pub(crate) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 pub(crate) const INTERFACE_DESCRIPTION: u32 = 1;
 pub(crate) const ENHANCED_PACKET: u32 = 6;
 
-/// Where the length of a block stands.
+/// Position of a block's length.
 const LENGTH: std::ops::Range<usize> = 4..8;
 
 /// The block being made; its memory is used again for the next one.

@@ -10,9 +10,9 @@ use std::io::{self, Write};
 const NANOSECONDS: u8 = 9;
 /// From it a reader tells the order of bytes.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-/// The length of a section of which nobody knows how long it becomes.
+/// The length of a section that is still being written.
 const UNKNOWN_LENGTH: u64 = u64::MAX;
-/// `LINKTYPE_ETHERNET`.
+/// Link type of Ethernet, `LINKTYPE_ETHERNET`.
 const ETHERNET: u16 = 1;
 /// Options of a section and of an interface.
 const USER_APPLICATION: u16 = 4;
@@ -22,12 +22,12 @@ const IF_TSRESOL: u16 = 9;
 
 const PS_PER_NS: u64 = 1000;
 
-/// Where frames are captured.
+/// A link on which frames are captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// Name of the link, such as `s0->s1`.
     pub name: String,
-    /// Its speed.
+    /// Speed of the link.
     pub rate: Rate,
 }
 

@@ -134,7 +134,7 @@ fn blocks_are_handed_on_whole_and_a_full_disk_is_an_error() {
     let Some(CaptureError::Io(error)) = failed else { panic!("{failed:?}") };
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     let to = writer.finish().map(|f| f.calls);
-    // What failed is not tried again, and nothing else waits.
+    // A write that failed is not repeated, and nothing else waits.
     let calls = to.expect("nothing left to write");
     // Before the packets there are a section and the interfaces.
     assert!(calls[1 + interfaces().len()..].iter().all(|&n| n == 32 + FRAME_HEADERS + 2), "{calls:?}");

@@ -1,8 +1,8 @@
-//! What ports and hosts measure of themselves over time.
+//! Measurements of ports and hosts over time.
 
 use headway_units::{Rate, Time};
 
-/// What a gauge is a number of.
+/// Unit of a gauge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GaugeUnit {
     /// Amounts of data.
@@ -11,11 +11,11 @@ pub enum GaugeUnit {
     Packets,
     /// A number of connections.
     Connections,
-    /// Times.
+    /// Times in whole nanoseconds.
     Nanoseconds,
-    /// Times that are no whole numbers.
+    /// Times with a fraction.
     Seconds,
-    /// Rates.
+    /// Rates, in bits per second.
     BitsPerSecond,
     /// Parts of a whole, from 0 to 1.
     Share,
@@ -36,16 +36,16 @@ impl GaugeUnit {
     }
 }
 
-/// What a protocol or a discipline declares of a gauge.
+/// Declaration of a gauge by a protocol or a discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GaugeInfo {
     /// Name in results, with its unit as the last word: `reorder_buffer_bytes`.
     pub name: &'static str,
-    /// What it is a number of.
+    /// Unit of its values.
     pub unit: GaugeUnit,
-    /// What figures and tables call it.
+    /// Name in figures and tables.
     pub label: &'static str,
-    /// What it measures, in words that go on from the name of who declares it.
+    /// Measured quantity, in words that continue the name of the declaring protocol or discipline.
     pub doc: &'static str,
 }
 
@@ -91,7 +91,7 @@ impl GaugeInfo {
     }
 }
 
-/// A number that a machine or a port reports beside what every one of them does.
+/// A number that a machine or a port reports in addition to the common ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gauge {
     /// Name in results, with its unit as the last word: `reorder_buffer_bytes`.
@@ -110,7 +110,7 @@ impl Gauge {
         Gauge { name, value, max: value, mean: value as f64 }
     }
 
-    /// Whether it only counts, as far as can be seen from it.
+    /// True if it only counts, as far as its values show.
     fn counts(&self) -> bool {
         self.mean == self.value as f64 && self.max == self.value
     }
@@ -135,8 +135,8 @@ impl Gauge {
         Gauge { value: whole(self.value), max: whole(self.max), mean: self.mean * by, ..*self }
     }
 
-    /// What a value of the gauge of this name is multiplied by on a network that is `factor` times faster: the last
-    /// word of the name says whether it is a time or a rate.
+    /// Factor for a value of the gauge of this name on a network that is `factor` times faster: the last word of the
+    /// name tells if it is a time or a rate.
     pub fn faster(name: &str, factor: u64) -> f64 {
         match name.rsplit('_').next() {
             Some("s" | "ms" | "us" | "ns" | "ps") => 1.0 / factor.max(1) as f64,
@@ -179,7 +179,7 @@ impl Level {
     }
 }
 
-/// How much of a link was left over in the last whole period of a fixed length.
+/// Part of a link that was left over in the last whole period of a fixed length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpareMeter {
     period: Time,

@@ -6,10 +6,10 @@ use headway_units::Time;
 /// Significant decimal digits of a bin: its width is less than a hundredth of its value.
 const DIGITS: u8 = 2;
 
-/// How many round trips there were, how long in all, and how they are distributed.
+/// Number of round trips, their sum, and their distribution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoundTrips {
-    /// In nanoseconds.
+    /// Histogram of round trips, in nanoseconds.
     histogram: Histogram<u64>,
     /// In nanoseconds; exact, where a mean over bins is not.
     sum: u128,
@@ -26,7 +26,7 @@ impl Default for RoundTrips {
 }
 
 impl RoundTrips {
-    /// One more.
+    /// Adds one round trip.
     #[inline]
     pub fn note(&mut self, rtt: Time) {
         let ns = rtt.0 / 1000;
@@ -90,7 +90,7 @@ impl RoundTrips {
         (bins.collect(), u64::try_from(self.sum).unwrap_or(u64::MAX), self.longest)
     }
 
-    /// What [`RoundTrips::to_parts`] took apart.
+    /// Puts the parts of [`RoundTrips::to_parts`] together again.
     pub fn from_parts(bins: &[(u64, u64)], sum_ns: u64, longest: Time) -> RoundTrips {
         let mut whole = RoundTrips { sum: sum_ns.into(), longest, ..RoundTrips::default() };
         for &(value, count) in bins {
@@ -99,7 +99,7 @@ impl RoundTrips {
         whole
     }
 
-    /// How many.
+    /// Number of round trips.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }

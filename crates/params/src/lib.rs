@@ -12,7 +12,7 @@ use headway_units::{Rate, Time};
 use quantity::Dimension;
 use std::fmt;
 
-/// What a parameter may hold.
+/// Kind of a parameter: its type and range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParamKind {
     /// `true` or `false`.
@@ -40,17 +40,17 @@ pub enum ParamKind {
     },
     /// Bytes in an inclusive range: a whole number, or one with a unit.
     Bytes {
-        /// Fewest allowed.
+        /// Smallest value allowed.
         min: u64,
-        /// Most allowed.
+        /// Largest value allowed.
         max: u64,
     },
     /// Bytes with a unit, in an inclusive range; 0 needs none. Of keys such as thresholds, of which others are packets without a
     /// unit: a number alone would be taken for that.
     Length {
-        /// Fewest allowed.
+        /// Smallest value allowed.
         min: u64,
-        /// Most allowed.
+        /// Largest value allowed.
         max: u64,
     },
     /// A rate with a unit, in an inclusive range.
@@ -67,17 +67,17 @@ pub enum ParamKind {
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
-    /// See [`ParamKind::Bool`].
+    /// Value of a [`ParamKind::Bool`].
     Bool(bool),
     /// See [`ParamKind::Int`] and [`ParamKind::Bytes`].
     Int(u64),
-    /// See [`ParamKind::Float`].
+    /// Value of a [`ParamKind::Float`].
     Float(f64),
-    /// See [`ParamKind::Time`].
+    /// Value of a [`ParamKind::Time`].
     Time(Time),
-    /// See [`ParamKind::Rate`].
+    /// Value of a [`ParamKind::Rate`].
     Rate(Rate),
-    /// See [`ParamKind::Choice`].
+    /// Value of a [`ParamKind::Choice`].
     Choice(String),
 }
 
@@ -99,7 +99,7 @@ impl fmt::Display for ParamValue {
 pub struct ParamSpec {
     /// Key in a scenario.
     pub name: &'static str,
-    /// What it may hold.
+    /// Type and range of its values.
     pub kind: ParamKind,
     /// Value when a scenario does not say.
     pub default: ParamValue,
@@ -116,15 +116,15 @@ pub enum ParamError {
     /// Wrong type of value.
     #[error("`{name}` takes {expected}")]
     Type {
-        /// The parameter.
+        /// Name of the parameter.
         name: &'static str,
-        /// What it takes, in words.
+        /// Values that it takes, in words.
         expected: String,
     },
-    /// It has no usual value here.
+    /// The parameter has no default here.
     #[error("`{name}` has to be given: {why}")]
     Missing {
-        /// The parameter.
+        /// Name of the parameter.
         name: &'static str,
         /// Why it is wanted.
         why: String,
@@ -132,15 +132,15 @@ pub enum ParamError {
     /// Right type, value outside its range.
     #[error("`{name}` takes {expected}")]
     Range {
-        /// The parameter.
+        /// Name of the parameter.
         name: &'static str,
-        /// What it takes, in words.
+        /// Values that it takes, in words.
         expected: String,
     },
 }
 
 impl ParamKind {
-    /// What a value of this kind looks like, in words.
+    /// Form of a value of this kind, in words.
     pub fn expected(&self) -> String {
         match self {
             ParamKind::Bool => "true or false".into(),
@@ -166,7 +166,7 @@ impl ParamKind {
 }
 
 impl ParamKind {
-    /// What it is, in a word, for listings.
+    /// The kind in one word, for listings.
     pub fn name(&self) -> &'static str {
         match self {
             ParamKind::Bool => "bool",
@@ -270,7 +270,7 @@ pub trait Params: Clone + Default + fmt::Debug + PartialEq {
     fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError>;
 }
 
-/// What [`params!`](crate::params) keeps of a parameter: its name, what it may hold, and its sentence.
+/// Record of a parameter by [`params!`](crate::params): its name, its kind, and its sentence.
 pub type Declared = (&'static str, ParamKind, &'static str);
 
 /// The declarations with these defaults.
@@ -289,7 +289,7 @@ pub fn check(declared: &[Declared], name: &str, value: &ParamValue) -> Result<()
 }
 
 /// The values `after`, but for those in which `params` differs from `before`, which stand; `except` never do.
-/// What a preset does: it changes what nobody said.
+/// This is the effect of a preset: it changes the values that were not set.
 pub fn rebased<P: Params>(params: &P, before: &P, after: P, except: &[&str]) -> Result<P, ParamError> {
     let mut out = after;
     let said = differences(&P::specs(), params.values(), &before.values());
@@ -335,7 +335,7 @@ macro_rules! plain_field {
 plain_field!(bool => Bool, u64 => Int, f64 => Float, Time => Time, Rate => Rate);
 
 /// Declares parameters of which one, `preset`, gives all others the values of that preset, but for those that differ
-/// from the preset before: what else a scenario says stands, in whatever order it is said. `$values` declares them
+/// from the preset before: other settings of a scenario stand, in any order. `$values` declares them
 /// all, and has `of(preset)`.
 #[macro_export]
 macro_rules! preset_params {
@@ -522,11 +522,11 @@ mod tests {
     crate::params! {
         /// One of each kind that has a unit.
         pub struct Quantities {
-            /// Bytes.
+            /// Depth in bytes.
             depth: u64 = 3_000, ParamKind::Bytes { min: 1, max: 1_000_000 };
-            /// A rate.
+            /// A rate with bounds.
             floor: Rate = Rate::gbps(1), ParamKind::Rate { min: Rate::gbps(1), max: Rate::gbps(400) };
-            /// A duration.
+            /// A duration with bounds.
             after: Time = Time::us(3), ParamKind::Time { min: Time::ZERO, max: Time::ms(1) };
         }
     }

@@ -3,7 +3,7 @@
 use crate::names;
 use headway_units::Time;
 
-/// What a unit measures.
+/// Dimension of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
     /// A time, in picoseconds.
@@ -106,7 +106,7 @@ pub enum QuantityError {
     /// The text is a number without a unit.
     #[error("`{0}` has no unit")]
     NoUnit(String),
-    /// A unit nobody knows.
+    /// The unit is unknown.
     #[error("`{unit}` is not a unit")]
     NoSuchUnit {
         /// The letters behind the number.
@@ -119,13 +119,13 @@ pub enum QuantityError {
     BitsAndBytes {
         /// The letters behind the number.
         unit: String,
-        /// What they mean in words.
+        /// The meaning in words.
         meant: String,
-        /// What is counted here, as a sentence.
+        /// Dimension that is expected here, as a sentence.
         here: &'static str,
         /// The same amount in a unit of here.
         same: String,
-        /// What is counted here.
+        /// Dimension that is expected here.
         dimension: Dimension,
     },
     /// The number is negative.
@@ -204,8 +204,8 @@ const PREFIXES: [(&str, &str, u128, i32, &str); 10] = [
     ("Ti", "tebi", 1 << 40, -12, "T"),
 ];
 
-/// What counts in another way than here: endings of units, what they count, what is said of here, by which number and power
-/// of ten that is another amount, and the ending of here.
+/// A unit of another dimension than the expected one: endings of units, their dimension, the sentence about the
+/// expected one, the number and power of ten by which the amount converts, and the ending of the expected unit.
 struct Foreign {
     endings: &'static [&'static str],
     word: &'static str,
@@ -270,7 +270,7 @@ fn split(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim())
 }
 
-/// Where the number ends when no space divides it from its unit, as in `10Gbps`.
+/// Position at which the number ends when no space separates it from its unit, as in `10Gbps`.
 fn number_end(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut end = 0;
@@ -427,10 +427,10 @@ mod tests {
             ("8 Kib", "1.024 kB", "kibibits"),
         ] {
             assert_eq!(said(text), (same.to_string(), meant.to_string()), "{text}");
-            // What is offered is read, and is as much as was meant.
+            // The suggestion can be parsed, and is as much as was meant.
             assert!(parse(same).is_ok(), "{same}");
         }
-        // Of every unit of a rate, that of bytes is told apart.
+        // Among units of rates, those in bytes are recognised.
         for (unit, _, _) in UNITS.iter().filter(|(unit, dimension, _)| {
             *dimension == Dimension::Rate && (unit.ends_with("bps") || unit.ends_with("b/s"))
         }) {

@@ -15,7 +15,7 @@ pub enum Takes {
     Host,
     /// Positions of hosts, or how many hosts.
     Hosts,
-    /// A number.
+    /// A number, with or without a fraction.
     Number,
     /// A number from 0 to 1.
     Share,
@@ -35,7 +35,7 @@ pub enum Takes {
     Bytes,
     /// Packets or bytes, with a unit.
     Room,
-    /// A file.
+    /// Path of a file.
     Path,
     /// A distribution of flow sizes: a name, a file, or a table.
     Sizes,
@@ -65,7 +65,7 @@ pub enum Takes {
     Wholes,
     /// A list of numbers.
     Numbers,
-    /// A table.
+    /// A TOML table.
     Table,
     /// A list of tables.
     Tables,

@@ -13,7 +13,7 @@ pub(crate) struct Trace {
 /// One entry of a trace. A file is a sequence of these, each as field 1 of a message without end.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TracePacket {
-    /// Nanoseconds.
+    /// Time in nanoseconds.
     #[prost(uint64, optional, tag = "8")]
     pub(crate) timestamp: Option<u64>,
     /// Interned names hold within one sequence.
@@ -42,7 +42,7 @@ pub(crate) struct TrackDescriptor {
     pub(crate) counter: Option<CounterDescriptor>,
 }
 
-/// What makes a track one of a counter.
+/// Part that makes a track one of a counter.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct CounterDescriptor {
     #[prost(string, tag = "6")]
@@ -72,7 +72,7 @@ pub(crate) struct TrackEvent {
     pub(crate) terminating_flow_ids: Vec<u64>,
 }
 
-/// What a [`TrackEvent`] is.
+/// Kind of a [`TrackEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub(crate) enum EventType {

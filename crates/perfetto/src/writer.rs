@@ -26,21 +26,21 @@ pub struct Track(u64);
 pub enum Value {
     /// A whole number.
     Whole(u64),
-    /// A number.
+    /// A number as value.
     Number(f64),
-    /// A text.
+    /// A text as value.
     Text(String),
 }
 
 /// An argument of a slice: its name and its value.
 pub type Arg = (&'static str, Value);
 
-/// What begins with a slice.
+/// Start of a slice.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Slice<'a> {
-    /// Its name.
+    /// Name of the slice.
     pub name: &'a str,
-    /// Its arguments.
+    /// Arguments of the slice.
     pub args: Vec<Arg>,
     /// Numbers of arrows that begin at it. An arrow has one begin and one end.
     pub arrows_out: Vec<u64>,
@@ -56,7 +56,7 @@ pub struct Writer<W: Write> {
     /// Names of arguments, by number.
     names: BTreeMap<&'static str, u64>,
     buffer: Vec<u8>,
-    /// Whether the first packet is written, which clears what a reader may have interned.
+    /// True if the first packet is written, which clears names that a reader may have interned.
     began: bool,
 }
 

@@ -62,7 +62,7 @@ impl TokenBucket {
 mod tests {
     use super::*;
 
-    /// When packets of these sizes pass that all wait from the beginning.
+    /// Times at which packets of these sizes pass that all wait from the beginning.
     fn passes(mut bucket: TokenBucket, sizes: &[u64]) -> Vec<Time> {
         let mut now = Time::ZERO;
         let mut pass = |&bytes: &u64| {

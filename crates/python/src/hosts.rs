@@ -340,7 +340,7 @@ impl PyEndpoint {
         self.local.to_string()
     }
 
-    /// Whether it is open in a process that was forked from the one that bound it.
+    /// True if it is open in a process that was forked from the one that bound it.
     #[getter]
     fn forked(&self) -> bool {
         locked(&self.open).as_ref().is_some_and(|open| open.endpoint.check_process().is_err())
@@ -361,7 +361,7 @@ impl PyEndpoint {
         acknowledged(py, handle, timeout)
     }
 
-    /// Sends a message; nobody learns what becomes of it.
+    /// Sends a message; its outcome is not reported.
     fn send_nowait(&self, py: Python<'_>, peer: &Bound<'_, PyAny>, data: &Bound<'_, PyAny>) -> PyResult<()> {
         let (open, peer, bytes) = (self.open(py)?, address(peer)?, lent(data)?);
         py.detach(|| open.endpoint.send_nowait(peer, bytes)).map(drop).map_err(|error| error.raised(py))
@@ -475,7 +475,7 @@ impl PyEndpoint {
         Ok(Some((tag, result).into_pyobject(py)?))
     }
 
-    /// All counters.
+    /// All counters, by name.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (open, counters) = (self.open(py)?, PyDict::new(py));
         for (name, value) in open.endpoint.stats().iter() {
@@ -533,7 +533,7 @@ impl PyReceived {
         unsafe { fill(slf.as_any(), &slf.get().0.bytes, view, flags) }
     }
 
-    /// Whether a reply is waited for.
+    /// True if the sender waits for a reply.
     #[getter]
     fn wants_reply(&self) -> bool {
         self.0.wants_reply()
@@ -549,7 +549,7 @@ impl PyReceived {
         acknowledged(py, handle, timeout)
     }
 
-    /// Replies; nobody learns what becomes of the reply.
+    /// Replies; the outcome of the reply is not reported.
     fn reply_nowait(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
         self.0.check_process().map_err(|forked| forked.raised(py))?;
         release(py);

@@ -59,7 +59,8 @@ fn filled_page(text: &str) -> String {
     headway_lab::pages::filled(text)
 }
 
-/// What results hold, as JSON: columns, numbers of the summary and gauges, each with unit, label, meaning and quantity.
+/// Contents of results, as JSON: columns, numbers of the summary and gauges, each with unit, label, meaning and
+/// quantity.
 #[pyfunction]
 fn schema() -> String {
     headway_lab::results::schema::schema().to_string()
@@ -78,7 +79,7 @@ fn show_problem(text: &str, name: &str, place: (usize, usize), message: &str, he
     spans::diagnostic(name, text, place, message, help)
 }
 
-/// Whether the module writes tables by itself, without polars.
+/// True if the module writes tables by itself, without polars.
 #[pyfunction]
 fn compiled_parquet() -> bool {
     cfg!(feature = "parquet")

@@ -6,7 +6,7 @@ use headway_lab::{RunOutput, perfetto};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// What one run produced.
+/// Results of one run.
 #[pyclass(frozen, module = "headway._headway")]
 pub(crate) struct RunResult {
     output: RunOutput,
@@ -49,7 +49,7 @@ impl RunResult {
         py.detach(|| perfetto::write(&self.output, &out)).map_err(|e| lab_error(&e))
     }
 
-    /// What was sampled.
+    /// Samples of the run.
     #[getter]
     fn series(&self) -> ArrowTable {
         ArrowTable { table: self.output.series.clone() }
@@ -60,7 +60,7 @@ impl RunResult {
         self.output.summary.to_string()
     }
 
-    /// What `manifest.json` holds.
+    /// Contents of `manifest.json`.
     fn manifest_json(&self) -> String {
         self.output.manifest.to_string()
     }

@@ -167,7 +167,8 @@ impl PyScenario {
         self.inner.plan.variants.iter().map(|variant| variant.name.clone()).collect()
     }
 
-    /// The runs of its sweep; `sets` is what to hand to `load` besides the sets this was loaded with.
+    /// The runs of its sweep; `sets` is to be passed to `load` in addition to the sets that this was loaded
+    /// with.
     #[pyo3(signature = (checked=true))]
     fn points<'py>(&self, py: Python<'py>, checked: bool) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
@@ -227,7 +228,7 @@ impl PyScenario {
         self.inner.expected_file_bytes()
     }
 
-    /// What files of its traffic hold, in sentences.
+    /// Facts about the files of its traffic, in sentences.
     fn facts(&self) -> Vec<String> {
         self.inner.setup.as_ref().map_or(Vec::new(), |setup| setup.facts.clone())
     }
@@ -244,8 +245,8 @@ impl PyScenario {
         Ok(Some(dict))
     }
 
-    /// How long messages arrive at random, and how long they would have to for a steady state; `None` without such arrivals,
-    /// or where several load different links.
+    /// Time for which messages arrive at random, and the time that a steady state would need; `None` without such
+    /// arrivals, or where several load different links.
     fn run_length<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(found) = self.inner.setup.as_ref().and_then(|setup| setup.run_length()) else {
             return Ok(None);
@@ -270,7 +271,7 @@ impl PyScenario {
         Ok(ways.into_iter().map(|way| (way.links, way.back.0)).collect())
     }
 
-    /// What looks odd in it before it is run.
+    /// Warnings about odd values, before it is run.
     fn warnings(&self) -> Vec<String> {
         self.inner.setup.as_ref().map_or_else(Vec::new, |setup| setup.warnings())
     }
@@ -285,7 +286,7 @@ impl PyScenario {
         self.inner.export_flows(format).map_err(|e| diagnostic(&e))
     }
 
-    /// What more threads would give its run, as JSON: a count of what each of so many parts has to do.
+    /// Gain of more threads for its run, as JSON: the work of each part, for each number of parts.
     fn scaling_json(&self, py: Python<'_>, threads: Vec<usize>) -> PyResult<String> {
         let found = py.detach(|| scaling(&self.inner, &threads));
         found.map(|rows| rows.to_string()).map_err(|error| lab_error(&error))

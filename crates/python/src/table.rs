@@ -56,7 +56,7 @@ impl ArrowTable {
         names.zip(self.table.columns()).map(|(name, column)| given(py, name, column)).collect()
     }
 
-    /// What a file says of its columns.
+    /// Description of the columns in a file.
     fn schema(&self) -> ArrowSchema {
         ArrowSchema::of(&self.table)
     }
@@ -75,8 +75,8 @@ impl ArrowTable {
         let batch = self.table.to_arrow().map_err(|error| PyValueError::new_err(error.to_string()))?;
         let schema = batch.schema();
         let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
-        // A consumer moves the stream out and clears its release callback; what nobody took is released
-        // when the capsule is.
+        // A consumer moves the stream out and clears its release callback; a stream that was not taken is
+        // released when the capsule is.
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
@@ -139,7 +139,7 @@ fn taken((name, kind, values, valid, texts): Parts<PyBackedBytes>) -> PyResult<C
     })
 }
 
-/// What a file says of the columns of a table: names, types, units and meanings.
+/// Description of a table's columns in a file: names, types, units and meanings.
 #[pyclass(frozen, module = "headway._headway")]
 pub(crate) struct ArrowSchema {
     schema: Schema,
@@ -172,12 +172,12 @@ impl ArrowSchema {
 /// polars: the crate would be two fifths of what `make demo` compiles.
 #[derive(Default)]
 pub(crate) struct ByPython {
-    /// What stopped it that is no failure of writing or reading, such as Ctrl-C.
+    /// Reason to stop other than a failure of writing or reading, such as Ctrl-C.
     raised: Mutex<Option<PyErr>>,
 }
 
 impl ByPython {
-    /// What is to be raised instead of an error of the lab.
+    /// Exception to raise instead of an error of the lab.
     pub(crate) fn raised(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -17,7 +17,7 @@ pub struct Case {
     pub scenario: Table,
     /// The file that its topology names, if any.
     pub graph: Option<Table>,
-    /// What is in the files that its traffic names, if any: `nodes`, and a list `flow` of tables with `src`, `dst`,
+    /// Contents of the files that its traffic names, if any: `nodes`, and a list `flow` of tables with `src`, `dst`,
     /// `bytes`, `start` in microseconds, and perhaps `class`.
     pub flows: Option<Table>,
 }
@@ -38,7 +38,7 @@ impl Case {
         [Some(&mut self.scenario), self.graph.as_mut(), self.flows.as_mut()]
     }
 
-    /// As a person would run it: the scenario, and what has to lie beside it.
+    /// The form in which a person would run it: the scenario, and the files that it needs.
     pub fn text(&self) -> String {
         let beside = self.files().into_iter().filter(|(name, _)| self.scenario.to_string().contains(name));
         let beside =
@@ -54,7 +54,7 @@ impl Case {
         file.to_string()
     }
 
-    /// Names of the files that lie beside it, and what is in them.
+    /// Names of the files that it needs, with their contents.
     fn files(&self) -> Vec<(&'static str, String)> {
         let graph = self.graph.iter().map(|graph| (GRAPH, graph.to_string()));
         let flows = self.flows.iter().flat_map(|flows| FLOWS.into_iter().zip([csv(flows), matrix(flows)]));
@@ -92,7 +92,7 @@ fn csv(flows: &Table) -> String {
     "id,src,dst,bytes,start_s,class\n".to_string() + &lines.collect::<String>()
 }
 
-/// A matrix as htsim writes it, with start times in microseconds; it has no classes.
+/// A matrix as htsim writes it, with start times in microseconds, without classes.
 fn matrix(flows: &Table) -> String {
     let row = |id: usize, of: &dyn Fn(&str) -> i64| {
         format!("{}->{} id {} start {} size {}\n", of("src"), of("dst"), id + 1, of("start"), of("bytes"))

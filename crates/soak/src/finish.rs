@@ -1,4 +1,4 @@
-//! Which flows have to finish.
+//! Rules for the flows that have to finish.
 
 use crate::run::Run;
 use crate::simulate::simulate;
@@ -10,14 +10,14 @@ use headway_transport::registry as transports;
 use headway_units::Time;
 use std::cell::LazyCell;
 
-/// Whether anything may keep a flow from finishing that is no fault of its transport; `flooded` answers [`floods`], which is
-/// the same for all flows of a run.
+/// True if anything other than its transport's fault may keep a flow from finishing; `flooded` returns [`floods`],
+/// which is the same for all flows of a run.
 fn may_stay(run: &Run<'_>, flow: &FlowSpec, flooded: &dyn Fn() -> bool) -> bool {
     let stopped = run.outcome.end >= run.spec.stop;
     let fabric = &run.spec.fabric;
     let headers_first = registry::headers_starve_data(&fabric.discipline, &fabric.params)
         || fabric.at.iter().any(|at| registry::headers_starve_data(&at.discipline, &at.params));
-    // Pauses that wait for each other are no fault of a transport.
+    // Pauses that wait for each other are not a transport's fault.
     stopped
         || run.outcome.deadlock.is_some()
         || is_starved(run, flow)
@@ -26,9 +26,9 @@ fn may_stay(run: &Run<'_>, flow: &FlowSpec, flooded: &dyn Fn() -> bool) -> bool 
         || flooded()
 }
 
-/// Whether transports do not slow down to a link that drops what has no room, as many flows as may meet there and have not
-/// finished: buffers stay full for as long as they send, and what they repeat finds no room again and again. `headway run`
-/// warns where one flow is enough.
+/// True if transports do not slow down to a link that drops what does not fit, with as many flows as may meet there and
+/// have not finished: buffers stay full for as long as they send, and what they repeat finds no room again and again.
+/// `headway run` warns where one flow is enough.
 fn floods(run: &Run<'_>) -> bool {
     let least = |transport: &TransportSpec| {
         transports::least_rate(&transport.name, &transport.params).map_or(0, |rate| rate.bps())
@@ -48,7 +48,7 @@ fn floods(run: &Run<'_>) -> bool {
     run.network.links().iter().zip(sent).any(|(link, sent)| sent > link.spec.rate.bps())
 }
 
-/// Whether a run has good reasons to go on for as long as it is let: flows that try for ever what cannot be.
+/// True if a run has good reasons to go on until it is stopped: flows that keep trying the impossible.
 pub(crate) fn may_go_on(run: &Run<'_>) -> bool {
     let waits = |record: &FlowRecord| record.state == FlowState::Pending && run.spec.graph.is_some();
     let over = |record: &FlowRecord| matches!(record.state, FlowState::Done | FlowState::Stopped);
@@ -57,14 +57,14 @@ pub(crate) fn may_go_on(run: &Run<'_>) -> bool {
     flows.all(|(flow, record)| over(record) || waits(record) || may_stay(run, flow, &|| *flooded))
 }
 
-/// Whether it, or another flow to its receiver, never answers, or is cut off: what that receiver has permitted is gone for
-/// ever, and an algorithm that bounds what it permits may have nothing left, as ProactMP's has.
+/// True if it, or another flow to its receiver, never answers, or is cut off: what that receiver has permitted is lost
+/// for ever, and an algorithm that bounds what it permits may have nothing left, as ProactMP's has.
 fn is_starved(run: &Run<'_>, flow: &FlowSpec) -> bool {
     let gone = |other: &FlowSpec| !other.responsive || cut_off(run, other);
     run.spec.flows.iter().any(|other| other.dst == flow.dst && gone(other))
 }
 
-/// Whether a link that its packets or their answers may take loses every packet for ever, or is down for ever. A flow
+/// True if a link that its packets or their answers may take loses every packet for ever, or is down for ever. A flow
 /// that meets no such link has to finish, whatever is dead elsewhere.
 fn cut_off(run: &Run<'_>, flow: &FlowSpec) -> bool {
     let names = run.network.link_names();
@@ -83,7 +83,7 @@ fn cut_off(run: &Run<'_>, flow: &FlowSpec) -> bool {
     taken.any(|number| run.extremes[number].dead || dark(&names[number]))
 }
 
-/// Whether any flow began and did not end.
+/// True if any flow began and did not end.
 fn has_open(run: &Run<'_>) -> bool {
     run.outcome.flows.iter().any(|record| matches!(record.state, FlowState::Unfinished | FlowState::Failed))
 }

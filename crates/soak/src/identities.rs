@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 /// The page that says what adds up.
 const PAGE: &str = include_str!("../../../docs/results.md");
-/// How a block of identities begins; what they are about follows.
+/// Start of a block of identities; their subject follows.
 const FENCE: &str = "```identities ";
 /// Those that hold of a link that no fault gives another rate, or takes down.
 const AT_THEIR_RATE: &str = "links at their rate";

@@ -1,4 +1,4 @@
-//! What must hold of every run, whatever is run.
+//! Invariants of every run, of any scenario.
 
 use crate::run::Run;
 use crate::{finish, identities, links};
@@ -12,7 +12,7 @@ use headway_units::Time;
 pub struct Invariant {
     /// In a few words.
     pub name: &'static str,
-    /// What was found instead, where it does not hold.
+    /// Returns the observation instead, where it does not hold.
     pub holds: fn(&Run<'_>) -> Result<(), String>,
 }
 
@@ -66,7 +66,7 @@ fn bytes(run: &Run<'_>) -> Result<(), String> {
 }
 
 fn ideal(run: &Run<'_>) -> Result<(), String> {
-    // Where links go down packets may take another way, which matters where ways differ as written or by a fault.
+    // If links go down, packets may take another way, which matters where ways differ as written or by a fault.
     let differ = run.network.has_uneven_paths() || links::differ(&run.network, &run.extremes);
     let diverted = differ && run.extremes.iter().any(|link| link.downs > 0);
     let mut ideals = Ideals::new(&run.network, &run.spec);
@@ -88,8 +88,9 @@ fn last_link(run: &Run<'_>, flow: &FlowSpec) -> u32 {
     last.map_or(flow.src, |number| number as u32)
 }
 
-/// What no order of a flow's packets beats: some packet reaches each of these links, all cross it, and the last of them
-/// goes on to the end. A flow has one packet that may be short, so it is not both the first and the last of several.
+/// Lower bound of a flow's time for any order of its packets: some packet reaches each of these links, all cross it,
+/// and the last of them goes on to the end. A flow has one packet that may be short, so it is not both the first and
+/// the last of several.
 fn floor(run: &Run<'_>, flow: &FlowSpec, links: &[u32], delays: &[u32]) -> Time {
     let sizes = run.network.sizes();
     let packets = sizes.packets(flow.bytes);
@@ -136,8 +137,8 @@ fn rate(run: &Run<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What arrives at a switch is what was sent to it: doubled, lost and returned packets are counted, and the rest is
-/// on the way.
+/// Packets that arrive at a switch are those that were sent to it: doubled, lost and returned packets are counted, and
+/// the rest is on the way.
 fn switches(run: &Run<'_>) -> Result<(), String> {
     let (hosts, links) = (run.network.hosts(), run.network.links());
     let records = &run.outcome.links;
@@ -219,8 +220,8 @@ fn enough(run: &Run<'_>) -> Result<(), String> {
     })
 }
 
-/// Samples are told as if every flow lasted for the whole run, which nobody knows beforehand: here they count as many as
-/// there were. Where flows never began, because others did not end, less was needed than was told of all.
+/// Forecasts of samples assume that every flow lasts for the whole run: here they count as many as there were. If flows
+/// never began, because others did not end, less was needed than was forecast.
 fn sharp(run: &Run<'_>) -> Result<(), String> {
     if run.outcome.flows.iter().any(|record| record.state == FlowState::Pending) {
         return Ok(());

@@ -21,16 +21,16 @@ use std::time::Duration;
 /// Something that does not hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// What should have held; of a panic its place in the code as well.
+    /// Invariant that was broken; of a panic its place in the code as well.
     pub invariant: String,
-    /// What was found instead.
+    /// Observation instead of it.
     pub found: String,
 }
 
-/// What a run that holds was like.
+/// Numbers of a run that holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// Events handled.
+    /// Number of events handled.
     pub events: u64,
     /// Flows that finished.
     pub done: u64,
@@ -38,7 +38,7 @@ pub struct Facts {
     pub flows: u64,
     /// Most bytes of the heap.
     pub peak: u64,
-    /// Bytes that were said.
+    /// Bytes that were forecast.
     pub said: u64,
 }
 
@@ -47,7 +47,7 @@ pub struct Facts {
 pub enum Verdict {
     /// Every invariant holds.
     Passed(Facts),
-    /// It is no scenario, in the reader's words.
+    /// The reader refused the scenario, in these words.
     Refused(String),
     /// It is a scenario that takes more events than a draw may, and why it does.
     TooLong(String),
@@ -95,10 +95,10 @@ fn examine(scenario: &Scenario, invariants: &[Invariant], most: Option<u64>) -> 
     Verdict::Passed(Facts { events, done, flows, peak, said: run.said })
 }
 
-/// A run that was stopped for its number of events. Credits flow for as long as somebody may answer them, rounds of a clock
-/// may be of picoseconds, flows that are cut off try for ever, and what sends everything again that follows a lost packet
-/// does so for as long as ports drop. Such a draw is only too long; any other run should have ended. It is compared with nothing:
-/// threads see its end at other events.
+/// A run that was stopped for its number of events. Credits flow for as long as they may be answered, rounds of a clock
+/// may be of picoseconds, flows that are cut off try for ever, and a sender that repeats everything after a lost packet
+/// does so for as long as ports drop. Such a draw is only too long; any other run should have ended. It is not
+/// compared: threads see its end at other events.
 fn too_long(run: &Run<'_>) -> Verdict {
     let found = format!("{} events until {}", run.outcome.events, run.outcome.end);
     let any = |what: &dyn Fn(&Capabilities) -> bool| {
@@ -164,7 +164,7 @@ fn whole(scenario: &Scenario, most: Option<u64>) -> Result<Run<'_>, String> {
 }
 
 thread_local! {
-    /// What the last panic of this thread said, and where.
+    /// Message and place of the last panic of this thread.
     static SAID: RefCell<Option<Failure>> = const { RefCell::new(None) };
 }
 
@@ -195,6 +195,6 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
 }
 
 thread_local! {
-    /// Whether a panic of this thread is one that is waited for.
+    /// True if a panic of this thread is expected.
     static GUARDED: RefCell<bool> = const { RefCell::new(false) };
 }

@@ -1,4 +1,4 @@
-//! What faults make of each link over a whole run: how fast it ever is, how near, and how often it goes down.
+//! Extremes of each link over a whole run with faults: its rate, its delay, and how often it goes down.
 
 use headway_network::{BuildError, Network, RunSpec};
 use headway_network::{Changes, Link, PathSelector, Step};
@@ -13,11 +13,11 @@ pub struct Extremes {
     pub lowest: Rate,
     /// The shortest time from a last bit's departure to where it can leave again, or is delivered.
     pub delay: Time,
-    /// Whether it ever has another rate than the one as written.
+    /// True if it ever has another rate than the one as written.
     pub retuned: bool,
-    /// How often it goes down. The packet that is on it then counts whole, and only a part of it was sent.
+    /// Number of times that it goes down. The packet on it then counts whole, and only a part of it was sent.
     pub downs: u64,
-    /// Whether it goes down for ever.
+    /// True if it goes down for ever.
     pub dead: bool,
 }
 
@@ -59,7 +59,7 @@ pub fn extremes(network: &Network, spec: &RunSpec) -> Result<Vec<Extremes>, Buil
     Ok(all)
 }
 
-/// Whether a fault makes any link faster or nearer than it is written: paths that were alike no longer are.
+/// True if a fault makes any link faster or nearer than it is written: paths that were alike no longer are.
 pub fn differ(network: &Network, extremes: &[Extremes]) -> bool {
     let nearer = |(link, most): (&Link, &Extremes)| most.delay < network.hop_delay(link);
     extremes.iter().any(|link| link.retuned) || network.links().iter().zip(extremes).any(nearer)

@@ -29,7 +29,7 @@ const USAGE: &str = "usage: headway-soak [--keep DIRECTORY] [FIRST LAST]\n\
     switch has no room for is a failure\n\
     write: the small scenarios of these seeds, each as DIRECTORY/SEED/scenario.toml with the files that it names";
 
-/// What all threads share.
+/// State that all threads share.
 struct Shared {
     next: AtomicU64,
     last: u64,
@@ -38,13 +38,13 @@ struct Shared {
     refused: AtomicU64,
     long: AtomicU64,
     events: AtomicU64,
-    /// The least and the most that a run took of what was said, in thousandths, with their seeds.
+    /// Smallest and largest share of the forecast memory that a run took, in thousandths, with their seeds.
     memory: Mutex<[(u64, u64); 2]>,
     /// The seed that took longest, and its milliseconds.
     slowest: Mutex<(u128, u64)>,
     /// Seeds that are being judged: those before the least of them are done.
     open: Mutex<Vec<u64>>,
-    /// Where failures are kept.
+    /// Directory for failures.
     keep: Option<PathBuf>,
 }
 
@@ -145,7 +145,7 @@ fn write(seeds: RangeInclusive<u64>, folder: &Path) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What has been sent over lossless fabrics.
+/// Packets and pauses over lossless fabrics.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     packets: u64,
@@ -278,7 +278,7 @@ fn close(shared: &Shared, seed: u64, start: Instant) {
     }
 }
 
-/// How long a failure is made smaller: one that takes seconds to show has thousands of smaller ones.
+/// Time for which a failure is shrunk: one that takes seconds to show has thousands of smaller ones.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Prints a failure as the smallest scenario that shows it, and writes it to the folder where failures are kept.

@@ -1,4 +1,4 @@
-//! What a piece of work takes of the heap at its peak, thread by thread.
+//! Peak of the heap during a piece of work, thread by thread.
 //!
 //! A program that wants to know makes [`Counting`] its global allocator. Threads are counted apart, because
 //! several runs go on at once and each is to be measured alone; a run has one thread.

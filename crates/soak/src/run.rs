@@ -6,30 +6,30 @@ use headway_network::{Network, Outcome, RunSpec};
 
 /// A run and everything that is known of it.
 pub struct Run<'a> {
-    /// What was asked for.
+    /// The scenario to run.
     pub scenario: &'a Scenario,
-    /// What the simulator got.
+    /// The specification that the simulator got.
     pub spec: RunSpec,
     /// The network of it.
     pub network: Network,
-    /// What faults make of its links.
+    /// Extremes of its links under faults.
     pub extremes: Vec<Extremes>,
     /// Outcome of the simulation.
     pub outcome: Outcome,
-    /// What of it is written.
+    /// Results as they are written.
     pub output: RunOutput,
-    /// Bytes of memory that were said.
+    /// Bytes of memory that were forecast.
     pub said: u64,
-    /// What of it samples take.
+    /// Part of them for samples.
     pub said_samples: u64,
-    /// Most bytes of the heap; 0 where nobody counted.
+    /// Peak of the heap in bytes; 0 if it was not counted.
     pub peak: u64,
-    /// What came out when the same was run once more, on so many threads.
+    /// Outcome of a second run of the same on this many threads.
     pub again: Option<(usize, Outcome)>,
 }
 
 impl Run<'_> {
-    /// Whether the counters of a link are those of one rate, from the first bit of each packet to its last.
+    /// True if the counters of a link are those of one rate, from the first bit of each packet to its last.
     pub fn is_steady(&self, link: usize) -> bool {
         !self.extremes[link].retuned && self.extremes[link].downs == 0
     }

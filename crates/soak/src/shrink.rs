@@ -31,7 +31,7 @@ struct Search<'a> {
     trials: u32,
 }
 
-/// Where a value is: keys and positions from the root.
+/// Position of a value: keys and positions from the root.
 type Place = Vec<Step>;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -244,7 +244,7 @@ enum FoundMut<'a> {
 
 struct FoundLeaf(Value);
 
-/// The trees of a case are told apart by the first step, which is their position in [`Case::trees`].
+/// The first step distinguishes the trees of a case: it is their position in [`Case::trees`].
 fn find<'a>(case: &'a Case, place: &[Step]) -> Option<Found<'a>> {
     let (Step::At(tree), rest) = place.split_first()? else { return None };
     let root = *case.trees().get(*tree)?.as_ref()?;

@@ -1,5 +1,5 @@
-//! What tests of several crates share: the seeds that random properties draw their cases from, so that every run of the tests
-//! draws the same ones, and a note of the tools that a skipped test lacks ([`absent`]).
+//! Helpers for tests of several crates: the seeds that random properties draw their cases from, so that every run of
+//! the tests draws the same ones, and a note of the tools that a skipped test lacks ([`absent`]).
 //!
 //! A property names [`cases!`] as its configuration:
 //!
@@ -49,7 +49,7 @@ macro_rules! test {
     }};
 }
 
-/// A test, as cargo is asked for it.
+/// A test, by the names that cargo takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test {
     package: &'static str,
@@ -115,7 +115,7 @@ pub fn explored() -> Option<u64> {
     variable("HEADWAY_EXPLORE")
 }
 
-/// How many times as many cases to run: `HEADWAY_CASES`, or 1.
+/// Factor for the number of cases: `HEADWAY_CASES`, or 1.
 pub fn times() -> u32 {
     variable("HEADWAY_CASES").unwrap_or(1)
 }
@@ -129,7 +129,7 @@ macro_rules! one_in {
     };
 }
 
-/// What [`one_in!`] stands for.
+/// Function behind [`one_in!`].
 pub fn one_in<T: Copy>(n: usize, all: &[T], test: &Test) -> Vec<T> {
     if times() > 1 {
         return all.to_vec();
@@ -156,7 +156,7 @@ pub fn absent(what: &str) {
     }
 }
 
-/// What [`cases!`] stands for.
+/// Function behind [`cases!`].
 pub fn config(cases: u32, test: Test) -> Config {
     Config {
         cases: cases.saturating_mul(times()),

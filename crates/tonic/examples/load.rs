@@ -1,4 +1,4 @@
-//! Calls of gRPC at a given rate beside incasts, over Headway or over tonic's own HTTP/2 and TCP.
+//! Calls of gRPC at a given rate during incasts, over Headway or over tonic's own HTTP/2 and TCP.
 //!
 //! ```sh
 //! load serve ADDRESS NETWORK headway|tcp                      # on one host; NETWORK such as 10.0.0.0/24 may call
@@ -7,7 +7,7 @@
 //!
 //! With a rate, calls of 100 bytes begin at random times, and every 20 ms eight calls at once ask for replies of 64 kB, each
 //! over a way of its own. A latency counts from the time at which its call was to begin. Without a rate, 32 tasks call one
-//! call after the other beside the same incasts: that many calls a second are the capacity. It prints one line of JSON.
+//! call after the other during the same incasts: that many calls a second are the capacity. It prints one line of JSON.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures real time")]
 #![allow(clippy::print_stdout, reason = "it is a program")]
 

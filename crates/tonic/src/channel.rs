@@ -25,10 +25,10 @@ pub struct Channel {
     call_timeout: Option<Duration>,
 }
 
-/// Why there is no channel.
+/// Reason why there is no channel.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The text is no address with a port; names are not looked up.
+    /// The text is not an address with a port; names are not looked up.
     #[error("`{0}` is no address with a port, such as 10.0.0.2:50051 or [2001:db8::2]:50051")]
     Address(String),
     /// This side's endpoint cannot be bound.
@@ -40,7 +40,8 @@ impl Channel {
     /// A channel to a server of this machine, with an endpoint of its own. Nothing is sent before the first call.
     ///
     /// # Errors
-    /// No address with a port, or one that is not of this machine: [`Channel::connect_with`] says who is admitted.
+    /// The text is not an address with a port, or is an address of another machine: [`Channel::connect_with`] says who
+    /// is admitted.
     pub fn connect(peer: &str) -> Result<Channel, ConnectError> {
         Channel::connect_with(peer, Config::default())
     }

@@ -4,7 +4,7 @@ use headway_host::{CallError, SendError};
 use std::sync::Arc;
 use tonic::{Code, Status};
 
-/// The status of a call that has no reply; its source is the error.
+/// The status of a call that failed; its source is the error.
 pub(crate) fn status(error: CallError) -> Status {
     let code = match error {
         CallError::TimedOut => Code::DeadlineExceeded,

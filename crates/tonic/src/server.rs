@@ -30,7 +30,7 @@ pub struct Server {
     routes: BTreeMap<&'static str, Route>,
 }
 
-/// Who called, among the extensions of a request: `request.extensions().get::<Peer>()`.
+/// The caller's address, among the extensions of a request: `request.extensions().get::<Peer>()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
@@ -134,7 +134,7 @@ impl Server {
                 None => break,
                 Some(message) => {
                     let message = message?;
-                    // Whoever waits for no reply has not made a call.
+                    // A message whose sender waits for no reply is not a call.
                     if message.wants_reply() {
                         calls.spawn(answer(Arc::clone(&routes), message));
                     }
@@ -154,7 +154,7 @@ async fn answer(routes: Arc<BTreeMap<&'static str, Route>>, message: Received) {
     };
     let bytes =
         response.encode().or_else(|error| failed(&Status::resource_exhausted(error.to_string())).encode());
-    // A peer that is gone gets no reply, and one that is too long or for which there is no memory becomes a status.
+    // A peer that is gone gets no reply; a reply that is too long, or does not fit into memory, becomes a status.
     let Ok(bytes) = bytes else { return };
     let sent = match message.reply(bytes) {
         Ok(sent) => sent,

@@ -1,4 +1,4 @@
-//! What of an HTTP request and of its response is in a message.
+//! The parts of an HTTP request and of its response that a message carries.
 //!
 //! Numbers are big-endian. A request: the version, the length of the path in two bytes, the path, headers, and the rest is the
 //! body. A response: the version, the HTTP status in two bytes, headers, trailers, and the rest is the body. Headers: their number in two
@@ -10,7 +10,7 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 /// Version of this format, the first byte of each message.
 const VERSION: u8 = 1;
 
-/// A request.
+/// A request as a message carries it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Request {
     /// Path, such as `/helloworld.Greeter/SayHello`.
@@ -19,7 +19,7 @@ pub(crate) struct Request {
     pub(crate) body: Bytes,
 }
 
-/// A response.
+/// A response as a message carries it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -33,7 +33,7 @@ pub(crate) struct Response {
 #[error("more than 65,535 headers, or a path or a name longer than that")]
 pub(crate) struct TooMuch;
 
-/// Bytes that are no message of this format, or of another version of it.
+/// Bytes that are not a message of this format, or of another version of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the peer's message is none of gRPC over Headway, or of another version")]
 pub(crate) struct Malformed;
@@ -155,7 +155,7 @@ mod tests {
             let response = Response { status, headers: first, trailers: second, body };
             let written_too = response.encode().expect("room");
             prop_assert_eq!(Response::decode(written_too.clone()), Ok(response));
-            // What is cut off in front of the body is malformed; what is cut off the body is for gRPC's own lengths.
+            // A cut in front of the body makes a message malformed; a cut body is left to gRPC's own lengths.
             let front = written.len() - request.body.len();
             let cut = cut.index(front);
             prop_assert_eq!(Request::decode(written.slice(..cut)), Err(Malformed));

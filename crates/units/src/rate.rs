@@ -7,7 +7,7 @@ const PS_BITS_PER_BYTE: u64 = 8_000_000_000_000;
 
 /// A rate in bits per second, never zero.
 ///
-/// The time of one byte is kept beside it when it is a whole number of picoseconds (every rate that
+/// The time of one byte is stored as well when it is a whole number of picoseconds (every rate that
 /// divides 8 Tb/s: 1, 10, 25, 40, 100, 200, 400 Gb/s ...); other rates round the time of a packet up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {

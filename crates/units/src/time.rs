@@ -15,27 +15,27 @@ impl Time {
     /// A day: as long as any parameter may be said to last, and short enough to be doubled a few times.
     pub const DAY: Time = Time::s(86_400);
 
-    /// `n` picoseconds.
+    /// A time of `n` picoseconds.
     pub const fn ps(n: u64) -> Time {
         Time(n)
     }
 
-    /// `n` nanoseconds.
+    /// A time of `n` nanoseconds.
     pub const fn ns(n: u64) -> Time {
         Time(n * 1_000)
     }
 
-    /// `n` microseconds.
+    /// A time of `n` microseconds.
     pub const fn us(n: u64) -> Time {
         Time(n * 1_000_000)
     }
 
-    /// `n` milliseconds.
+    /// A time of `n` milliseconds.
     pub const fn ms(n: u64) -> Time {
         Time(n * 1_000_000_000)
     }
 
-    /// `n` seconds.
+    /// A time of `n` seconds.
     pub const fn s(n: u64) -> Time {
         Time(n * 1_000_000_000_000)
     }

@@ -1,4 +1,4 @@
-//! What functions answer to what a C program can get wrong, and that nothing else crosses the border.
+//! Statuses for the mistakes of C programs; nothing else crosses the border.
 #![allow(unsafe_code, reason = "calls the functions as a C program does")]
 
 use headway::border::*;
@@ -181,7 +181,7 @@ fn messages_are_what_was_sent_and_counted() {
         assert_ok(hw_recv(client, LONG, &mut answer));
         assert_eq!(bytes_of(answer), sent[..3]);
         assert_ok(hw_free(answer));
-        // Nobody answers a call in time, and a reply is not replied to.
+        // A call is not answered in time, and a reply cannot be replied to.
         let mut reply = null_mut();
         assert_fails(hw_call(client, &there, bytes, 5, 1000, &mut reply), HW_TIMED_OUT, "no reply");
         let mut value = 0;

@@ -67,7 +67,7 @@ impl Running {
         line.trim().to_string()
     }
 
-    /// What it prints by its end, which must come in time.
+    /// Output of the program by its end, which must come in time.
     fn finish(mut self) -> Output {
         let until = Instant::now() + LONGEST;
         let status = loop {

@@ -1,4 +1,4 @@
-//! What functions answer to what a C program can get wrong, and that nothing else crosses the border.
+//! Statuses for the mistakes of C programs; nothing else crosses the border.
 #![allow(unsafe_code, reason = "calls the functions as a C program does")]
 
 use headway_c::border::*;
@@ -35,7 +35,7 @@ fn assert_fails(found: headway_status, status: headway_status, part: &str) {
     assert!(words().contains(part), "{}", words());
 }
 
-/// What callbacks did, in order.
+/// Callbacks that were called, in order.
 struct Seen {
     run: *mut headway,
     calls: Vec<(u64, char)>,
@@ -89,7 +89,7 @@ fn messages_times_and_receives_are_called_back_in_order() {
     assert!(seen.calls.is_sorted() && seen.calls.iter().any(|(at, _)| *at == 5_000_000), "{:?}", seen.calls);
     // SAFETY: the same.
     unsafe {
-        // A receive that comes late is called back in the instant in which it is asked for, by the run.
+        // A receive that comes late is called back in the instant in which it is added, by the run.
         assert_eq!(headway_send(run, 2, 3, 50, 0, HEADWAY_RECEIVED, None, null_mut()), HEADWAY_OK);
         assert_eq!(headway_run(run), HEADWAY_OK);
         let (before, now) = (seen.calls.len(), headway_now(run));

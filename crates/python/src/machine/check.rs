@@ -10,7 +10,7 @@ use proptest::strategy::Strategy;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// How often a failing plan is made smaller at the most; machines in Python are slow.
+/// Largest number of steps by which a failing plan is shrunk; machines in Python are slow.
 const SHRINKS: u32 = 400;
 /// Of so many plans, one is over a network without faults.
 const PERFECT: u64 = 8;
@@ -32,7 +32,7 @@ pub(crate) fn check_transport(
 ) -> PyResult<Option<String>> {
     let own = Own::new(py, declared)?;
     let trims = own.foreign.discipline.starts_with("trimming");
-    // Who is pulled by number may push NDP's window.
+    // A sender that is pulled by number may push NDP's window.
     let widest_window = (1000, if trims { NDP_WINDOW } else { 0 });
     let expected = Expected {
         window_grows,

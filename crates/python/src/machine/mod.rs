@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Inputs at one instant after which a deadline that never moves is taken for a mistake.
 const STUCK: u32 = 100_000;
 
-/// The first exception of any machine of a run. From then on no machine is asked for anything.
+/// The first exception of any machine of a run. From then on no machine is called.
 #[derive(Default)]
 pub(crate) struct Failure {
     happened: AtomicBool,
@@ -44,7 +44,7 @@ impl Failure {
         }
     }
 
-    /// What a user is to see of it: the traceback, and where in the run it was; `None` if nothing has failed.
+    /// The exception to raise: with its traceback and its place in the run; `None` if nothing has failed.
     pub(crate) fn take(&self, py: Python<'_>) -> Option<PyErr> {
         let (error, place) = self.first.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         let interrupted = error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py);
@@ -68,14 +68,14 @@ fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
     Ok(lines.extract::<Vec<String>>()?.concat())
 }
 
-/// A transport that is written in Python: what makes its machines, and what scenarios know of it.
+/// A transport that is written in Python: its factory of machines, and its declarations for scenarios.
 pub(crate) struct Own {
     pub(crate) foreign: Foreign,
     /// Called with a host, and with the parameters by name.
     factory: Py<PyAny>,
 }
 
-/// What Python says of one: `(name, factory, discipline, parameters, source)`.
+/// Declaration of one in Python: `(name, factory, discipline, parameters, source)`.
 pub(crate) type Declared = (String, Py<PyAny>, String, BTreeMap<String, Py<PyAny>>, String);
 
 impl Own {
@@ -135,11 +135,11 @@ fn param(py: Python<'_>, transport: &str, key: &str, value: &Py<PyAny>) -> PyRes
     })
 }
 
-/// What a machine is in.
+/// Surroundings of a machine.
 #[derive(Clone)]
 struct Around {
     failure: Arc<Failure>,
-    /// Sender, receiver and bytes of each flow, by tag; `None` where somebody else checks what a machine says.
+    /// Sender, receiver and bytes of each flow, by tag; `None` where the caller checks the machine's outputs itself.
     flows: Option<Arc<[(u32, u32, u64)]>>,
 }
 
@@ -156,7 +156,7 @@ struct PyMachine {
     received: BTreeMap<u32, (u64, bool)>,
 }
 
-/// What a machine has done against the contract.
+/// Error for a machine that broke the contract.
 fn broken(text: String) -> PyErr {
     HeadwayError::new_err(text)
 }
@@ -180,7 +180,7 @@ impl PyMachine {
         self.around.failure.note(error, place);
     }
 
-    /// What is wrong with a packet for the wire, of a kind that the simulator could not bear.
+    /// Fault of a packet for the wire, of a kind that would break the simulator.
     fn fault_of(&self, packet: &Packet) -> Option<String> {
         let flows = self.around.flows.as_ref()?;
         let Some(&(src, dst, _)) = flows.get(packet.tag as usize) else {

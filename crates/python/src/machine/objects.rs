@@ -1,4 +1,4 @@
-//! What a machine in Python is given and what it answers: hosts, messages, packets, events.
+//! Inputs and outputs of a machine in Python: hosts, messages, packets, events.
 
 use headway_lab::text::names;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
@@ -30,10 +30,10 @@ pub(crate) struct PyPacket {
     kind: PacketKind,
     ecn: Ecn,
     flags: PacketFlags,
-    /// Sending host.
+    /// Host that sends the packet.
     #[pyo3(get, set)]
     src: u32,
-    /// Receiving host.
+    /// Host that the packet is for.
     #[pyo3(get, set)]
     dst: u32,
     /// Number of the message among those of its sender to its receiver, from 0.
@@ -51,7 +51,7 @@ pub(crate) struct PyPacket {
     /// A number, as the transport has it.
     #[pyo3(get, set)]
     remaining: u32,
-    /// What switches hash beside the addresses.
+    /// Number that switches hash together with the addresses.
     #[pyo3(get, set)]
     entropy: u32,
     /// Bytes of the whole message.
@@ -148,7 +148,7 @@ impl PyPacket {
         Ok(())
     }
 
-    /// Whether it repeats a packet sent before.
+    /// True if it repeats a packet sent before.
     #[getter]
     fn again(&self) -> bool {
         self.flags.has(PacketFlags::AGAIN)
@@ -159,7 +159,7 @@ impl PyPacket {
         self.set_flag(PacketFlags::AGAIN, on);
     }
 
-    /// Whether it was sent without permission, in the first window.
+    /// True if it was sent without permission, in the first window.
     #[getter]
     fn unscheduled(&self) -> bool {
         self.flags.has(PacketFlags::UNSCHEDULED)
@@ -206,7 +206,7 @@ impl PyMessage {
         self.0.id
     }
 
-    /// Receiving host.
+    /// Host that the message is for.
     #[getter]
     fn dst(&self) -> u32 {
         self.0.dst.0
@@ -217,7 +217,7 @@ impl PyMessage {
         self.0.bytes
     }
 
-    /// Application class.
+    /// Class of the application.
     #[getter]
     fn class_(&self) -> u16 {
         self.0.class
@@ -235,7 +235,7 @@ impl PyMessage {
         self.0.responsive
     }
 
-    /// What switches hash of its packets.
+    /// Number that switches hash in its packets.
     #[getter]
     fn entropy(&self) -> u32 {
         self.0.entropy
@@ -258,7 +258,7 @@ pub(crate) struct PyEnd(pub(super) End);
 
 #[pymethods]
 impl PyEnd {
-    /// Whether this host sends it.
+    /// True if this host sends it.
     #[getter]
     fn sends(&self) -> bool {
         self.0.sends
@@ -283,7 +283,7 @@ impl PyEnd {
     }
 }
 
-/// What a machine tells the simulator.
+/// Event that a machine reports to the simulator.
 #[pyclass(name = "Event", module = "headway", frozen)]
 pub(crate) struct PyEvent(pub(super) EndpointEvent);
 
@@ -320,13 +320,13 @@ impl PyEvent {
     }
 }
 
-/// What a host knows of the path to a peer, in picoseconds and bits per second.
+/// Properties of the path to a peer, in picoseconds and bits per second.
 #[pyclass(name = "Path", module = "headway", frozen)]
 pub(crate) struct PyPath {
     /// Round trip of a full data packet out and a control packet back through empty queues.
     #[pyo3(get)]
     base_rtt: u64,
-    /// What a round trip takes at the most when nothing is lost: one full buffer drained at each switch.
+    /// Longest round trip when nothing is lost: one full buffer drained at each switch.
     #[pyo3(get)]
     max_rtt: u64,
     /// Rate of the slowest link.
@@ -378,7 +378,7 @@ impl PyHost {
         context.sizes.slot(context.nic).0
     }
 
-    /// What random choices depend on, where the machine makes any.
+    /// Seed of random choices, where the machine makes any.
     #[getter]
     fn seed(&self) -> u64 {
         self.context().seed

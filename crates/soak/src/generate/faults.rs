@@ -1,4 +1,4 @@
-//! What goes wrong on the links of a random scenario.
+//! Faults on the links of a random scenario.
 
 use super::Sketch;
 use crate::case::{duration, number, table};

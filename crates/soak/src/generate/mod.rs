@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// How much a scenario may do.
+/// Limits on the size of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     /// Packets of data of all flows together, about.
@@ -35,7 +35,7 @@ impl Size {
     pub const LARGE: Size = Size { packets: 200_000, flight: 20_000.0 };
 }
 
-/// What later choices have to know of earlier ones.
+/// Earlier choices that later ones depend on.
 pub(crate) struct Sketch {
     pub(crate) size: Size,
     /// Hosts of the network.
@@ -44,7 +44,7 @@ pub(crate) struct Sketch {
     pub(crate) links: Vec<String>,
     /// Names of switches.
     pub(crate) switches: Vec<String>,
-    /// Whether parameters are from anywhere in their ranges.
+    /// True if parameters are from anywhere in their ranges.
     pub(crate) wild: bool,
     /// Time of a full packet on the slowest link, in picoseconds.
     pub(crate) slot: u64,
@@ -54,17 +54,17 @@ pub(crate) struct Sketch {
     pub(crate) payload: u64,
     /// Bytes of a full packet on the wire.
     pub(crate) wire: u64,
-    /// Whether paths are pinned.
+    /// True if paths are pinned.
     pub(crate) pinned: bool,
 }
 
 /// Draws before a seed is given up.
 const DRAWS: u64 = 40;
 
-/// The scenario of a seed, and how often what was drawn was refused.
+/// The scenario of a seed, and the number of draws that were refused.
 ///
 /// # Panics
-/// When hardly anything that is drawn is accepted: the generator does not fit the reader then.
+/// If hardly any draw is accepted: the generator does not fit the reader then.
 pub fn generate(seed: u64, size: Size, folder: &Path) -> (Case, u64) {
     // From a stream of its own, so that all other seeds stay what they are.
     let far = Dice::new(headway_primitives::mix(!seed)).below(FAR) == 0;
@@ -105,9 +105,10 @@ const FAR: u64 = 160;
 /// One in this many is large.
 const RARELY: u64 = 40;
 
-/// So many in a hundred have parameters from anywhere in their declared ranges. A time-out of a thousand round trips or
-/// a credit of one byte is allowed and takes for ever, so that these scenarios have a `stop`, and nobody asks whether
-/// their flows finish.
+/// Percentage of scenarios with parameters from anywhere in their declared ranges. A time-out of a thousand round trips
+/// or
+/// a credit of one byte is allowed and takes for ever, so that these scenarios have a `stop`, and are not checked for
+/// whether their flows finish.
 const WILD: u64 = 25;
 
 fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case> {
@@ -210,14 +211,14 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
     Some(if is_accepted(&varied, folder) { varied } else { case })
 }
 
-/// Whether a run would begin.
+/// True if a run would begin.
 fn is_accepted(case: &Case, folder: &Path) -> bool {
     let begins =
         |scenario: Scenario| scenario.setup().is_ok_and(|setup| setup.resolve(scenario.seed).is_ok());
     case.load(folder).is_ok_and(begins)
 }
 
-/// What the network is like, from a scenario with a single flow.
+/// The network's properties, from a scenario with a single flow.
 fn sketch(case: &Case, size: Size, folder: &Path) -> Option<Sketch> {
     let mut trial = case.clone();
     let flow = table([("src", number(0)), ("dst", number(1)), ("bytes", number(1))]);
@@ -247,7 +248,7 @@ fn sketch(case: &Case, size: Size, folder: &Path) -> Option<Sketch> {
     })
 }
 
-/// What processors and interfaces of hosts take: less than wires, so that a run takes no longer than it may.
+/// Costs of hosts' processors and interfaces: less than wires, so that a run takes no longer than it may.
 fn costs(dice: &mut Dice, sketch: &Sketch, hosts: &mut Table) {
     let mut put = |key: &str, value: Value| hosts.insert(key.into(), value);
     if dice.percent(60) {
@@ -279,8 +280,8 @@ const ROWS_EACH: u64 = 4;
 /// More flows than any scenario has.
 const FLOWS: u64 = 600;
 
-/// Adds what is told of links by entry, and what machines are asked of the flows that are sampled: all that their transports
-/// declare, or some of it. Answers the time after which there may be too many rows.
+/// Adds the entries by which links are reported, and the probes of the flows that are sampled: all that their
+/// transports declare, or some of them. Returns the time after which there may be too many rows.
 fn ask(dice: &mut Dice, case: &Case, sample: &mut Table, filled: u64) -> u64 {
     if dice.percent(40) {
         sample.insert("volumes".into(), true.into());
@@ -305,7 +306,7 @@ fn probes(scenario: &Table) -> Vec<&'static str> {
     known.into_iter().collect()
 }
 
-/// What is sampled, and the time after which there may be too many rows.
+/// Quantities that are sampled, and the time after which there may be too many rows.
 fn sample(dice: &mut Dice, sketch: &Sketch) -> (Table, u64) {
     let every = dice.count(sketch.slot * 4, (sketch.slot * 400).max(sketch.round_trip * 4));
     let mut table = table([("every", duration(every))]);

@@ -1,4 +1,4 @@
-//! What the hosts of a random scenario are asked to send: every kind that the lab lists, within a number of packets.
+//! Traffic of a random scenario's hosts: every kind that the lab lists, within a number of packets.
 
 use super::{Sketch, fabric};
 use crate::case::{FLOWS, duration, number, table};
@@ -137,7 +137,7 @@ fn as_toml(value: &Json) -> Value {
     }
 }
 
-/// What is in the file that entries name.
+/// Contents of the file that entries name.
 fn listed(sketch: &Sketch, flows: &[Listed]) -> Table {
     let one = |flow: &Listed| {
         let keys = [

@@ -36,7 +36,7 @@ fn seeds_301_to_400_hold() {
     hold(301..401);
 }
 
-/// What is registered is drawn: nothing here names a transport, a discipline or a topology.
+/// Everything that is registered is drawn: this test names no transport, discipline or topology.
 #[test]
 fn every_registered_name_is_drawn() {
     let folder = tempfile::tempdir().expect("a directory");
@@ -47,7 +47,7 @@ fn every_registered_name_is_drawn() {
     let routings = headway_lab::fabric::ROUTINGS.iter().copied();
     let mut missing: BTreeSet<&str> =
         topologies.chain(traffic).chain(transports).chain(disciplines).chain(routings).collect();
-    // Which seed draws what changes with every name that is registered. The rarest comes once in about two hundred draws.
+    // The draws of a seed change with every name that is registered. The rarest comes once in about two hundred draws.
     for seed in 1..4001 {
         let (case, _) = generate(seed, Size::SMALL, folder.path());
         for (table, key) in

@@ -1,4 +1,4 @@
-//! What fails is shown as the smallest scenario that fails alike.
+//! A failure is shown as the smallest scenario that fails in the same way.
 
 use headway_soak::invariants::{ALL, Invariant};
 use headway_soak::run::Run;
@@ -38,7 +38,7 @@ fn a_broken_invariant_is_shown_by_a_scenario_of_a_few_lines() {
     let lines = |case: &Case| case.text().lines().filter(|l| !l.trim().is_empty()).count();
     assert!(lines(&small) <= 20, "from {} lines to {}:\n{}", lines(&large), lines(&small), small.text());
     assert_eq!(failure(&small, folder.path()).map(|f| f.invariant), Some(first.invariant));
-    // The smallest is right in every other way: what is left of it is no accident of being broken.
+    // The smallest is right in every other way: it does not fail because it is broken otherwise.
     assert!(matches!(judge(&small, folder.path(), ALL), Verdict::Passed(_)), "{}", small.text());
 }
 

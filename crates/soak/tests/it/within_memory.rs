@@ -38,7 +38,7 @@ const NOBODY: &str = "memory_limit = \"LIMIT\"\n[topology]\nkind = \"single-swit
     rate = \"100 Gbps\"\ndelay = \"10 ns\"\n[transport]\nname = \"rpo\"\n[[traffic]]\nkind = \"flows\"\nflows = [\n\
     { src = 0, dst = 1, bytes = 1000 },\n]\n[[fault]]\ndown_at = \"1 ps\"\nlinks = [\"s0->h1\"]\nconverge = \"never\"\n";
 
-/// What nobody answers is repeated for as long as a run goes on, and takes no more memory for it.
+/// A message without an answer is repeated for as long as a run goes on, and takes no more memory for it.
 #[test]
 fn a_message_that_nobody_answers_takes_no_more_memory_with_time() {
     for name in headway_testing::one_in!(4, headway_transport::registry::NAMES) {
@@ -69,7 +69,7 @@ fn credits_that_nothing_is_left_to_send_for_are_in_the_estimate() {
         println!("{name}: {peak} B of the heap, {said} B were said of the process: {ratio:.2}");
         assert!((1.0 / 1.5..=1.5).contains(&ratio), "{name}: {peak} B, {said} B were said");
     }
-    // A round trip holds most of it: what is said follows the delay, and not what there is to send.
+    // A round trip holds most of it: the forecast follows the delay, and not the bytes that are to be sent.
     let said = |sets: &[&str]| peak_in(FEW, "1 GB", sets).2 - headway_network::BASE;
     let (once, twice) =
         (said(&[]), said(&["topology.delay=\"600 us\"", "topology.bottleneck_delay=\"600 us\""]));

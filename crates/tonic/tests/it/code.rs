@@ -1,4 +1,5 @@
-//! The code of the tests' services, as tonic makes it of their description; `tests/code.rs` compares it. Not named `.rs`, because nobody formats it.
+//! The code of the tests' services, as tonic makes it of their description; `tests/code.rs` compares it. Not named
+//! `.rs`, because it is not formatted.
 
 #[allow(missing_docs, unreachable_pub, clippy::all, reason = "it is generated")]
 #[rustfmt::skip]
