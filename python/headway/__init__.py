@@ -101,8 +101,8 @@ if TYPE_CHECKING:
     __all__ += traffic.__all__
     __all__ += tables.__all__
 
-# Where each name is. A module is imported when a name of it is first asked for: all of them take several tenths of a
-# second, and most programs need a few. `tests/python/test_package.py` compares this with what is said above.
+# Module of each name. A module is imported when a name of it is first asked for: all of them take several tenths of a
+# second, and most programs need a few. `tests/python/test_package.py` compares this with the list above.
 _NAMES = {
     "api": ("diff", "explain", "report", "reproduce", "reproduce_all"),
     "building.build": ("scenario",),

@@ -38,7 +38,7 @@ TABLES = ("flows", "links", "series")
 
 @dataclass(frozen=True)
 class Verified(Jsonable):
-    """What became of the runs of an archive: how many came out the same, and of each other one what differs."""
+    """Outcome of the runs of an archive: the number that came out the same, and the difference of each other one."""
 
     file: Path
     same: int
@@ -46,7 +46,7 @@ class Verified(Jsonable):
 
     @property
     def ok(self) -> bool:
-        """Whether all came out the same."""
+        """True if all came out the same."""
         return not self.differing
 
 
@@ -133,7 +133,7 @@ def _is_scratch(place: Path) -> bool:
 
 
 def _written(run: Run) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """What a run is made from: the text of its scenario with the folder in the archive, and the files that it names."""
+    """Sources of a run: the text of its scenario with the folder in the archive, and the files that it names."""
     run.check()
     where = str(run.directory)
     if run.manifest.get("testbed") is not None or not isinstance(written := run.manifest.get("written"), dict):
@@ -165,7 +165,7 @@ def _scenario(written: Mapping[str, Any], folder: Path) -> Scenario:
 
 
 def _again(root: Path, run: Mapping[str, Any], out: Path) -> str:
-    """What differs when a run is made again; empty if nothing does."""
+    """Difference when a run is made again; empty if there is none."""
     folder = root / run["written"]["folder"]
     folder.mkdir(parents=True, exist_ok=True)
     before = root / RESULTS / run["dir"]

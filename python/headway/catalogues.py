@@ -1,4 +1,4 @@
-"""What a scenario may name, the scenarios that are there, and the claims of their papers: `headway.catalogue`."""
+"""Names for scenarios, the scenarios that are there, and the claims of their papers: `headway.catalogue`."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class WorkloadEntry(Named):
 
 @dataclass(frozen=True)
 class ScenarioEntry(Jsonable):
-    """A scenario: a figure of a paper, or an example. One that is not `readable` has no more than its name."""
+    """A scenario: a figure of a paper, or an example. One that is not `readable` has only its name."""
 
     name: str
     title: str
@@ -174,7 +174,7 @@ def catalogue(thing: str, name: str | None = None) -> Catalogue[Jsonable]: ...
 
 
 def catalogue(thing: str, name: str | None = None) -> Catalogue[Jsonable]:
-    """What `headway list` lists: transports with their parameters, scenarios, claims and others.
+    """The lists of `headway list`: transports with their parameters, scenarios, claims and others.
 
     >>> [one.name for one in headway.catalogue("transports")]
 
@@ -273,7 +273,7 @@ def _named(thing: str, name: str, every: Sequence[tuple[str, ...]]) -> list[tupl
 
 
 def _is_figure(entry: ScenarioEntry, known: Mapping[str, names.ScenarioFile]) -> bool:
-    """Whether a scenario reproduces a publication, and its folder holds the publication's claims."""
+    """True if a scenario reproduces a publication, and its folder holds the publication's claims."""
     file = known.get(entry.name)
     return bool(entry.paper or not entry.readable) and file is not None and file.claims.exists()
 

@@ -44,7 +44,7 @@ def verify_file(path: Path) -> None:
 
 
 def is_damaged(directory: Path, name: str) -> bool:
-    """Whether a file of the run is known not to be as it was written."""
+    """True if a file of the run is known to have changed since it was written."""
     try:
         expected = _read(directory / CHECKSUMS_FILE).get(name)
         return expected is not None and _digest(directory / name) != expected
@@ -90,7 +90,7 @@ def names_in(directory: Path) -> list[str]:
 
 
 def replace(directory: Path, name: str) -> None:
-    """Write down the checksum of a file anew."""
+    """Update the checksum of a file."""
     sums = _read(directory / CHECKSUMS_FILE)
     sums[name] = _digest(directory / name)
     write_text(directory / CHECKSUMS_FILE, "".join(f"{digest}  {file}\n" for file, digest in sums.items()))

@@ -34,7 +34,7 @@ from headway.transport import Transport as OwnTransport
 
 Table = Mapping[str, Value]
 _LACKS = re.compile(r"the scenario lacks the key `(\w+)`")
-# Where the text that was made does not hold what is wrong, a message has no such place.
+# If the generated text does not contain the mistake, a message has no such place.
 _PLACE = re.compile(r"─\[(?P<name>.*):(?P<line>\d+):(?P<column>\d+)\]")
 
 

@@ -51,7 +51,7 @@ _TABLES = {"fabric": "Fabric", "hosts": "Hosting", "start": "Start", "sample": "
 
 @dataclass(frozen=True)
 class Key:
-    """An argument: its key, its annotation, and its line of the docstring. One that is `needed` has no default."""
+    """An argument: its key, its annotation, and its line of the docstring. One that is `needed` is required."""
 
     name: str
     type: str
@@ -65,7 +65,7 @@ class Key:
 
     @property
     def annotation(self) -> str:
-        """What a type checker reads."""
+        """Type that a type checker reads."""
         return self.type if self.needed else f"{self.type} | None"
 
 
@@ -201,7 +201,7 @@ MODULES = tuple(_MODULES)
 
 @cache
 def functions(module: str) -> tuple[Function, ...]:
-    """What a module of this package holds."""
+    """Functions of a module of this package."""
     return tuple(_MODULES[module]())
 
 

@@ -1,4 +1,4 @@
-"""What the parts of a scenario are in Python, and what their arguments take."""
+"""Parts of a scenario in Python, and the types of their arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a paper leaves open, as its ledger declares it: `[[choice]]` tables, and the overrides each value stands for.
+"""Choices that a paper leaves open, as its ledger declares them: `[[choice]]` tables, and the overrides each value
+stands for.
 
 A choice is joint: one value of it governs every transport and every figure of the paper. At its default it overrides
 nothing, so that the scenarios as they are written are one reading of the paper.
@@ -43,7 +44,7 @@ OPTIONAL: Mapping[str, tuple[type, ...]] = {
     "refines": (str,),
     "costly": (bool,),
 }
-# How natural it is to read a paper so, the most natural first.
+# Naturalness of reading a paper so, the most natural first.
 NATURAL = ("usual", "plausible", "strained")
 SCALES = ("linear", "log")
 SILENT = "silent"
@@ -58,11 +59,11 @@ class Setting:
     overrides: Mapping[str, Value | Formula]
 
     def applies(self, value: Value, transport: str) -> bool:
-        """Whether it has a part in a run."""
+        """True if it affects a run."""
         return (not self.transports or transport in self.transports) and self.at in (None, value)
 
     def facts(self) -> dict[str, Any]:
-        """What it does, as it is written."""
+        """Its effect, as it is written."""
         written = {key: v.expression.text if isinstance(v, Formula) else v for key, v in self.overrides.items()}
         return {"transports": self.transports, "at": self.at, "overrides": written}
 
@@ -99,7 +100,7 @@ class Choice:
 
     @property
     def silent(self) -> bool:
-        """Whether the paper says nothing about it."""
+        """True if the paper says nothing about it."""
         return not self.quotation
 
     @property
@@ -108,7 +109,7 @@ class Choice:
         return 1 if self.joint else 2
 
     def in_scope(self, scenario: str) -> bool:
-        """Whether it has a part in a scenario."""
+        """True if it affects a scenario."""
         return not self.scope or scenario in self.scope
 
     def grid(self, levels: int) -> tuple[Value, ...]:
@@ -161,7 +162,7 @@ class Reading:
 
     @property
     def key(self) -> str:
-        """What it is called: `first-window=0.5, paths=spray`."""
+        """Name of the reading: `first-window=0.5, paths=spray`."""
         shown = (f"{name}={_short(value)}" for name, value in self.values)
         return ", ".join(shown) or AS_STATED
 
@@ -246,7 +247,7 @@ class Choices:
         return sum(self[name].degrees for name, _ in reading.values)
 
     def strain(self, reading: Reading) -> int:
-        """How far from natural a reading is, over its choices; 0 if all are usual."""
+        """Distance of a reading from a natural one, over its choices; 0 if all are usual."""
         return sum(NATURAL.index(self[name].natural) for name, _ in reading.values)
 
     def conflict(self, reading: Reading) -> str:
@@ -305,7 +306,7 @@ class Choices:
 
 
 class _Overrides:
-    """What a reading sets: keys of the scenario, and parameters of each of its transports."""
+    """Settings of a reading: keys of the scenario, and parameters of each of its transports."""
 
     def __init__(self) -> None:
         self._keys: dict[str, Value] = {}
@@ -313,7 +314,7 @@ class _Overrides:
         self._by: dict[tuple[str, str], str] = {}
 
     def add(self, choice: Choice, transport: str, wanted: Mapping[str, Value]) -> None:
-        """What a choice sets; raises `HeadwayError` if another has set it to something else.
+        """Add the settings of a choice; raises `HeadwayError` if another has set it to something else.
 
         What a choice refines comes before it, and gives way to it.
         """
@@ -338,7 +339,7 @@ class _Overrides:
             return {**{f"transport.{param}": value for param, value in params.items()}, **self._keys}
         found: dict[str, Any] = dict(self._keys)
         for index, entry in enumerate(resolved["traffic"]):
-            # What the kernel sends has no parameters of a transport.
+            # Flows of the kernel have no parameters of a transport.
             if entry.get("stack") == "kernel":
                 continue
             own = self._params.get(str(entry["transport"]), {})
@@ -365,7 +366,7 @@ def _parameters() -> Mapping[str, Mapping[str, str]]:
 
 
 def _kinds(transport: str) -> Mapping[str, str]:
-    """What the parameters of a transport are made of."""
+    """Kinds of a transport's parameters."""
     return _parameters().get(transport, {})
 
 
@@ -520,7 +521,7 @@ class _Reader(TableReader):
         return Setting(tuple(transports), at, overrides)
 
     def _check_names(self, transports: Sequence[str], overrides: Mapping[str, Any]) -> None:
-        """Transports and their parameters exist: a misspelt one would have no effect, and nobody would see it."""
+        """Transports and their parameters exist: a misspelt one would silently have no effect."""
         known = _parameters()
         for name in transports:
             if name not in known:
@@ -546,5 +547,5 @@ class _Reader(TableReader):
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two values are the same, of the same kind: `true` is not 1."""
+    """True if two values are the same, of the same kind: `true` is not 1."""
     return isinstance(one, bool) == isinstance(other, bool) and one == other

@@ -1,4 +1,4 @@
-"""What an expression is evaluated on: the runs of one seed, narrowed to a variant and to values of the axes."""
+"""Data that an expression is evaluated on: the runs of one seed, narrowed to a variant and to values of the axes."""
 
 from __future__ import annotations
 

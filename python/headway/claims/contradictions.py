@@ -35,13 +35,13 @@ class Contradiction:
     proof: str
 
     def reason(self, claim: str) -> str:
-        """Why a claim of it cannot come out; of two claims, beside the other."""
+        """Reason why a claim of it cannot come out; of two claims, together with the other."""
         others = [name for name in self.claims if name != claim]
         return f"beside {others[0]}: {self.because}" if len(others) == 1 else self.because
 
 
 def _published(published: Mapping[str, Published], name: str, index: float = 0) -> Published:
-    """What the paper publishes for a claim; of a list its item `index`."""
+    """Number that the paper publishes for a claim; of a list its item `index`."""
     if name not in published:
         close = nearest(name, list(published))
         hint = f"; nearest: {', '.join(close)}" if close else ""

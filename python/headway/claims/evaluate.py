@@ -30,7 +30,7 @@ from headway.files import write_json
 
 @dataclass(frozen=True)
 class Result:
-    """A claim with its judgement; `beside` is the same measure on other variants and at other values of the axes."""
+    """A claim with its judgement; `beside` holds the same measure on other variants and at other values of the axes."""
 
     claim: Claim
     judgement: Judgement
@@ -97,7 +97,7 @@ def evaluate_claims(
 
 
 def samples_of(claim: Claim, runs: Sequence[Point]) -> list[Value]:
-    """What a claim's measure gives for each seed that has what it needs."""
+    """Value of a claim's measure for each seed that has the runs for it."""
     by_seed: dict[int, list[Point]] = {}
     for run in runs:
         by_seed.setdefault(run.seed, []).append(run)

@@ -78,7 +78,7 @@ class Formula:
     expression: Expression
 
     def value(self, value: str | float | bool, path: LongestPath | None, kind: str = "") -> str | int | float | bool:
-        """What a scenario takes for it; `kind` is that of the parameter it is given to, where it is declared."""
+        """Value for a scenario; `kind` is that of the parameter it is given to, where it is declared."""
         text = self.expression.text
         if text == VALUE:
             return round(value) if kind == "int" and isinstance(value, float) else value
@@ -103,7 +103,7 @@ class Formula:
         return float(number)
 
     def _dimension(self, value: float | bool, path: LongestPath) -> tuple[int, int]:
-        """What it is a quantity of: in other units, a quantity changes by a power of the unit, and a sum of unlike
+        """Dimension of the value: in other units, a quantity changes by a power of the unit, and a sum of unlike
         quantities by none."""
         base = self._at(value, path)
         if base == 0:

@@ -260,13 +260,13 @@ def when_below(_: Context, samples: Series, level: float, start: str | float, en
 
 
 def rises(_: Context, samples: Series, level: float, start: str | float, end: str | float) -> float:
-    """How often the samples of a window go from below `level` to at least `level`."""
+    """Number of times that the samples of a window go from below `level` to at least `level`."""
     values = [value for _, value in samples.window(seconds(start), seconds(end))]
     return float(sum(before < level <= after for before, after in pairwise(values)))
 
 
 def mean_fall(_: Context, samples: Series, start: str | float, end: str | float) -> float:
-    """How far the samples of a window fall at a time, from where they begin to fall to where they end, in the mean."""
+    """Mean fall of the samples of a window at a time, from where they begin to fall to where they end, in the mean."""
     values = [value for _, value in samples.window(seconds(start), seconds(end))]
     steps = [before - after for before, after in pairwise(values)]
     number = sum(step > 0 and not last > 0 for last, step in pairwise([0.0, *steps]))
@@ -289,7 +289,7 @@ def percent_higher(_: Context, subject: float, versus: float) -> float:
 
 
 def within(_: Context, value: float, reference: float, percent: float) -> bool:
-    """Whether `value` is at most `percent` percent of `reference` away from it."""
+    """True if `value` is at most `percent` percent of `reference` away from it."""
     return abs(value - reference) <= abs(reference) * percent / 100.0
 
 
@@ -447,7 +447,7 @@ def _look_for(column: str, table: str, frame: pl.DataFrame) -> None:
 
 
 def _finish(point: Point) -> dict[int, float]:
-    """When each flow that is done ended, by its position."""
+    """Finish time of each flow that is done, by its position."""
     frame = point.run.flows.to_polars().filter(pl.col("state") == "done")
     return dict(zip(frame["flow"].to_list(), frame["finish_s"].to_list(), strict=True))
 

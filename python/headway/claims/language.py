@@ -20,7 +20,7 @@ from typing import Any
 
 from headway.errors import nearest
 
-# What Python says when values are not of the kind that a function or an operator takes.
+# Exceptions of Python for values that are not of the kind that a function or an operator takes.
 UNFIT = (TypeError, ValueError, IndexError, KeyError, AttributeError, OverflowError)
 # Characters of an argument that a message shows.
 SHOWN = 40
@@ -40,7 +40,8 @@ class CannotMeasure(Exception):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What an expression may call. `plain` get values and the context first; `forms` get unevaluated arguments.
+    """Functions that an expression may call. `plain` get values and the context first; `forms` get unevaluated
+    arguments.
 
     `literal` turns a text that is added to a number, such as `'200 us'`, into one.
     """
@@ -80,12 +81,12 @@ class Expression:
         return [self.text, *(text for definition in used for text in definition.spelt_out())]
 
     def quotes(self, name: str) -> bool:
-        """Whether a name, such as a variant's, stands as a text in it or in a definition it uses."""
+        """True if a name, such as a variant's, stands as a text in it or in a definition it uses."""
         return any(quoted(name).search(text) for text in self.spelt_out())
 
 
 def quoted(name: str) -> re.Pattern[str]:
-    """Where a name stands as a text in an expression, between its quotes."""
+    """Pattern of a name as a text in an expression, between its quotes."""
     return re.compile(rf"(?<=['\"]){re.escape(name)}(?=['\"])")
 
 
@@ -276,7 +277,7 @@ class Evaluator:
 
 
 def _of_another_kind(function: Callable[..., Any], arguments: Sequence[object]) -> str | None:
-    """What is wrong with an argument that is a text where the function takes a number, or the other way round."""
+    """Fault of an argument that is a text where the function takes a number, or the other way round."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     for parameter, value in zip(parameters, arguments, strict=False):
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:

@@ -39,9 +39,9 @@ OPTIONAL: Types = {
     "beside": list,
     "beside_at": list,
 }
-# What a ledger holds; `choices`, `contradictions` and `testbed` read the last three.
+# Tables of a ledger; `choices`, `contradictions` and `testbed` read the last three.
 TABLES = frozenset({"define", "claim", "choice", "contradiction", "testbed"})
-# What `holds` and `direction` may name.
+# Names that `holds` and `direction` may use.
 PREDICATE_NAMES = frozenset({"measured", "published"})
 
 
@@ -70,7 +70,7 @@ class Claim:
     beside_at: tuple[Mapping[str, Any], ...] = ()
 
     def published_facts(self) -> dict[str, Any]:
-        """What the paper says, as JSON can hold it."""
+        """The paper's statement, as JSON can hold it."""
         return {
             "id": self.id,
             "figure": self.figure,

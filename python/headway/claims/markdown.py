@@ -15,7 +15,7 @@ COUNTED = ("reproduced", "direction-only", "not-reproduced")
 
 
 def tables(rows: Sequence[ListedClaim], show: Callable[[Any], str], show_range: Callable[[Any], str]) -> str:
-    """How many claims of each figure came out how, then every claim, and what real packets gave.
+    """Table of verdicts by figure, then every claim, and the results on real packets.
 
     `show` writes a measured value, `show_range` the ends of a range.
     """
@@ -24,7 +24,7 @@ def tables(rows: Sequence[ListedClaim], show: Callable[[Any], str], show_range: 
 
 
 def _readings(rows: Sequence[ListedClaim]) -> Iterator[str]:
-    """What the readings on record set."""
+    """Settings of the readings on record."""
     found = dict.fromkeys(json.dumps(row.reading_values) for row in rows if row.reading_values)
     for text in found:
         values = ", ".join(f"`{name} = {json.dumps(value)}`" for name, value in json.loads(text).items())
@@ -90,14 +90,14 @@ def _testbed(
 
 
 def _speed(slowdown: int | None) -> str:
-    """The speed of the links on real packets beside that of the paper; variants may differ in theirs."""
+    """The speed of the links on real packets relative to that of the paper; variants may differ in theirs."""
     if slowdown is None:
         return "more than one speed"
     return "full speed" if slowdown == 1 else f"1/{slowdown} of the speed"
 
 
 def _how(one: RealClaim) -> str:
-    """How an entry was measured: command, machine, other work, lateness."""
+    """Circumstances of a measurement: command, machine, other work, lateness."""
     slowdown = f"slowdown {one.slowdown or 'by variant'}" if one.slowdown != 1 else "unscaled"
     late, work = duration(one.late_s), one.other_work
     return (

@@ -1,4 +1,4 @@
-"""The verdicts on record: what `headway reproduce --record` measured, kept beside the claims it judged.
+"""Verdicts on record: measurements of `headway reproduce --record`, kept next to the claims that they judge.
 
 `verdicts.json` holds one entry a claim. Each carries a digest of the claim and of what its scenario runs for it, so
 that a verdict whose claim or scenario has changed since shows as outdated instead of speaking for what it did not
@@ -34,12 +34,12 @@ SEEDS = 5
 
 
 def verdicts_path(file: ScenarioFile) -> Path:
-    """Where the verdicts on a scenario's claims are kept."""
+    """File of the verdicts on a scenario's claims."""
     return file.path.parent / VERDICTS_FILE
 
 
 def digest(claim: Claim, document: Mapping[str, Any], scale: str | None) -> str:
-    """What a verdict depends on apart from the program: the claim as it is judged, and what is run for it.
+    """Digest of what a verdict depends on apart from the program: the claim as it is judged, and what is run for it.
 
     `document` is the scenario's file. Its titles, its report, its other scales, and variants that the claim does not
     name do not enter: a transport of one's own may stand beside those of a paper without unsettling its verdicts.

@@ -41,7 +41,7 @@ SAME_TIME_S = 1e-9
 
 
 def sampled(run: Run, entity: str, metric: str, *, absent: float | None = None) -> Series:
-    """One sampled series; with `absent`, times at which the entity has no sample have that value."""
+    """One sampled series; with `absent`, times at which the entity was not sampled have that value."""
     samples = run.samples.get((entity, metric))
     if samples is None:
         raise CannotMeasure(_not_sampled(run, entity, metric))
@@ -53,7 +53,7 @@ def sampled(run: Run, entity: str, metric: str, *, absent: float | None = None) 
 
 
 def _not_sampled(run: Run, entity: str, metric: str) -> str:
-    """Why there is no such series, and which there are."""
+    """Reason why there is no such series, with the names of those that exist."""
     if not run.samples:
         return "this run sampled nothing: rates and queues over time need a [sample] table in the scenario"
     metrics = sorted({m for _, m in run.samples})

@@ -1,4 +1,4 @@
-"""How the claims of a figure are measured on real packets: `[[testbed]]` tables of a ledger.
+"""Measurement of a figure's claims on real packets: `[[testbed]]` tables of a ledger.
 
     [[testbed]]
     scenario = "l2dct/fig14-linux"
@@ -39,7 +39,7 @@ MOST_SLOWDOWN = 1_000_000
 
 @dataclass(frozen=True)
 class RealRuns:
-    """What is run on real packets for the claims about a figure."""
+    """Runs on real packets for the claims about a figure."""
 
     scenario: str
     runs: str
@@ -56,12 +56,12 @@ class RealRuns:
         return [replace(claim, otherwise=self.otherwise) for claim in measured]
 
     def facts(self) -> list[Any]:
-        """What a verdict depends on beside the claim and what `runs` holds."""
+        """Facts that a verdict depends on in addition to the claim and the scenario in `runs`."""
         return [self.runs, self.slowdown, dict(self.sets)]
 
 
 def real_runs(scenario: str, ledger: Path) -> RealRuns:
-    """What is run for the claims about a figure; itself, as it is written, where its ledger says nothing."""
+    """Runs for the claims about a figure; the figure itself, as it is written, unless its ledger says otherwise."""
     return load_real_runs(ledger).get(scenario, RealRuns(scenario, scenario))
 
 
@@ -176,13 +176,13 @@ def _ends(low: Value, high: Value) -> Interval:
 
 
 def digest_of(runs: RealRuns, claim_digest: str) -> str:
-    """What a verdict of the testbed depends on apart from the program and the machine."""
+    """Digest of what a verdict of the testbed depends on apart from the program and the machine."""
     facts = json.dumps([claim_digest, runs.facts()], sort_keys=True, default=str)
     return hashlib.sha256(facts.encode()).hexdigest()[:16]
 
 
 def claims_measured(file: names.ScenarioFile) -> tuple[RealRuns, list[Claim]]:
-    """What is run for a figure, and its claims that are judged by that; raises if there is none."""
+    """Runs for a figure, and its claims that are judged by that; raises if there is none."""
     runs = real_runs(file.name, file.claims)
     claims = runs.judged(claims_about(file.name, file.claims))
     if not claims:

@@ -1,4 +1,5 @@
-"""The testbed's verdicts on record: what `headway testbed reproduce --record` measured, beside those of the simulator.
+"""The testbed's verdicts on record: measurements of `headway testbed reproduce --record`, next to those of the
+simulator.
 
 `testbed.json` holds an entry for each claim that was measured on real packets: the median over repetitions, the
 smallest and the largest value, the machine, and how much other work it had. A digest shows what is outdated, as in
@@ -31,7 +32,7 @@ HOW = ("repetitions", "scale", "runs", "slowdown", "machine", "other_work", "lat
 
 
 def testbed_path(file: ScenarioFile) -> Path:
-    """Where the testbed's verdicts on a scenario's claims are kept."""
+    """File of the testbed's verdicts on a scenario's claims."""
     return file.path.parent / TESTBED_FILE
 
 

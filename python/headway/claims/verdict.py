@@ -21,7 +21,7 @@ from headway.data.statistics import Estimate, estimate
 
 
 class Qualifier(enum.StrEnum):
-    """How strictly the paper says it."""
+    """Strictness of the paper's statement."""
 
     EXACT = "exact"
     ABOUT = "about"
@@ -36,7 +36,7 @@ class Qualifier(enum.StrEnum):
 
 
 # Percent of the published value by which a mean may differ. `up to` is the best point of a sweep, so it is compared
-# like `about`; bounds have no slack.
+# like `about`; bounds are strict.
 TOLERANCE_PERCENT: Mapping[Qualifier, float] = {
     Qualifier.EXACT: 5.0,
     Qualifier.IMPLIED: 5.0,
@@ -52,12 +52,12 @@ BOUNDS: Mapping[Qualifier, tuple[str, Callable[[float, float], bool]]] = {
     Qualifier.BELOW: ("below", lambda measured, bound: measured < bound),
 }
 NUMERIC_QUALIFIERS = frozenset({*TOLERANCE_PERCENT, *BOUNDS})
-# What reasons call the number that a measured one is compared with: a paper's, or one that Headway expects.
+# Words in reasons for the number that a measured one is compared with: a paper's, or one that Headway expects.
 PUBLISHED = "published"
 EXPECTED = "expected"
 # A difference that is not worth telling.
 SAME_AS_PUBLISHED = 5e-4
-# How an order runs, as the sign by which each place must differ from the next.
+# Direction of an order, as the sign by which each place must differ from the next.
 ORDERS: Mapping[str, int] = {"lowest first": 1, "highest first": -1, "equal": 0}
 
 Predicate: TypeAlias = Callable[[Value], bool]

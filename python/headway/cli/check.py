@@ -25,9 +25,9 @@ from headway.names import ScenarioFile
 from headway.reporting.figures.kind import Facts
 from headway.reporting.wishes import doubts
 
-# Variants whose presets and ports are told, at most.
+# Largest number of variants whose presets and ports are printed.
 MOST_VARIANTS = 20
-# What an error says of a key that a part of a scenario does not use.
+# Words of errors about keys that a part of a scenario does not use.
 UNUSED = ("has no effect", "unknown key")
 
 
@@ -94,7 +94,7 @@ def _points(scenario: Scenario) -> tuple[list[Point], dict[str, str]]:
     except ScenarioError:
         if scenario.path is None or not scenario.sets:
             raise
-        # What is wrong without the overrides, too, is wrong in the file.
+        # A mistake that exists without the overrides, too, is one in the file.
         Scenario.load(scenario.path, scale=scenario.scale).points()
         every = scenario.points(checked=False)
         places, refused = {point.place: point for point in reversed(every)}, {}
@@ -113,7 +113,7 @@ def _points(scenario: Scenario) -> tuple[list[Point], dict[str, str]]:
 
 
 def facts_of(scenario: Scenario, points: Sequence[Point] | None = None) -> Facts:
-    """What the scenario says of its runs, or of these points, before there are any."""
+    """Facts about the runs of the scenario, or about these points, before there are any."""
     points = scenario.points() if points is None else points
     first = {point.variant: point for point in reversed(points)}
     tables = tuple(scenario.at(point).resolved for point in reversed(first.values()))

@@ -1,4 +1,4 @@
-"""`headway compare`: a run beside a table from elsewhere, another run, or a sweep of seeds."""
+"""`headway compare`: compares a run with a table from elsewhere, another run, or a sweep of seeds."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def compare(
     as_json: bool,
     as_csv: bool,
 ) -> int:
-    """Set numbers of RUN beside those of REFERENCE, or the variants of a sweep beside each other.
+    """Compare numbers of RUN with those of REFERENCE, or the variants of a sweep with each other.
 
     RUN is a directory of results or a scenario, which is then run. REFERENCE is a table (.csv, .csv.gz, .parquet) or a
     directory of results; without it, the table of flows that RUN was made from. The status is 0 if the numbers are
@@ -141,7 +141,7 @@ def compare(
 
 
 def _tell_causes(run: Path, *, as_json: bool) -> None:
-    """Where the time of the flows of each variant went."""
+    """Print the causes of the time of each variant's flows."""
     found = compare_causes(run)
     if as_json:
         echo(found.to_json())
@@ -154,13 +154,13 @@ def _tell_causes(run: Path, *, as_json: bool) -> None:
 
 
 def _print_notes(notes: Sequence[str]) -> None:
-    """What is to be known of the runs, on standard error."""
+    """Print notes on the runs to standard error."""
     for note in () if is_quiet() else notes:
         echo(f"note: {note}", err=True)
 
 
 def _has_variants(run: Path) -> bool:
-    """Whether it is the directory of a sweep with several variants."""
+    """True if it is the directory of a sweep with several variants."""
     return (run / SWEEP_FILE).exists() and not (run / MANIFEST_FILE).exists() and is_of_variants(run)
 
 

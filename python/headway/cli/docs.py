@@ -91,7 +91,7 @@ class Section:
 
     @property
     def name(self) -> str:
-        """What `headway docs` prints it by."""
+        """Name by which `headway docs` prints it."""
         return self.page if self.level == 1 else f"{self.page}#{self.anchor}"
 
 
@@ -116,7 +116,7 @@ def sections(page: str, text: str) -> Iterator[Section]:
 
 
 def _anchor(heading: str) -> str:
-    """What links to a heading end in."""
+    """Anchor of links to a heading."""
     kept = re.sub(r"[^\w\- ]", "", heading.lower())
     return kept.strip().replace(" ", "-")
 
@@ -160,7 +160,7 @@ def _search(pages: Mapping[str, Path], text: str) -> None:
 
 
 def _scores(one: Section, words: list[str]) -> dict[str, float]:
-    """How well a section answers, by those of the words that it holds. A word begins where one of the text does."""
+    """Score of a section by those of the words that it holds. A word begins where one of the text does."""
     found = {}
     for word in words:
         pattern = re.compile(rf"(?<![a-z0-9]){re.escape(word)}")
@@ -185,7 +185,7 @@ def _line(one: Section, words: list[str]) -> str:
 
 
 def _unknown(every: list[Section], words: list[str]) -> str:
-    """What helps where nothing was found: the nearest words that there are."""
+    """Advice if nothing was found: the nearest words that there are."""
     return _misspelt(every, words) or ("fewer words find more" if len(words) > 1 else "all pages: headway docs")
 
 

@@ -87,7 +87,7 @@ def _short(scenario: Scenario) -> str:
 
 
 def _place(path: Path, inputs: Iterable[Path], force: bool) -> Path:
-    """Where a picture goes. It is checked before anything runs, which may take long."""
+    """Path of a picture. It is checked before anything runs, which may take long."""
     with as_usage():
         drawing.format_of(path)
     keep_inputs([path], inputs)

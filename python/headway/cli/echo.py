@@ -8,8 +8,8 @@ import click
 
 # The colours and weights that `click.style` writes.
 _STYLE = r"\x1b\[(?:[0-9]|2[1-9]|3[0-79]|9[0-7])m"
-# Besides those a terminal acts on control characters, signs that turn the direction of text hide what is there, and
-# what stands for bytes that are no UTF-8 cannot be printed.
+# A terminal acts on control characters, signs that turn the direction of text hide parts of it, and stand-ins for bytes
+# that are not UTF-8 cannot be printed.
 _SIGN = re.compile(rf"({_STYLE})|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 

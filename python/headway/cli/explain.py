@@ -146,7 +146,7 @@ class _Runner:
 
 
 def print_explanation(result: Explanation) -> None:
-    """What was found, on a terminal."""
+    """Print the results on a terminal."""
     if result.search is not None:
         _print_search(result.search)
     for held in result.paper:
@@ -175,7 +175,7 @@ def _published(published: Published) -> str:
 
 
 def _note(claim: ClaimFound) -> str:
-    """What stands below a claim: the reading, its regions, the bound."""
+    """Lines below a claim: the reading, its regions, the bound."""
     lines = [claim.text]
     if claim.smallest is not None and claim.smallest.values:
         lines[0] += f" ({_degrees(claim.smallest)})"

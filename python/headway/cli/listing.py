@@ -27,7 +27,7 @@ PAGES = Path(package).parent / "docs"
 EXPLAINED = (Verdict.PENDING, OUTDATED, CONTRADICTS, CANNOT)
 
 
-# What people call the things of a list that has another name.
+# Words of users for the entries of a list that has another name.
 ALSO = {
     "disciplines": "ports port queues queue queueing queuing schedulers aqm ecn marking qdiscs buffers",
     "transports": "protocols protocol congestion congestion-control controllers controls algorithms variants presets",
@@ -154,7 +154,7 @@ def _on_testbed(entry: RealClaim | None) -> str:
 
 
 def _measured_how(entry: RealClaim) -> str:
-    """Where and how the testbed's verdicts were measured."""
+    """Machine and command of the testbed's verdicts."""
     where = machine_text(entry.machine)
     return f"  testbed: {entry.command}; median of {entry.repetitions} repetitions on {where}"
 
@@ -167,7 +167,7 @@ def _print_readings(entries: Sequence[ListedClaim]) -> None:
             paper = entry.scenario.partition("/")[0]
             values = ", ".join(f"{name} {_text(value)}" for name, value in entry.reading_values.items())
             verdict = entry.reading_verdict or entry.reading_word
-            # What cannot hold as stated cannot hold under a reading either.
+            # A claim that cannot hold as stated cannot hold under a reading either.
             cannot = verdict == entry.judged == Verdict.NOT_REPRODUCED
             under.setdefault((paper, values), []).append(entry.verdict if cannot else verdict)
     for (paper, values), verdicts in under.items():
@@ -177,7 +177,7 @@ def _print_readings(entries: Sequence[ListedClaim]) -> None:
 
 
 def _declared(entry: Named) -> list[str]:
-    """What a discipline writes into packets and needs from its driver, and how long traffic takes alone."""
+    """Changes of a discipline to packets, its needs of a driver, and the time that traffic takes alone."""
     facts = entry.facts
     lines = [f"({key} {'; '.join(facts[key])})" for key in ("rewrites", "needs") if facts.get(key)]
     if facts.get("form"):
@@ -195,7 +195,7 @@ def _parameter(parameter: Parameter) -> str:
 
 
 def _details(entry: Named) -> list[str]:
-    """What is known of an entry: what it declares of itself, its parameters, its probes."""
+    """Details of an entry: its declarations, its parameters, its probes."""
     probes = entry.probes if isinstance(entry, TransportEntry) else ()
     return [*_declared(entry), *map(_parameter, entry.parameters), *map(_probe, probes)]
 

@@ -26,7 +26,7 @@ INTERRUPTED = 130
 NO_READER = 141
 
 
-# What a bare `headway` says.
+# Commands that a bare `headway` shows.
 BEGINNINGS = {
     "headway reproduce amrt/fig01": "a published figure, in seconds, with its report",
     "headway run examples/quickstart": "one run: flows, queues and times",
@@ -101,7 +101,7 @@ def status_of(arguments: list[str] | None) -> int:
     except BrokenPipeError:
         return _without_reader()
     except SystemExit:
-        # What click makes of a broken pipe: it wraps the outputs and exits.
+        # click wraps the outputs for a broken pipe, and exits.
         if sys.stdout is outputs[0]:
             raise
         sys.stdout, sys.stderr = outputs
@@ -113,7 +113,7 @@ def status_of(arguments: list[str] | None) -> int:
 
 
 def _without_reader() -> int:
-    """Who read our output has gone: end as silently as a program that SIGPIPE ends, also when Python flushes."""
+    """The reader of our output has gone: end as silently as a program that SIGPIPE ends, also when Python flushes."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.__stdout__, sys.__stderr__):
         if stream is not None:

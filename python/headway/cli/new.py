@@ -68,7 +68,7 @@ def new(file: Path, origin: ScenarioFile | None) -> None:
 
 
 def _copy_named(text: str, folder: Path, to: Path) -> list[Path]:
-    """Copy the files that a scenario names beside itself; returns the copies. Raises if another file is in the way."""
+    """Copy the files next to a scenario that it names; returns the copies. Raises if another file is in the way."""
     named = sorted({value for value in _texts(parsed(text)) if _is_beside(value, folder)})
     copies = [(folder / name, to / name) for name in named]
     for source, copy in copies:
@@ -82,7 +82,7 @@ def _copy_named(text: str, folder: Path, to: Path) -> list[Path]:
 
 
 def _is_beside(value: str, folder: Path) -> bool:
-    """Whether a value of a scenario names a file in its folder or below."""
+    """True if a value of a scenario names a file in its folder or below."""
     path = Path(value)
     if path.is_absolute() or ".." in path.parts or not path.suffix or "\n" in value:
         return False

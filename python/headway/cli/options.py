@@ -43,7 +43,7 @@ Value = TypeVar("Value")
 
 
 class Parsed(click.ParamType[Value]):
-    """What a function makes of the text, or its `HeadwayError` as a mistake in the use of the command."""
+    """Result of a function for the text, or its `HeadwayError` as a mistake in the use of the command."""
 
     def __init__(self, name: str, parse: Callable[[Any], Value]) -> None:
         self.name = name
@@ -135,7 +135,7 @@ def jobs_option(command: Command) -> Command:
 
 
 class ExecutorParameter(Parsed[Executor]):
-    """Where points run; closed when the command ends."""
+    """Executor of points; closed when the command ends."""
 
     def convert(
         self,

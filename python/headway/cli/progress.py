@@ -1,4 +1,4 @@
-"""How much a command says while it works: `--progress`, `-q` and `-v`."""
+"""Verbosity of a command while it works: `--progress`, `-q` and `-v`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STYLE, _LOUDNESS = "headway.progress", "headway.loudness"
 
 
 def progress_options(command: Command) -> Command:
-    """`--progress`, `-q` and `-v`; what is said is asked of `style`, `is_quiet` and `is_verbose`."""
+    """`--progress`, `-q` and `-v`; `style`, `is_quiet` and `is_verbose` return their values."""
     for option in (
         click.option(
             "-v", "--verbose", is_flag=True, expose_value=False, callback=_louder,
@@ -34,17 +34,17 @@ def progress_options(command: Command) -> Command:
 
 
 def style() -> Style:
-    """How the command that runs now shows progress."""
+    """Style of progress of the command that runs now."""
     return "none" if is_quiet() else cast(Style, _meta().get(_STYLE, "auto"))
 
 
 def is_quiet() -> bool:
-    """Whether it shall say nothing but results and errors."""
+    """True if it shall print nothing but results and errors."""
     return int(_meta().get(_LOUDNESS, 0)) < 0
 
 
 def is_verbose() -> bool:
-    """Whether it shall say more than usual."""
+    """True if it shall print more than usual."""
     return int(_meta().get(_LOUDNESS, 0)) > 0
 
 

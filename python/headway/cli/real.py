@@ -1,4 +1,4 @@
-"""The program `headway-testbed`, which `make install` puts beside this command line, and how it is listened to."""
+"""The program `headway-testbed`, which `make install` puts next to this command line, and the reader of its output."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def probe() -> None:
 
 
 def variant_sets(scenario: Scenario, variant: str) -> Sequence[str]:
-    """What a variant overrides, as arguments."""
+    """Overrides of a variant, as arguments."""
     # A scenario without variants has points all the same, which are called by their transport.
     if not scenario.native.variants():
         raise HeadwayError(f"the scenario has no variants, and so no {variant!r}; --set changes single keys of it")
@@ -55,7 +55,7 @@ def arguments(
     ideal: bool = False,
     simulated: bool = True,
 ) -> list[str]:
-    """The command that runs a scenario on real packets, and beside it in the simulator if that is `simulated`.
+    """The command that runs a scenario on real packets, and in the simulator as well if `simulated` is true.
 
     `ideal` has windows go by the topology's base round trips instead of measured ones.
     """
@@ -72,7 +72,8 @@ def arguments(
 
 
 def conditions(command: Sequence[str]) -> dict[str, Any]:
-    """What tells the run of `command` apart from others of the same scenario, as `testbed` of its manifest has it."""
+    """Conditions that distinguish the run of `command` from others of the same scenario, as `testbed` of its manifest
+    has it."""
     done = subprocess.run([*command, "--conditions"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise HeadwayError(done.stderr.strip().removeprefix(f"{PROGRAM}: "))
@@ -95,7 +96,7 @@ class _StopProgram(Stop):
 def measure(name: str, command: list[str]) -> tuple[int, dict[str, Any] | None]:
     """Exit status, and the last line: both summaries; raises what the program complains of, `None` if it was killed."""
     last: dict[str, Any] | None = None
-    # What it complains of is shown when no bar is in the way.
+    # Its complaints are shown when the bar is gone.
     with tempfile.TemporaryFile("w+", encoding="utf-8") as complaints:
         with (
             _StopProgram().listening() as stop,

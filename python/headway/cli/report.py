@@ -86,7 +86,7 @@ def _limits(option: str, text: str) -> tuple[float | None, float | None]:
 
 
 def print_notes(written: ReportFiles) -> None:
-    """What a report should show and does not, unless nothing is to be said."""
+    """Print warnings about missing parts of a report, unless the command is quiet."""
     for sentence in () if is_quiet() else written.notes:
         echo(f"warning: {sentence}", err=True)
 

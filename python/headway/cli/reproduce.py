@@ -39,7 +39,7 @@ from headway.sweeps import Shard, SweepOutcome, SweepPlan
 from headway.sweeps.executor import Executor
 from headway.sweeps.forecast import NOTHING, Forecast, forecast
 
-# Where results go if nobody says: to a folder of the figure's name below this one.
+# Default place of results: a folder of the figure's name below this one.
 OUT = "out"
 
 
@@ -101,7 +101,7 @@ def reproduce(
 
 @dataclass(frozen=True)
 class Request:
-    """How figures are to be reproduced."""
+    """Request to reproduce figures."""
 
     sets: tuple[str, ...]
     scale: str | None
@@ -217,7 +217,7 @@ def print_claims(results: Sequence[Result], stated: str = PUBLISHED) -> None:
 
 
 def beyond_smoke(results: Sequence[Result]) -> str:
-    """Which claims small runs cannot judge, each for the reason in its verdict; empty if they judge all."""
+    """Claims that small runs cannot judge, each for the reason in its verdict; empty if they judge all."""
     missing = [r.claim.id for r in results if r.judgement.verdict is Verdict.PENDING and r.claim.measure is not None]
     if not missing:
         return ""

@@ -113,7 +113,7 @@ def run(
         result = scenario.run(
             out, progress=progress, csv=csv, overwrite=force, capture=capture, capture_links=links, threads=threads
         )
-    # Threads that wait take of the processor too, and what else is written is no part of a run.
+    # Threads that wait take processor time, too, and other files are not part of a run.
     plain = out is not None and threads == 1 and not csv and capture is None
     if plain and not result.interrupted and not result.reused:
         _learn(scenario, result, time.monotonic() - began, time.process_time() - began_cpu)
@@ -140,7 +140,7 @@ def _learn(scenario: Scenario, run: Run, took_s: float, cpu_s: float) -> None:
 
 
 def expected_bytes(name: str, scenario: Scenario, out: Path | None, capture: Path | None) -> float:
-    """What a run is expected to write: as runs like it did before, and a capture of all links."""
+    """Bytes that a run is expected to write: as runs like it did before, and a capture of all links."""
     hops = float(scenario.native.expected_hops())
     tables = float(scenario.native.expected_file_bytes())
     files = run_expected(known(), name, transport_of(scenario), hops, tables).bytes if out is not None else 0.0
@@ -148,7 +148,7 @@ def expected_bytes(name: str, scenario: Scenario, out: Path | None, capture: Pat
 
 
 def ahead(name: str, scenario: Scenario) -> str:
-    """How long a run will take that takes minutes; empty for others."""
+    """Expected duration of a run that takes minutes; empty for others."""
     hops = float(scenario.native.expected_hops())
     if hops < LONG:
         return ""
@@ -159,7 +159,7 @@ def ahead(name: str, scenario: Scenario) -> str:
 
 
 def _about(name: str, scenario: Scenario) -> str:
-    """What is about to run, in a line."""
+    """The run that is about to start, in a line."""
     it = scenario.estimate
     return (
         f"{name}: {it['hosts']} hosts, {it['links']} links, {it['flows']} flows, seed {scenario.seed}, about"
@@ -169,7 +169,7 @@ def _about(name: str, scenario: Scenario) -> str:
 
 
 def scaling_table(name: str, found: dict[str, Any]) -> str:
-    """What `Scenario.scaling` found, in words and a table."""
+    """Results of `Scenario.scaling`, in words and a table."""
     rows = [("threads", "parts", "windows", "events a window", "speed-up", "without waiting", "what limits it most")]
     for row in found["threads"]:
         if row["parts"] == 1:

@@ -19,7 +19,7 @@ from headway.in_effect import keys as keys_of
 from headway.loading import Scenario
 from headway.names import ScenarioFile
 
-# Where no terminal says how wide it is.
+# Width if there is no terminal.
 WIDTH = 100
 
 
@@ -73,7 +73,7 @@ def show(
 
 
 def _print_keys(whole: Scenario, variant: str | None, first: Sequence[str]) -> None:
-    """Every key of a variant: the one that is asked for, else the first."""
+    """Every key of a variant: the one that was chosen, else the first."""
     name = next(iter(first), variant)
     set_keys = given(whole, name)
     resolved = (whole if name is None else whole.variant(name)).resolved

@@ -9,7 +9,7 @@ import click
 from headway.data.units import size
 from headway.errors import HeadwayError
 
-# What nobody needs to be asked about.
+# Size up to which the user is not asked.
 UNASKED_BYTES = 300e6
 
 
@@ -20,7 +20,7 @@ def yes_option(command: click.decorators.FC) -> click.decorators.FC:
 
 
 def ask(estimate: float, where: object, *, yes: bool, smaller: str) -> None:
-    """Ask whether so many bytes shall be written; raises `HeadwayError` for no, and where nobody can be asked.
+    """Ask whether so many bytes shall be written; raises `HeadwayError` for no, and if there is no terminal to ask at.
 
     `smaller` says how to get by with less.
     """

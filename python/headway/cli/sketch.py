@@ -8,13 +8,13 @@ from typing import Any
 
 from headway.data.units import display, duration
 
-# More cables than these between the nodes would be a grid: they are told in words alone.
+# With more cables than these between the nodes, a sketch would be a grid: they are listed in words alone.
 MOST_CABLES = 40
 # Lines from one level of the picture to the next, and at most for all of it.
 STEP = 4
 MOST_LINES = 24
 LEAST_WIDTH = 40
-# Names that a note about what has no room shows.
+# Number of names that a note about omitted ones shows.
 SHOWN = 4
 Topology = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -132,9 +132,9 @@ def _name(node: Mapping[str, Any]) -> str:
 
 
 def _place(row: list[str], labels: Sequence[tuple[int, str]]) -> list[bool]:
-    """Write names into a line, each centred at its place and beside the one before; says which have room."""
+    """Write names into a line, each centred at its place and next to the one before; returns which have room."""
     placed = []
-    # Where the rest of the names needs the room, a name moves to the left.
+    # If the remaining names need the room, a name moves to the left.
     rest = [sum(len(label) + 1 for _, label in labels[number:]) - 1 for number in range(len(labels))]
     free = 0
     for (centre, label), needed in zip(labels, rest, strict=True):

@@ -30,7 +30,7 @@ def shared_runs() -> None:
 @shared_runs.command()
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON and nothing else.")
 def du(as_json: bool) -> int:
-    """How many runs the store holds, of which scenarios, and what they take.
+    """Show the number of runs in the store, their scenarios, and the disk space that they take.
 
     On a file system that clones files, tables share their blocks with results on it, and count in full all the same.
     """

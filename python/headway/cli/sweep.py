@@ -175,7 +175,7 @@ def run_watched(
     with Stop().listening() as stop, Progress(quiet=quiet) as bars:
 
         def asked() -> bool:
-            # Whoever runs points asks again and again, also while nothing moves.
+            # Executors call this again and again, also while nothing moves.
             bars.tick()
             return stop()
 

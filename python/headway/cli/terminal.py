@@ -1,4 +1,4 @@
-"""What the command line shows: plain text in a pipe, colour and progress on a terminal.
+"""Output of the command line: plain text in a pipe, colour and progress on a terminal.
 
 `rich` draws on terminals; without it everything still works, as plain text.
 """
@@ -80,7 +80,7 @@ class Progress:
         self._plain = wanted == "plain" or (wanted == "bar" and self._bars is None)
         self._next_line = time.monotonic() + PLAIN_FIRST_S
         self._several = False
-        # What the next line says, and since when.
+        # Content of the next line, and the time since it is known.
         self._latest: tuple[str, float, str] | None = None
         self._since = time.monotonic()
         self._tasks: dict[str, Any] = {}
@@ -96,7 +96,7 @@ class Progress:
 
     @property
     def live(self) -> bool:
-        """Whether bars are shown."""
+        """True if bars are shown."""
         return self._bars is not None
 
     def update(self, label: str, state: dict[str, Any] | None) -> None:
@@ -112,14 +112,14 @@ class Progress:
             self._bars.update(self._tasks[label], completed=state.get("fraction", 0.0), note=progress_note(state))
 
     def overall(self, label: str, fraction: float, note: str) -> None:
-        """How far several runs are together."""
+        """Show the common progress of several runs."""
         label, note = harmless(label), harmless(note)
         if self._bars is not None:
             if label not in self._tasks:
                 self._tasks[label] = self._bars.add_task(label, total=1.0, note="")
             self._bars.update(self._tasks[label], completed=fraction, note=note)
         else:
-            # Of several runs the whole is told, and not each.
+            # For several runs the whole is shown, and not each.
             self._several = True
             self._line(label, fraction, note)
 
@@ -134,7 +134,7 @@ class Progress:
             echo(f"{label}: {100 * fraction:.0f} %, {note}", err=True)
 
     def _line(self, label: str, fraction: float, note: str) -> None:
-        """What the next line of progress says."""
+        """Set the next line of progress."""
         self._latest, self._since = (label, fraction, note), time.monotonic()
         self.tick()
 
@@ -214,7 +214,7 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequ
 
 
 def print_effect(found: Sequence[InEffect]) -> None:
-    """What is in effect: a line for each variant, and what is said of all."""
+    """Print what is in effect: a line for each variant, and notes about all."""
     heads, rows, notes = table_of(found)
     print_table(heads, rows)
     for note in notes:
@@ -239,7 +239,7 @@ def _print_cells(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Seq
 
 
 def print_warnings(warnings: Mapping[str, Sequence[str]], rest: str) -> None:
-    """What points of a sweep have to say, by label, on standard error: one line a sentence, whichever say it, and at
+    """Print warnings of a sweep's points, by label, to standard error: one line a sentence, whichever say it, and at
     most five of them; `rest` says where the others are."""
     if is_quiet():
         return

@@ -85,7 +85,7 @@ def run(
     io: str | None,
     as_json: bool,
 ) -> int:
-    """Run one scenario between network namespaces, and beside it in the simulator.
+    """Run one scenario between network namespaces, and in the simulator as well.
 
     Every host is a process in a namespace of its own; every switch of the topology is in one software switch. Rates are
     divided and times multiplied, so that every path keeps its bandwidth-delay product in packets; results are in the
@@ -146,7 +146,7 @@ def _show(name: str, last: dict[str, Any], out: Path | None, capture: Path | Non
 
 
 def _not_done(summary: dict[str, Any]) -> str:
-    """What is to be said if flows did not finish: the times above are not theirs."""
+    """Note on flows that did not finish: the times above are not theirs."""
     open_, failed = summary["flows_unfinished"], summary.get("flows_failed", 0)
     if not open_ and not failed:
         return ""

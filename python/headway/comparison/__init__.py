@@ -1,4 +1,4 @@
-"""A run beside anybody's numbers: which of its flows take as long as elsewhere, and which do not.
+"""Comparison of a run with other numbers: which of its flows take as long as elsewhere, and which do not.
 
 `tables` reads a table, `sides` what else is compared, `pairs` says which flow is which, `numbers` and `neighbours` what
 follows, and `result` tells it.
@@ -59,7 +59,7 @@ def compare(
     until: str = "receiver",
     sets: Mapping[str, Any] | Sequence[str] = (),
 ) -> Comparison:
-    """Set the completion times of a run beside those of a table, of another run, or of a sweep of seeds.
+    """Compare the completion times of a run with those of a table, of another run, or of a sweep of seeds.
 
     `run` is a directory, a `Run`, a `Sweep`, or a scenario, which is then run with `sets`. `reference` is one of these
     or a table: a `.csv` (perhaps `.csv.gz`) or `.parquet` file, or any Arrow table. Without one, the run's own table of
@@ -96,7 +96,7 @@ def _compared(
     until: str,
     sets: Sequence[str],
 ) -> Comparison:
-    """What `compare` answers, once its arguments are found to be right."""
+    """Result of `compare`, once its arguments are checked."""
     ours = of_run(run, at=at[0], sets=sets)
     theirs = of_own_list(ours, column) if reference is None else of_reference(reference, column, at=at[1])
     both = _beside(ours, theirs)
@@ -117,7 +117,7 @@ def _compared(
         of_summaries=extra,
         sender_noted=noted,
     )
-    # A number that a side does not have is said before anything is told.
+    # A number that one side lacks raises an error before anything is printed.
     _ = found.summaries
     return found
 

@@ -1,4 +1,4 @@
-"""Where the time of the flows of each variant went: of all, and of the slowest, which percentiles are made of."""
+"""Causes of the time of each variant's flows: of all, and of the slowest, which percentiles are made of."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 # One in so many flows of a run is among the slowest: those from the 99th percentile of slowdowns on.
 ONE_IN = 100
 ALL, TAIL = "all", "slowest 1 %"
-# A share that is told in a sentence.
+# Smallest share that a sentence mentions.
 MUCH = 0.1
-# What a column is called, where the names of figures have no room, and what it means.
+# Short heads of columns, where the names of figures do not fit, and their meaning.
 HEADS = {
     "host_s": ("host busy", "the sender's link carried other flows, or hosts took time"),
     "wait_s": ("waiting", "the sender waited for its window, a permission or a turn"),
@@ -62,7 +62,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class Causes(Jsonable):
-    """Where the time of the flows of each variant of a sweep went.
+    """Causes of the time of the flows of each variant of a sweep.
 
     >>> found = headway.compare_causes("out/mine")
     >>> found.row("ndp", "slowest 1 %").shares["retransmit_s"]
@@ -89,7 +89,7 @@ class Causes(Jsonable):
         return {"sweep": self.name, "rows": rows, "without": list(self.without), "notes": list(self.notes)}
 
     def headline(self) -> str:
-        """What the table is of, in a sentence."""
+        """Subject of the table, in a sentence."""
         return f"{self.name}: shares of the time of flows by cause; slowest: by slowdown, in each run"
 
     def table(self) -> tuple[list[str], list[list[str]]]:
@@ -112,7 +112,7 @@ class Causes(Jsonable):
         return [row.variant, *place, row.of, str(row.flows), duration(row.fct_mean_s), *shares]
 
     def sentences(self) -> list[str]:
-        """What each cause means, and under which variants it takes much of the time of the slowest flows."""
+        """Meaning of each cause, and the variants under which it takes much of the time of the slowest flows."""
         said = []
         for cause in CAUSES:
             much = [row for row in self.rows if row.of == TAIL and row.shares[cause] >= MUCH]
@@ -173,5 +173,5 @@ def _shares(point: Point, of: str, flows: polars.DataFrame) -> Shares:
 
 
 def _axes(point: Point) -> str:
-    """Where it is on the axes of the sweep: its label without its variant and seed."""
+    """Place of a point on the axes of the sweep: its label without its variant and seed."""
     return place_of(point).removeprefix((point.whole or point).variant).removeprefix(",")

@@ -40,7 +40,7 @@ QUESTIONS = (
     "mixed",
 )
 OWN = ("amrt", "rpo", "l2dct", "proactmp")
-# Whose completion times the others' are divided by, message by message.
+# Transport whose completion times the others' are divided by, message by message.
 BASELINE = "dctcp"
 WIDTH = 120
 
@@ -134,7 +134,7 @@ def cases(folder: Path, question: str, runs: Sequence[Measured]) -> list[Case]:
 
 
 def arrivals(folder: Path, question: str, load: float | None) -> str:
-    """How long its messages arrive at random, beside the time in which queues forget that they were empty."""
+    """Time for which its messages arrive at random, and the time in which queues forget that they were empty."""
     sets = {} if load is None else {LOAD: load}
     scenario = Scenario.from_text((folder / f"{question}.toml").read_text(encoding="utf-8"), folder=folder, sets=sets)
     found = scenario.run_length
@@ -250,7 +250,7 @@ def _summary(found: Sequence[Case]) -> Iterator[str]:
 
 
 def introduction(case: Case) -> Iterator[str]:
-    """What is asked, in the lines above the table of a case."""
+    """Question of a case, in the lines above its table."""
     at = "" if case.load is None else f" The load is {case.load:g} of the hosts' links."
     yield from _filled(f"{case.about}{at}{case.arrivals} `scenarios/field/{case.name}.toml`.")
 
@@ -286,7 +286,7 @@ def _ratio(ratio: Estimate | None) -> str:
 
 
 def information() -> Iterator[str]:
-    """What each transport is given: the other half of a fair comparison."""
+    """Information that each transport has: the other half of a fair comparison."""
     ports = {entry["name"]: entry for entry in json.loads(_headway.catalogue("disciplines"))}
     yield "## What each of them needs\n"
     yield from _filled(

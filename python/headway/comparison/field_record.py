@@ -117,7 +117,7 @@ class Record:
         self._write()
 
     def keep_asked(self) -> None:
-        """Drop what nobody has asked for, and put the rest into the order in which it was."""
+        """Drop entries that were not used, and put the rest into the order in which they were."""
         self._runs = {digest: self._runs[digest] for digest in self._asked if digest in self._runs}
         self._write()
 

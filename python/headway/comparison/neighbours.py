@@ -26,7 +26,7 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Far:
-    """A flow whose time is far from the reference's, and its likely neighbours: those longest beside it first."""
+    """A flow whose time is far from the reference's, and its likely neighbours: those that overlap it longest first."""
 
     name: str
     src: int

@@ -1,4 +1,4 @@
-"""Numbers of two distributions beside each other, and whether a ratio is more than seeds make it."""
+"""Numbers of two distributions, their ratios, and whether a ratio is more than chance between seeds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Band:
 
 
 def check_number(name: str) -> None:
-    """Raise `NameNotFound` for what is no number that can be compared."""
+    """Raise `NameNotFound` for a name that is not a number that can be compared."""
     if name not in NUMBERS and not is_number(name):
         known = (*NUMBERS, *summary_names())
         hint = f"there is {', '.join(NUMBERS)}, what `headway list numbers` lists, and p99[<=64kB] or its like"

@@ -1,4 +1,4 @@
-"""Which flow of a run is which row of the reference."""
+"""Pairs of a run's flows and rows of the reference."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _fields(frame: polars.DataFrame) -> list[Hashable]:
 
 
 def _by_key(keys: Iterable[Hashable]) -> dict[Hashable, list[int]]:
-    """Where each key stands; equal ones in their order."""
+    """Positions of each key; equal ones in their order."""
     places: dict[Hashable, list[int]] = {}
     for place, key in enumerate(keys):
         places.setdefault(key, []).append(place)

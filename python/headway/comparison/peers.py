@@ -35,7 +35,7 @@ from .until import until_sender
 
 SAME, NEARLY = "same", "nearly"
 WIDTH = 120
-# What a number of completion times is called: one of NUMBERS, or a quantile such as q0.9901.
+# Names of numbers of completion times: one of NUMBERS, or a quantile such as q0.9901.
 _QUANTILE = re.compile(r"q(0\.\d+)")
 _RANGE = re.compile(r"(.+?) to (.+)")
 PEER_KEYS = ("name", "about", "repository", "commit", "measured", "how", "row")
@@ -114,7 +114,7 @@ class Found:
 
     @property
     def ok(self) -> bool:
-        """Whether it is within its bound."""
+        """True if it is within its bound."""
         if self.number.least is not None and self.ours < self.number.least:
             return False
         if self.number.within is None or self.theirs is None:
@@ -331,7 +331,7 @@ def difference(one: Found) -> str:
 
 
 def bound_text(one: Number) -> str:
-    """What is allowed."""
+    """Allowed range."""
     parts = [f"at least {100 * one.least:g} %"] if one.least is not None else []
     if one.within is not None:
         low, high = one.within

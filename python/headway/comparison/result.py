@@ -1,4 +1,4 @@
-"""What a comparison found: numbers, a verdict, and how they are told."""
+"""Result of a comparison: numbers, a verdict, and their texts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SIZES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 @dataclass(frozen=True)
 class Comparison(Jsonable):
-    """A run beside a reference: what is the same, what is not, and by how much.
+    """A run compared with a reference: what is the same, what is not, and by how much.
 
     >>> found = headway.compare("out/r", "theirs.csv", within=0.03)
     >>> found.ok, found.ratio("mean").ratio.mean
@@ -41,7 +41,7 @@ class Comparison(Jsonable):
     within: float
     judged: tuple[str, ...] = NUMBERS
     at_sender: bool = False
-    # Whether that is what the runs noted.
+    # True if that is what the runs noted.
     sender_noted: bool = False
     of_summaries: tuple[str, ...] = ()
 
@@ -52,16 +52,16 @@ class Comparison(Jsonable):
 
     @cached_property
     def summaries(self) -> tuple[Ratio, ...]:
-        """The numbers of summaries that were asked for, such as `slowdown_p99`; all of them are judged."""
+        """The requested numbers of summaries, such as `slowdown_p99`; all of them are judged."""
         return tuple(_of_summaries(self.samples, name) for name in self.of_summaries)
 
     def ratio(self, name: str) -> Ratio:
-        """One of the ratios: `mean`, `median`, `p99`, `max`, or a number of summaries that was asked for."""
+        """One of the ratios: `mean`, `median`, `p99`, `max`, or a requested number of summaries."""
         return next(one for one in (*self.ratios, *self.summaries) if one.name == name)
 
     @property
     def seeds(self) -> int:
-        """How many runs are compared, each with its reference."""
+        """Number of runs that are compared, each with its reference."""
         return len(self.pairs)
 
     @property
@@ -111,7 +111,7 @@ class Comparison(Jsonable):
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What is to be known of the runs themselves: that they are of no steady state."""
+        """Notes on the runs themselves: that they did not reach a steady state."""
         names = (self.ours, self.theirs)
         runs = [{id(both[side].run): both[side].run for both in self.samples} for side in range(len(names))]
         groups = {
@@ -126,7 +126,7 @@ class Comparison(Jsonable):
 
     @property
     def beyond(self) -> tuple[str, ...]:
-        """What is further apart than it may be: judged numbers, and `unfinished`."""
+        """Numbers that are further apart than they may be: judged numbers, and `unfinished`."""
         found = [one.name for one in self._judged if one.verdict(self.within) == BEYOND]
         here, there, _ = self.unfinished
         if here + there > self.within * max(self.flows, 1):
@@ -137,7 +137,7 @@ class Comparison(Jsonable):
 
     @property
     def ok(self) -> bool:
-        """Whether everything that is judged is within the bound, or no further apart than seeds make it."""
+        """True if everything that is judged is within the bound, or no further apart than seeds make it."""
         return not self.beyond
 
     def document(self) -> dict[str, Any]:
@@ -217,7 +217,7 @@ class Comparison(Jsonable):
 
 
 def lines(found: Comparison) -> Iterator[str]:
-    """What was found, for a person."""
+    """Result in lines, for a person."""
     yield headline(found)
     for one in found.ratios:
         judged = one.verdict(found.within) if one.name in found.judged else "not judged"
@@ -242,9 +242,9 @@ def lines(found: Comparison) -> Iterator[str]:
 
 
 def apart(one: Ratio) -> str:
-    """How far a ratio is from 1, in per cent, with what seeds make of it."""
+    """Distance of a ratio from 1, in per cent, with its spread over seeds."""
     seeds = f" ± {100 * one.ratio.half_width:.2f}" if one.ratio.half_width is not None else ""
-    # Less than half a hundredth of a per cent has no sign.
+    # Less than half a hundredth of a per cent is printed without a sign.
     value = 0.0 if abs(one.ratio.mean - 1) < 5e-5 else 100 * (one.ratio.mean - 1)
     return f"{value:+8.2f}{seeds} %"
 
@@ -261,7 +261,7 @@ def headline(found: Comparison) -> str:
 
 
 def facts(found: Comparison) -> list[str]:
-    """What else there is to say: how many flows, how many are the same, who did not end."""
+    """Further facts: how many flows, how many are the same, which did not end."""
     by = {"name": "by name", "fields": "by src, dst, bytes and start", "order": "by their places"}
     way = found.pairs[0].way
     seeds = f" of {found.seeds} seeds" if found.seeds > 1 else ""
@@ -339,5 +339,5 @@ def _of_summary(sample: Sample, name: str) -> float:
 
 
 def judged_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Those of the numbers that are asked for, in their order."""
+    """The requested ones of the numbers, in their order."""
     return tuple(name for name in NUMBERS if name in names)

@@ -1,4 +1,4 @@
-"""What is compared: a run, the runs of a sweep that differ in their seed only, or a table from elsewhere."""
+"""Sides of a comparison: a run, the runs of a sweep that differ in their seed only, or a table from elsewhere."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Sample:
     seed: int | None = None
     run: Run | None = None
     scenario: _headway.Scenario | None = field(default=None, repr=False)
-    # What to raise where its flows would be paired by their places.
+    # Error to raise if its flows would be paired by their places.
     odd: HeadwayError | None = field(default=None, repr=False)
 
     @cached_property
@@ -96,7 +96,7 @@ def of_run(run: Any, *, at: str | None = None, sets: Sequence[str] = ()) -> Side
 
 
 def _scenario(run: str | Path, sets: Sequence[str]) -> Scenario:
-    """The scenario of a name that is no directory; raises `ResultsError` where it is none either."""
+    """The scenario of a name that is not a directory; raises `ResultsError` if it is not a scenario either."""
     try:
         return Scenario.load(run, sets=list(sets))
     except NameNotFound as error:
@@ -120,7 +120,7 @@ def _is_sweep(path: Path) -> bool:
 
 
 def of_reference(found: Any, column: str | None = None, *, at: str | None = None) -> Side:  # noqa: ANN401
-    """What a run is compared with: as for `of_run`, or a table by its path or as an Arrow table."""
+    """Reference of a comparison: as for `of_run`, or a table by its path or as an Arrow table."""
     if isinstance(found, Run):
         return of_run(found)
     if isinstance(found, Sweep | Scenario):
@@ -168,7 +168,7 @@ def _of_directory(path: Path, at: str | None) -> Side:
 
 
 def _of_scenario(scenario: Scenario, at: str | None) -> Side:
-    """Run it: once for each seed of what is asked for."""
+    """Run it: once for each requested seed."""
 
     def run(point: Point) -> Sample:
         return _sample(scenario.at(point).run(), point)
@@ -208,7 +208,7 @@ def place_of(point: Point) -> str:
 
 def _sample(run: Run, point: Point | None = None) -> Sample:
     frame = run.flows.to_polars()
-    # What started before the warm-up is in no statistic of the run.
+    # Flows that started before the warm-up are not in the statistics of the run.
     frame = frame.filter(frame["start_s"] >= run.warmup_s)
     name = point.label if point is not None else str(run.directory or run.manifest.get("name") or "the run")
     return Sample(name, frame, point.seed if point is not None else None, run)

@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 USUAL = "fct_s"
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
-# What a table may say of a flow beside its time, as columns of a list of flows are called.
+# Columns that a table may have in addition to times, by their names in a list of flows.
 NAMES = ("name", "id")
 # Whole numbers are below this.
 TOO_LARGE = 2**63
 WHOLE = ("src", "dst", "bytes")
 START = "start_s"
-# What other programs call these columns, where that is not nearly the same word.
+# Names of these columns in other programs, where that is not nearly the same word.
 OTHER_WORDS = {
     "flow": "name", "flow_id": "id", "flowid": "id", "sender": "src", "source": "src", "receiver": "dst",
     "destination": "dst", "size": "bytes", "start": "start_s", "start_time": "start_s",
 }  # fmt: skip
-# How people and programs name a unit at the end of a column's name: `start_us`, `start (us)`, `FCT [ms]`.
+# Ways in which people and programs name a unit at the end of a column's name: `start_us`, `start (us)`, `FCT [ms]`.
 _WITH_UNIT = re.compile(r"(?P<what>.*?)(?:_(?P<plain>[a-z]+)|\s*[(\[]\s*(?P<inside>[a-zµμ]+)\s*[)\]])", re.IGNORECASE)
 _MICRO = str.maketrans("µμ", "uu")
 _TIMES = {"fct": ("fct", "flow_completion_time"), "start": ("start", "start_time")}
-# How people and programs write that a flow did not end.
+# Ways in which people and programs write that a flow did not end.
 NEVER = ("", "-", "nan", "inf", "none", "null", "na", "n/a")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -61,7 +61,7 @@ class Wanted:
 
 
 def with_unit(head: str) -> tuple[str, str]:
-    """What a column holds, in small letters and with `_` between words, and its unit; an empty one if it says none."""
+    """Name of a column, in small letters and with `_` between words, and its unit; an empty one if it says none."""
     found = _WITH_UNIT.fullmatch(head.strip())
     unit = (found["plain"] or found["inside"]).translate(_MICRO).lower() if found else ""
     what = found["what"] if found is not None and unit in UNITS else head
@@ -119,7 +119,7 @@ def misspelt(heads: Sequence[str], column: Callable[[str], Sequence[str]]) -> tu
 
 
 def _could_be(column: str, text: str) -> bool:
-    """Whether a field may stand in a column of this name."""
+    """True if a field may stand in a column of this name."""
     if column in NAMES or not text.strip():
         return True
     if not _NUMBER.fullmatch(text.strip()) or not math.isfinite(value := float(text)):
@@ -205,7 +205,7 @@ class _Rows:
 
 
 def _wanted(rows: _Rows, reference: str | None) -> Wanted:
-    """The column of completion times: the one that is asked for, `fct_s`, or the only one that begins with `fct_`."""
+    """The column of completion times: the requested one, `fct_s`, or the only one that begins with `fct_`."""
     if reference is not None:
         wanted = Wanted.of(reference)
     else:
@@ -276,7 +276,7 @@ def _text(path: Path) -> str:
 
 
 def field_start(line: str, field: int) -> int:
-    """Where a field of a line begins."""
+    """Position at which a field of a line begins."""
     at, seen, quoted = 0, 0, False
     for place, sign in enumerate(line):
         if seen == field:

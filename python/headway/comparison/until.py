@@ -1,4 +1,4 @@
-"""When a flow ends: with its last byte at the receiver, or when the sender knows.
+"""End of a flow: with its last byte at the receiver, or when the sender knows.
 
 A run that did not wait for its senders does not know when the last of them knew. The way of a control packet back
 through the empty network is added then.
@@ -17,7 +17,7 @@ PICOSECONDS = 1e12
 
 
 def noted_by_senders(samples: Sequence[Sample]) -> bool:
-    """Whether each run noted when its senders knew."""
+    """True if each run noted when its senders knew."""
     return all(map(_noted, samples))
 
 

@@ -1,4 +1,4 @@
-"""The variants of a sweep beside one of them: numbers of their summaries, paired by seed, with intervals."""
+"""Comparison of a sweep's variants with one of them: numbers of their summaries, paired by seed, with intervals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headway.reporting.values import UNITS, as_csv
 from .numbers import check_number
 from .sides import place_of
 
-# What a summary calls the numbers of completion times.
+# Names of completion times' numbers in a summary.
 OF_TIMES = {"mean": "fct_mean_s", "median": "fct_p50_s", "p99": "fct_p99_s", "max": "fct_max_s"}
 LOWER, HIGHER, NOT_APART = "lower", "higher", "not apart"
 # Numbers of which the lowest is the best.
@@ -52,7 +52,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Whether the interval says that it is lower or higher than the baseline; empty without one."""
+        """Verdict of the interval: lower or higher than the baseline; empty without one."""
         if self.interval is None or self.ratio is None:
             return ""
         low, high = self.interval
@@ -63,7 +63,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Variants(Jsonable):
-    """All variants of a sweep beside one of them.
+    """All variants of a sweep, compared with one of them.
 
     >>> found = headway.compare_variants("out/mine", of=["slowdown_p99"])
     >>> found.row("homa", "slowdown_p99").interval
@@ -76,7 +76,7 @@ class Variants(Jsonable):
     notes: tuple[str, ...] = ()
 
     def row(self, variant: str, number: str | None = None, place: str = "") -> Row:
-        """What was found of a variant; of the first number and place where none is named."""
+        """Result of a variant; for the first number and place unless they are named."""
         wanted = number or self.numbers[0]
         for one in self.rows:
             if (one.variant, one.number) == (variant, wanted) and place in ("", one.place):
@@ -135,13 +135,13 @@ class Variants(Jsonable):
         return str(counts[-1]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
     def headline(self) -> str:
-        """What the table is of, in a sentence."""
+        """Subject of the table, in a sentence."""
         most = max((one.seeds for one in self.rows), default=0)
         seeds = f"geometric mean of {self._seeds} seeds" if most > 1 else "one seed, so that no interval is known"
         return f"{self.name}: each variant over {self.baseline} of the same seed; {seeds}"
 
     def footing(self, choice: str = "--reference-at {}") -> list[str]:
-        """Which variant has the lowest numbers, and what the signs of the table mean, where they are in it.
+        """The variant with the lowest numbers, and the meaning of the table's signs, if they are in it.
 
         `choice` says how another baseline is chosen.
         """
@@ -155,7 +155,7 @@ class Variants(Jsonable):
         ]
 
     def _lowest(self, number: str, choice: str) -> str:
-        """Which variant has the lowest, and how the others stand beside it; empty where there are several places."""
+        """The variant with the lowest, and how the others compare with it; empty where there are several places."""
         rows = [row for row in self.rows if row.number == number]
         known = [row for row in rows if row.ratio is not None]
         if len({row.place for row in rows}) > 1 or len(known) < 3:
@@ -184,7 +184,7 @@ class Variants(Jsonable):
 def compare_variants(
     sweep: Sweep | str | Path, *, of: str | Sequence[str] = ("mean", "p99"), baseline: str | None = None
 ) -> Variants:
-    """Set numbers of each variant of a sweep beside those of one variant, seed by seed.
+    """Compare numbers of each variant of a sweep with those of one variant, seed by seed.
 
     `of` names numbers of summaries (`slowdown_p99`, `queue_max_bytes`) or of some flows (`p99[<=64kB]`), or `mean`,
     `median`, `p99` and `max` of completion times, as a list or as on the command line, `"p99,slowdown_p99"`.
@@ -222,7 +222,7 @@ def compare_variants(
 
 
 def _warned(points: Sequence[Point]) -> Iterator[str]:
-    """What some runs warn of and others do not: what all warn of sets no variant apart."""
+    """Warnings of some runs that others do not have: one that all have distinguishes no variant."""
     said = ((point.label, text) for point in points for text in surprising(point.run.manifest.get("warnings") or ()))
     for text, (label, *others) in by_sentence(said).items():
         if len(others) + 1 < len(points):
@@ -230,7 +230,7 @@ def _warned(points: Sequence[Point]) -> Iterator[str]:
 
 
 def is_of_variants(path: Path) -> bool:
-    """Whether a directory holds a sweep of several variants, finished or not."""
+    """True if a directory holds a sweep of several variants, finished or not."""
     return len({entry["variant"] for entry in read_entries(path)}) > 1
 
 
@@ -243,7 +243,7 @@ def _said(points: Sequence[Point], names: Sequence[str]) -> str | None:
 
 
 def _axes(point: Point) -> str:
-    """Where a point is on the axes of its sweep, without its variant and seed."""
+    """Place of a point on the axes of its sweep, without its variant and seed."""
     return place_of(point).removeprefix(point.variant).removeprefix(",")
 
 

@@ -23,7 +23,7 @@ CANNOT = "unreachable as set up"
 
 
 class Verdict(enum.StrEnum):
-    """What came out."""
+    """Verdict on a claim."""
 
     REPRODUCED = "reproduced"
     DIRECTION_ONLY = "direction-only"
@@ -60,7 +60,7 @@ class JudgedClaim(Jsonable):
 
     @classmethod
     def read(cls, entry: Mapping[str, Any]) -> JudgedClaim:
-        """What an entry of a file says; of a file of an earlier version, what it lacks is empty."""
+        """Read an entry of a file; fields that an earlier version did not write are empty."""
         place = entry.get("place")
         return cls(
             id=str(entry.get("id", "")),
@@ -103,7 +103,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class RealClaim(Jsonable):
-    """What the testbed has on record about a claim: the median of repetitions on real packets, and how it was run.
+    """The testbed's record about a claim: the median of repetitions on real packets, and how it was run.
 
     `late_s` is how late 99 % of the frames were at most in the worst run, `other_work` how many processors other
     programs used.
@@ -126,7 +126,7 @@ class RealClaim(Jsonable):
 
 @dataclass(frozen=True)
 class UnderReading:
-    """What the reading on record gives for a claim, and the words for it; empty where none is on record."""
+    """Result of the reading on record for a claim, and the words for it; empty if none is on record."""
 
     verdict: str | None = None
     measured: Value | None = None
@@ -169,7 +169,7 @@ class ListedClaim(Jsonable):
 
     @property
     def cannot(self) -> bool:
-        """Whether the verdict is that nothing can bring the claim."""
+        """True if the verdict is that nothing can make the claim hold."""
         return self.verdict in (CONTRADICTS, CANNOT)
 
     def because(self, verdict: str, reason: str) -> ListedClaim:

@@ -8,13 +8,13 @@ from typing import Any
 from headway.data.point import Point
 from headway.data.schema import schema
 
-# Where messages arrive at random, and numbers of the scope `arrivals` are in the summary.
+# Traffic whose messages arrive at random: numbers of the scope `arrivals` are in the summary.
 AT_RANDOM = "poisson"
 NAMED = 3
 
 
 def lacking(summary: Mapping[str, Any], scenario: Mapping[str, Any]) -> tuple[str, ...]:
-    """The numbers that every summary of such a scenario has today, and that this one does not know of.
+    """The numbers that every summary of such a scenario has today, and that this one lacks.
 
     A number that a run cannot have is there as null, and is not one of them.
     """
@@ -43,5 +43,5 @@ def earlier(points: Iterable[Point]) -> list[str]:
 
 
 def anew(command: str) -> str:
-    """What makes results that lack nothing: in another directory, and not from the store."""
+    """Advice that gives complete results: in another directory, and not from the store."""
     return f"`HEADWAY_STORE=off headway {command} SCENARIO --out NEW` computes all anew"

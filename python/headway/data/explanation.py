@@ -1,4 +1,4 @@
-"""What `headway explain` found, as `explain.json` holds it."""
+"""Results of `headway explain`, as `explain.json` holds them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ReadingFound(Jsonable):
 
 @dataclass(frozen=True)
 class OutcomeFound(Jsonable):
-    """What came out of a claim."""
+    """Outcome of a claim."""
 
     verdict: str
     measured: Value | None
@@ -61,7 +61,7 @@ class TriedValue(Jsonable):
 
 @dataclass(frozen=True)
 class RegionFound(Jsonable):
-    """Where a claim comes out along one range, with the other choices as `others` says."""
+    """Part of one range where a claim comes out, with the other choices as in `others`."""
 
     choice: str
     unit: str
@@ -74,7 +74,7 @@ class RegionFound(Jsonable):
 
 @dataclass(frozen=True)
 class EffectFound(Jsonable):
-    """What a choice moves of a claim: alone, and over Morris' trajectories its mean effect and their spread."""
+    """Effect of a choice on a claim: alone, and over Morris' trajectories its mean effect and their spread."""
 
     alone: float
     mean: float | None
@@ -83,7 +83,7 @@ class EffectFound(Jsonable):
 
 @dataclass(frozen=True)
 class ClaimFound(Jsonable):
-    """What is known of one claim: as stated, under the best reading of all, and under its own smallest one."""
+    """Results for one claim: as stated, under the best reading of all, and under its own smallest one."""
 
     id: str
     scenario: str
@@ -131,7 +131,7 @@ class ChoiceFound(Jsonable):
 
 @dataclass(frozen=True)
 class Step(Jsonable):
-    """How many readings a step of the search tried that no earlier one had, and how many points were run for it."""
+    """Number of new readings that a step of the search tried, and of points that were run for it."""
 
     name: str
     readings: int
@@ -149,7 +149,7 @@ class TriedReading(Jsonable):
 
 @dataclass(frozen=True)
 class SearchFound(Jsonable):
-    """What the short runs of a search gave."""
+    """Results of the short runs of a search."""
 
     figures: tuple[SearchedFigure, ...]
     choices: tuple[ChoiceFound, ...]
@@ -199,7 +199,7 @@ class HeldReading(Jsonable):
     claims: Mapping[str, HeldClaim]
 
 
-# What JSON has of a search between the target and the number of points.
+# Keys of a search in JSON between the target and the number of points.
 FIRST = ("figures", "choices", "factors", "steps", "notes", "readings_tried")
 
 
@@ -220,11 +220,11 @@ class Explanation(Jsonable):
 
     @property
     def claims(self) -> tuple[ClaimFound, ...]:
-        """What the search found of each claim."""
+        """Results of the search for each claim."""
         return self.search.claims if self.search is not None else ()
 
     def document(self) -> dict[str, Any]:
-        """What `explain.json` holds; the parts of a search are keys of their own."""
+        """Contents of `explain.json`; the parts of a search are keys of their own."""
         found = self.search.document() if self.search is not None else {}
         first = {key: found.pop(key) for key in FIRST if key in found}
         run = {"points": self.points, "wall_s": self.wall_s}

@@ -25,7 +25,7 @@ class Jsonable:
     """A result whose fields, in their order, are the keys of its JSON."""
 
     def document(self) -> Any:  # noqa: ANN401  (what JSON holds)
-        """What its JSON holds."""
+        """Contents of its JSON."""
         return {
             one.name: plain(getattr(self, one.name))
             for one in fields(self)

@@ -13,7 +13,7 @@ from typing import Any
 
 CPUINFO = Path("/proc/cpuinfo")
 STAT = Path("/proc/stat")
-# Of the line `cpu` of /proc/stat, the columns that are no work: idle, iowait.
+# Columns of the line `cpu` of /proc/stat that do not count as work: idle, iowait.
 IDLE = (3, 4)
 # Columns beyond these are also in others, or are of other machines on the same hardware: steal, guest.
 WORK_COLUMNS = 7

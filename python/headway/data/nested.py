@@ -1,4 +1,4 @@
-"""What lies inside the documents of a run, by names such as `jobs.0.completion_s`."""
+"""Values inside the documents of a run, by names such as `jobs.0.completion_s`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def inside(document: object, part: str) -> object:
-    """What a document has by one part of a name: a key of a table, or a position in a list.
+    """Value in a document by one part of a name: a key of a table, or a position in a list.
 
     Raises `KeyError` if it has nothing there.
     """
@@ -23,7 +23,7 @@ def inside(document: object, part: str) -> object:
 
 
 def flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (any JSON)
-    """Every value that is no table, with its key as `--set` takes it."""
+    """Every value that is not a table, with its key as `--set` takes it."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
     if inner is None:
         yield key, value

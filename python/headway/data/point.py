@@ -48,7 +48,7 @@ class Point:
 
     @cached_property
     def parts(self) -> tuple[Point, ...]:
-        """Where the run has several transports a point for each, with its flows and the numbers over them."""
+        """If the run has several transports, a point for each, with its flows and the numbers over them."""
         return tuple(self._part(name) for name in self.run.transports)
 
     def _part(self, transport: str) -> Point:
@@ -63,12 +63,12 @@ class Point:
 
     @property
     def directory(self) -> Path:
-        """Where its results are."""
+        """Directory of its results."""
         return self.run.directory or Path()
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """What was run, where and how."""
+        """Manifest: scenario, version and machine of the run."""
         return self.run.manifest
 
     @property
@@ -127,5 +127,5 @@ def by_place(points: Iterable[Point]) -> list[list[Point]]:
     return list(found.values())
 
 
-# What `read_sweep` gives a list of.
+# Type of the items of `read_sweep`.
 SweepRun = Point

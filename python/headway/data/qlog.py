@@ -17,7 +17,7 @@ from headway.inputs import open_file, read_text
 
 SEPARATOR = "\x1e"
 _SPACE = "headway:"
-# What a sender notes; the rest is noted by receivers.
+# Events that a sender notes; the rest is noted by receivers.
 _OUTWARDS = {"message_opened", "data_sent", "data_repeated", "message_acknowledged", "message_failed"}
 _UNSPECIFIED = ("0.0.0.0", "[::]")
 
@@ -35,7 +35,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Trace:
-    """What one endpoint noted: where it was bound, its transport, when its clock began, and its events."""
+    """Trace of one endpoint: where it was bound, its transport, when its clock began, and its events."""
 
     path: Path
     local: str
@@ -84,7 +84,7 @@ class Message:
 
 
 def is_trace(path: Path) -> bool:
-    """Whether a file is meant to be a trace: by its name, or by how it begins."""
+    """True if a file is meant to be a trace: by its name, or by how it begins."""
     if not path.is_file() or path.suffix in (".sqlog", ".qlog"):
         return path.is_file()
     try:

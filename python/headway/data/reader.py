@@ -77,7 +77,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def read_record(path: Path, command: str) -> dict[str, Any]:
-    """What a file holds that `command` keeps on record with `--record`; nothing, if there is no file."""
+    """Contents of the file in which `command` keeps its record with `--record`; empty if there is no file."""
     if not path.exists():
         return {}
     try:

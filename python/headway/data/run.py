@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TABLES = ("flows", "links", "series")
 DOCUMENTS = ("manifest", "summary")
-# What a run can be written as.
+# Formats in which a run can be exported.
 EXPORTS = ("perfetto",)
 
 
@@ -50,7 +50,7 @@ class Run:
 
     @cached_property
     def series(self) -> Table:
-        """What the scenario sampled: time, entity, metric, value."""
+        """Samples of the scenario: time, entity, metric, value."""
         return self._table("series")
 
     @cached_property
@@ -110,7 +110,7 @@ class Run:
         return tuple(self.summary.get("by_transport") or ())
 
     def among(self, transport: str) -> RunPart:
-        """What is of one of its several transports; raises `NameNotFound` if it is not one of them."""
+        """Part of one of its several transports; raises `NameNotFound` if it is not one of them."""
         return RunPart(self, transport)
 
     @property
@@ -142,7 +142,7 @@ class Run:
 
     @cached_property
     def samples(self) -> Mapping[tuple[str, str], Mapping[float, float]]:
-        """What was sampled: of each entity and metric the value at each time."""
+        """Samples: of each entity and metric the value at each time."""
         found: dict[tuple[str, str], dict[float, float]] = {}
         frame = self.series.to_polars().select("t_s", "entity", "metric", "value")
         for time, entity, metric, value in frame.iter_rows():
@@ -156,12 +156,12 @@ class Run:
 
     @property
     def interrupted(self) -> bool:
-        """Whether the run was stopped before its end; its results are partial."""
+        """True if the run was stopped before its end; its results are partial."""
         return bool(self.manifest.get("interrupted", False))
 
     @property
     def ended_by(self) -> str:
-        """What ended the run: `complete`, `stop`, `quiet`, `no-progress`, `deadlock`, `memory` or `outside`.
+        """Cause of the run's end: `complete`, `stop`, `quiet`, `no-progress`, `deadlock`, `memory` or `outside`.
 
         `headway docs results` says what each means. Empty for results of versions that did not write it.
         """

@@ -1,4 +1,4 @@
-"""What results hold, as the native module declares it: names, units, labels, meanings and quantities."""
+"""Contents of results, as the native module declares them: names, units, labels, meanings and quantities."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 
 from headway import _headway
 
-# What is no number: a name, and what has parts of its own.
+# Quantities that are not numbers: names, and those with parts of their own.
 NO_NUMBERS = frozenset({"text", "list"})
 
 
@@ -33,7 +33,7 @@ class Field:
 
     @property
     def is_number(self) -> bool:
-        """Whether figures can show it."""
+        """True if figures can show it."""
         return self.quantity not in NO_NUMBERS
 
 

@@ -1,4 +1,4 @@
-"""What is said of runs in a line: their numbers, and their warnings."""
+"""Lines about runs: their numbers, and their warnings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from headway.data.units import duration, quantity
 
-# What ended a run, by `ended_by` of its summary, other than that all was over.
+# Cause of a run's end, by `ended_by` of its summary, if it did not simply finish.
 ENDINGS = {
     "stop": "ended at {}, its `stop`",
     "quiet": "ended at {}: nothing was left to happen",
@@ -41,7 +41,7 @@ def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) ->
 
 
 def transport_lines(summary: dict[str, Any]) -> list[str]:
-    """What `one_line` says, for each of several transports, and its share of what was delivered."""
+    """The text of `one_line` for each of several transports, and its share of what was delivered."""
     lines = []
     for name, part in summary.get("by_transport", {}).items():
         share = part.get("goodput_share")
@@ -59,7 +59,7 @@ def _losses(summary: dict[str, Any]) -> str:
     return f"drops {drops}" if data == drops else f"drops {drops} ({data} of data)"
 
 
-# How the manifest says that nothing was sampled because the scenario does not ask for it.
+# Sentence of the manifest if nothing was sampled because the scenario does not ask for it.
 UNSAMPLED = "series.parquet is empty: the scenario has no [sample] table"
 
 
@@ -69,7 +69,7 @@ def surprising(warnings: Iterable[str]) -> list[str]:
 
 
 def by_sentence(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Which runs say the same: the labels of each sentence, out of pairs of label and sentence."""
+    """Runs by warning: the labels of each sentence, out of pairs of label and sentence."""
     labels: dict[str, list[str]] = {}
     for label, sentence in said:
         labels.setdefault(sentence, []).append(label)

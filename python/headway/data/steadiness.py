@@ -1,4 +1,4 @@
-"""Whether messages that arrive at random met a network in a steady state, and what is said where they did not."""
+"""Check that messages that arrive at random met a network in a steady state, and the warning if they did not."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 from headway.data.statistics import Estimate, over_seeds
 from headway.data.units import duration, quantity
 
-# What is less is not told: of the start-up share, and of a rise from the first half of the arrivals to the second.
+# Smaller values are not reported: of the start-up share, and of a rise from the first half of the arrivals to the
+# second.
 LITTLE = 0.1
 # A backlog may grow by so much of the bytes that arrive without being told of: a long message may be among the last.
 LEFT_OVER = 0.05
-# A single run has no interval: flows of one run depend on each other, so that only much more is told.
+# A single run has no interval: flows of one run depend on each other, so that only much more is reported.
 MUCH = 0.5
 MORE = "headway docs run-length"
 
 
 @dataclass(frozen=True)
 class Rise:
-    """How much higher the mean slowdown of the second half of the arrivals is than that of the first, as a ratio.
+    """Rise of the mean slowdown from the first half of the arrivals to the second, as a ratio.
 
     `low` and `high` are the 95 % interval over seeds; None of a single run.
     """
@@ -32,7 +33,7 @@ class Rise:
 
     @property
     def is_told(self) -> bool:
-        """Whether it is large, and more than chance."""
+        """True if it is large, and more than chance."""
         if self.low is None:
             return self.ratio >= 1 + MUCH
         return self.ratio >= 1 + LITTLE and self.low > 1
@@ -90,7 +91,7 @@ def growth(summaries: Sequence[Mapping[str, Any]]) -> Estimate | None:
 
 
 def _is_left(found: Estimate) -> bool:
-    """Whether it is much, and more than chance: a single run does not tell."""
+    """True if it is much, and more than chance: a single run cannot show that."""
     return found.interval is not None and found.mean >= LEFT_OVER and found.interval[0] > 0
 
 
@@ -99,14 +100,14 @@ def _share(summaries: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _which(worst: str, count: int, of: int) -> str:
-    """Whom a sentence is about; nothing where it can only be one."""
+    """Run that a sentence is about; empty if there is only one."""
     if of == 1:
         return ""
     return f"{worst}{f' and {count - 1} more' if count > 1 else ''}: "
 
 
 def arrivals_line(found: Mapping[str, Any]) -> str:
-    """How long messages arrive at random, out of what `Scenario.run_length` says."""
+    """Time for which messages arrive at random, from `Scenario.run_length`."""
     text = f"random arrivals for {duration(found['arrivals_s'])}"
     if found["warmup_s"]:
         text += f", of which the warm-up leaves out {duration(found['warmup_s'])}"
@@ -117,7 +118,7 @@ def arrivals_line(found: Mapping[str, Any]) -> str:
 
 
 def start_up(found: Mapping[str, Any] | None) -> str | None:
-    """What is wrong with the length of its arrivals, and what would be right; None if nothing is."""
+    """Fault of the length of its arrivals, and the right length; None if there is no fault."""
     if found is None:
         return None
     if is_unmeasured(found):
@@ -152,12 +153,12 @@ def start_up(found: Mapping[str, Any] | None) -> str | None:
 
 
 def is_unmeasured(found: Mapping[str, Any]) -> bool:
-    """Whether the warm-up leaves out every message that arrives at random."""
+    """True if the warm-up leaves out every message that arrives at random."""
     return bool(found["warmup_s"] >= found["arrivals_s"] > 0)
 
 
 def unmeasured(summaries: Iterable[Mapping[str, Any]]) -> str:
-    """Why runs that finished flows have no number of them; empty where some have."""
+    """Reason why runs that finished flows have no number of them; empty if some have."""
     every = [one for one in summaries if one.get("flows_measured") is not None]
     if any(one.get("flows_measured") for one in every) or not any(one.get("flows_done") for one in every):
         return ""

@@ -179,7 +179,7 @@ def _label(entry: Mapping[str, Any]) -> str:
 
 
 def _wrong(entry: Mapping[str, Any]) -> str:
-    """What is wrong in a line of a sweep's list; empty if nothing is."""
+    """Fault of a line of a sweep's list; empty if there is none."""
     wanted = {"variant": str, "axes": dict, "seed": int, "dir": str}
     optional = {"label": str, "state": str, "error": str, "digest": str}
     for key, kind in wanted.items():
@@ -194,7 +194,7 @@ def _wrong(entry: Mapping[str, Any]) -> str:
 
 
 def is_place(folder: str) -> bool:
-    """Whether this names the folder of a point: `points/` and a name, and nothing that leads out of the sweep."""
+    """True if this names the folder of a point: `points/` and a name, and nothing that leads out of the sweep."""
     parts = folder.split("/")
     return len(parts) == 2 and parts[0] == POINTS and parts[1] not in ("", ".", "..") and "\0" not in folder
 

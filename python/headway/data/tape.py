@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# What packets are told apart by, in the order of a legend.
+# Kinds of packets, in the order of a legend.
 WHATS = ("data", "data, met only gaps", "data, marked congested", "data, sent again", "header of trimmed data",
          "permission", "answer", "announcement")  # fmt: skip
 

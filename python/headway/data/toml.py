@@ -53,7 +53,7 @@ class Document:
         return next((entry.place for entry in self._entries if _inner(entry.path) == tuple(path)), None)
 
     def value_at(self, path: Sequence[str], value: object) -> Place | None:
-        """Where `value` is written in what stands at `path`."""
+        """Place of `value` in the part at `path`."""
         nodes = [entry.node for entry in self._entries if _inner(entry.path) == tuple(path)]
         return next((_place(leaf) for node in nodes for leaf in _leaves(node) if _same(leaf["value"], value)), None)
 
@@ -86,7 +86,7 @@ class Document:
 
 @lru_cache(maxsize=64)
 def parsed(text: str) -> Mapping[str, Any]:
-    """What a text holds, empty if it is no TOML: who reads it first has said so already."""
+    """Contents of a text, empty if it is not TOML: its first reader has reported that."""
     try:
         return Document("text", text).value
     except ScenarioError:
@@ -196,7 +196,7 @@ def _steps(path: str) -> list[str]:
 
 
 def _has_heads(value: object) -> bool:
-    """Whether a value of the root is a table, or a list of nothing but tables."""
+    """True if a value of the root is a table, or a list of nothing but tables."""
     if isinstance(value, list):
         return bool(value) and all(isinstance(item, Mapping) for item in value)
     return isinstance(value, Mapping)

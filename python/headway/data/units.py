@@ -14,7 +14,7 @@ _TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12}
 _AGE = {"min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _BYTES = {"B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1048576.0}
 _RATE = {f"{prefix}{unit}": size for prefix, size in _PREFIXES.items() for unit in ("bps", "b/s", "bit/s")}
-# How names end that hold numbers of a kind.
+# Endings of names that hold numbers of a kind.
 ENDINGS = {"time": "_s", "bytes": "_bytes", "rate": "_bps", "count": "_packets"}
 _QUANTITY = re.compile(r"^\s*([0-9.eE+-]+)\s*([A-Za-zµ/]+)\s*$")
 
@@ -64,7 +64,7 @@ def _parse(value: object, units: dict[str, float]) -> float | None:
 
 @dataclass(frozen=True)
 class Unit:
-    """How a quantity is written: base value times `1 / scale`, then `suffix`."""
+    """Notation of a quantity: base value times `1 / scale`, then `suffix`."""
 
     scale: float
     suffix: str
@@ -124,7 +124,7 @@ def duration(seconds: float) -> str:
 
 
 def wait(seconds: float) -> str:
-    """How long somebody waits, in the unit that people count it in: `14 s`, `35 min`, `27 h`, `3.1 days`."""
+    """Duration of a wait, in the unit that people count it in: `14 s`, `35 min`, `27 h`, `3.1 days`."""
     for unit, length, most in (("min", 60.0, 7200.0), ("h", 3600.0, 172800.0), ("days", 86400.0, float("inf"))):
         if 120.0 <= seconds < most:
             return f"{plain(seconds / length, 2)} {unit}"
