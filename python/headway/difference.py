@@ -1,4 +1,4 @@
-"""Where two runs part: the first event that is not the same, and the keys of their scenarios that are not."""
+"""First difference of two runs: the first event that is not the same, and the keys of their scenarios that are not."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Difference(Jsonable):
-    """What a comparison of two runs found."""
+    """Result of a comparison of two runs."""
 
     left: Side
     right: Side
@@ -62,7 +62,7 @@ class Difference(Jsonable):
 
     @property
     def same(self) -> bool:
-        """Whether the runs are the same event by event, also those on record."""
+        """True if the runs are the same event by event, also those on record."""
         return self.first is None and not self.stale
 
     def _repr_html_(self) -> str:
@@ -120,7 +120,7 @@ def diff(left: Side, right: Side, go_on: Callable[[], bool] = lambda: True) -> D
 
 
 def lines(found: Difference) -> Iterator[str]:
-    """What was found, for a person."""
+    """Result in lines, for a person."""
     for one in found.stale:
         recorded = one.recorded or {}
         yield (
@@ -145,7 +145,7 @@ def lines(found: Difference) -> Iterator[str]:
 
 
 def _named(one: dict[str, str]) -> str:
-    """What the protocol calls a field, with what it is and its unit."""
+    """Name of a field in the protocol, with its meaning and its unit."""
     meaning, name = one["meaning"], one["name"].replace("_", " ")
     # An abbreviation at its beginning stays as it is.
     words = meaning if meaning[:2].isupper() else meaning[:1].lower() + meaning[1:]

@@ -41,7 +41,7 @@ from headway.reporting.figures import NAMES as FIGURES
 KEYS_TOLD = 3
 UNSET = (None, "none")
 NO_RESULT = ("name", "title", "description", "paper", "report")
-# A run writes its tables first. Without them, these names are of files that somebody else made.
+# A run writes its tables first. Without them, files of these names were made by something else.
 _FIRST_WRITTEN = (MANIFEST_FILE, SWEEP_FILE, "flows.parquet")
 _AFTER_TABLES = ("flows.csv", "summary.json", CHECKSUMS_FILE)
 _STEMS = frozenset(Path(name).stem for name in OF_RESULTS)
@@ -291,7 +291,7 @@ def _scenario_name(out: Path) -> str:
 
 
 def _holds_other_model(out: Path, scenario: Mapping[str, Any]) -> bool:
-    """Whether these are the verdicts of a scenario that runs nothing, and that is another one."""
+    """True if these are the verdicts of another scenario, which runs nothing."""
     held = glance(out / SCENARIO_FILE)
     if not isinstance(held, dict) or glance(out / SWEEP_FILE) != [] or not (out / CLAIMS_FILE).exists():
         return False

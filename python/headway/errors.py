@@ -75,7 +75,7 @@ class ClaimsError(HeadwayError):
 
 
 class TableError(HeadwayError):
-    """A mistake in a table that somebody brought, at its line, or at its row where the file has no lines."""
+    """A mistake in a table of the user, at its line, or at its row where the file has no lines."""
 
     def __init__(
         self, path: Path, line: int, message: str, source: str = "", column: int = 0, lined: bool = True
@@ -93,7 +93,7 @@ def shown(message: str, place: str, line: int, source: str = "", column: int = 0
     text = f"{message}\n{gutter}  ╭─[{place}]\n"
     if source:
         source, column = _window(source, column)
-        # What stands before the caret is as wide as in the line above it, tabs included.
+        # The space before the caret is as wide as the text in the line above it, tabs included.
         before = "".join("\t" if sign == "\t" else " " for sign in source[:column])
         text += f" {line} │ {source}\n{gutter}  · {before}┬\n{gutter}  · {before}╰── here\n"
     return f"{text}{gutter}  ╰────"
@@ -147,12 +147,12 @@ def nearest_paths(path: Path, suffix: str = "", *, folders: bool = False) -> str
 
 
 def holds_results(directory: Path) -> bool:
-    """Whether a directory has a run or a sweep in it."""
+    """True if a directory has a run or a sweep in it."""
     return any((directory / name).exists() for name in RESULTS)
 
 
 def no_results(directory: Path) -> ResultsError:
-    """What is to be said of a path that was given as a directory of results and is none, and how to come by one."""
+    """Error for a path that was given as a directory of results and is none, with the way to make one."""
     if directory.is_file():
         made = "is a file, not a directory of results"
         if directory.suffix == ".toml":
@@ -171,12 +171,12 @@ def no_results(directory: Path) -> ResultsError:
 
 
 def made_by(directory: Path, scenario: Path | str = "SCENARIO") -> str:
-    """What writes results into a directory."""
+    """Advice: the commands that write results into a directory."""
     return f"`headway run {scenario} --out {directory}` makes one run, `headway sweep` all variants and seeds"
 
 
 def _likeness(name: str, candidate: str) -> tuple[float, float]:
-    """How alike, best of several ways; then how alike as a whole, for ties."""
+    """Likeness of two names, by the best of several ways; then as a whole, for ties."""
     whole = difflib.SequenceMatcher(None, name, candidate).ratio()
     if name and name in candidate:
         return 1.0, whole

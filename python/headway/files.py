@@ -26,7 +26,7 @@ def writable_directory(path: Path) -> Path:
 
 
 def unwritable(path: Path, error: OSError) -> ResultsError:
-    """What is to be said of a file that cannot be written: that its folder is not there, if so."""
+    """Error for a file that cannot be written; it mentions a missing folder."""
     if not path.parent.is_dir():
         reason = "is no directory" if path.parent.exists() else "is not there"
         return ResultsError(path, f"cannot be written: {path.parent} {reason}", f"mkdir -p {path.parent}")

@@ -1,4 +1,4 @@
-"""Whether this process was forked from one that had used polars.
+"""Detection of a fork from a process that had used polars.
 
 polars has threads, which a fork leaves behind: a child whose parent had used it would wait for them for ever. The
 package imports this first, because only a fork that happens later is noticed.
@@ -22,5 +22,5 @@ if hasattr(os, "register_at_fork"):
 
 
 def left_behind() -> bool:
-    """Whether the threads of polars are in another process."""
+    """True if the threads of polars are in another process."""
     return _left_behind

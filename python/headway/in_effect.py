@@ -1,4 +1,4 @@
-"""What is in effect where a scenario says nothing: preset and port of each variant, and how its variants differ."""
+"""Values in effect that a scenario does not set: preset and port of each variant, and how its variants differ."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from headway.loading import Scenario
 # Parts of a scenario that no run depends on, or that are listed otherwise.
 LEFT_OUT = ("name", "title", "description", "paper", "report")
 MOST_ITEMS = 6
-# Keys that what is in effect is told by.
+# Keys by which the values in effect are named.
 BUFFER, DISCIPLINE, PRESET = "fabric.buffer", "fabric.discipline", "transport.preset"
 ROUTING, HEADERS = "fabric.routing", "fabric.control_buffer"
 DEFAULT = "default"
-# Characters of a row of the table, at most; a column that does not fit is told below it.
+# Largest width of a row of the table; a column that does not fit is printed below it.
 WIDEST = 100
 
 
@@ -35,7 +35,7 @@ class Ports:
     rtt_s: float
 
     def bytes(self, key: str) -> float:
-        """What a key says in bytes; 0 if it leaves that to the discipline."""
+        """Value of a key in bytes; 0 if it leaves that to the discipline."""
         return parse_bytes(self.fabric[key], self.frame) or 0.0
 
     def packets(self, *amounts: float) -> str:
@@ -45,7 +45,7 @@ class Ports:
 
 @dataclass(frozen=True)
 class Marking:
-    """Where a discipline marks data: the keys that say so, and how it is told of the ports that have them."""
+    """Marking threshold of a discipline: the keys that set it, and its text for the ports that have them."""
 
     keys: tuple[str, ...]
     told: Callable[[Ports], str]
@@ -84,7 +84,7 @@ def _queue(ports: Ports) -> str:
     return _between(ports, low, max(low, high))
 
 
-# What disciplines take where nothing is said: bytes for each so many bit/s, round trips, and parts of the buffer.
+# Defaults of disciplines: bytes for each so many bit/s, round trips, and parts of the buffer.
 RED, RED_BPS, ROUND_TRIPS, FIFTHS = (100e3, 400e3), 25e9, 1.25, (0.2, 0.8)
 # Every discipline that marks.
 MARKINGS = {
@@ -138,7 +138,7 @@ class InEffect:
         return f"{plain(self.bdp_packets)} packets, {size(self.bdp_bytes)}" if self.bdp_packets else NOTHING
 
     def cells(self) -> list[str]:
-        """What stands below each of `HEADS`."""
+        """Cells below each of `HEADS`."""
         preset = self._said(self.preset, PRESET)
         ports = self._said(self.ports, DISCIPLINE)
         buffer = self._said(f"{plain(self.buffer_packets)} packets, {size(self.buffer_bytes)}", BUFFER)
@@ -171,9 +171,9 @@ HEADS = (
     "marks data",
     "room for trimmed headers",
 )
-# What one of them is below the table, where there is room.
+# Longer names of them for the lines below the table.
 IN_FULL = {"bandwidth-delay product": "bandwidth-delay product of the longest path"}
-# How many of them have columns in any case, and how many may have one.
+# Number of columns that are always shown, and largest number of columns.
 ALWAYS, COLUMNS = 5, 8
 
 
@@ -212,7 +212,7 @@ def _width(rows: Sequence[Sequence[str]], kept: Sequence[int]) -> int:
 
 
 def _by_variant(found: Sequence[InEffect], cells: Sequence[str]) -> str:
-    """What all have, or each text with the variants that have it."""
+    """The common text, or each text with the variants that have it."""
     if len(set(cells)) == 1:
         return cells[0]
     of = {cell: [one.variant for one, its in zip(found, cells, strict=True) if its == cell] for cell in cells}
@@ -220,7 +220,8 @@ def _by_variant(found: Sequence[InEffect], cells: Sequence[str]) -> str:
 
 
 def in_effect(scenario: Scenario, variant: str | None = None) -> list[InEffect]:
-    """Of each variant, of the one that is asked for, or of a scenario without variants of itself; none of a model."""
+    """Values in effect for each variant, for the requested one, or for a scenario without variants itself; none of a
+    model."""
     if "fabric" not in scenario.resolved:
         return []
     found = variants_of(scenario) if variant is None else {variant: scenario.variant(variant)}
@@ -253,7 +254,7 @@ class _Longest:
         return self._known[key]
 
 
-# What the longest path depends on beside the topology and where traffic goes.
+# Keys that the longest path depends on in addition to the topology and the ends of traffic.
 SIZES = ("payload", "header", "framing", "control", "forwarding", "routing")
 # Keys of traffic that say how messages are carried, and not between whom.
 CARRIED = frozenset({"transport", "class", "share", "clump", "deadline"})
@@ -359,5 +360,5 @@ def _leaves(value: Any, left_out: Sequence[str], prefix: str = "") -> Iterator[s
 
 
 def is_given(key: str, given_keys: set[str]) -> bool:
-    """Whether a key, or one that it is a part of or holds, was given."""
+    """True if a key, or one that it is a part of or holds, was given."""
     return any(key == one or key.startswith(f"{one}.") for one in given_keys)

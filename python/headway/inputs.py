@@ -122,7 +122,7 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 def is_text(name: str) -> bool:
-    """Whether a name can be written in UTF-8."""
+    """True if a name can be written in UTF-8."""
     try:
         name.encode()
     except UnicodeEncodeError:

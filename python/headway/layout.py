@@ -1,4 +1,4 @@
-"""What files and folders of results are called."""
+"""Names of files and folders of results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DRAWN = "figures"
 DRAWN_FORMATS = (".svg", ".pdf", ".png", ".csv")
 EXPLAIN_FILE = "explain.json"
 READINGS_FILE = "readings.json"
-# A run in the simulator beside the same one on real packets, and the sweeps by which `explain` searches.
+# A run in the simulator next to the same one on real packets, and the sweeps by which `explain` searches.
 SIMULATOR = "simulator"
 SEARCH = "search"
 

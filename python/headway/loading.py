@@ -33,7 +33,7 @@ Threads = int | Literal["auto"]
 
 @dataclass(frozen=True)
 class _Written:
-    """What a scenario was read from: its text, the name of that in messages, overrides, scale, and where paths begin.
+    """Sources of a scenario: its text, the name of that in messages, overrides, scale, and where paths begin.
 
     `title` is what the scenario itself is called, `transports` are those written in Python that it may name.
     """
@@ -47,7 +47,7 @@ class _Written:
     transports: Mapping[str, Factory] = field(default_factory=dict)
 
     def native(self, text: str | None = None) -> _headway.Scenario:
-        """What the native module makes of it, or of another text without overrides and scale."""
+        """Native scenario of it, or of another text without overrides and scale."""
         own = all_declared(self.transports)
         if text is not None:
             return _headway.Scenario.from_text(text, self.title, [], None, str(self.folder), own)
@@ -120,7 +120,7 @@ class Scenario:
 
     @property
     def native(self) -> _headway.Scenario:
-        """What the native module makes of it."""
+        """The scenario of the native module."""
         return self._native
 
     @property
@@ -150,7 +150,7 @@ class Scenario:
 
     @property
     def folder(self) -> Path:
-        """Where relative paths in its text begin."""
+        """Folder in which relative paths in its text begin."""
         return self._written.folder
 
     @property
@@ -180,13 +180,13 @@ class Scenario:
 
     @property
     def shares_transport(self) -> bool:
-        """Whether it has a `[transport]` table, for traffic that names none of its own."""
+        """True if it has a `[transport]` table, for traffic that names none of its own."""
         written = [*self._written.sets, *parsed(self._written.text)]
         return any(key.partition("=")[0].partition(".")[0].strip() == "transport" for key in written)
 
     @property
     def report(self) -> dict[str, Any]:
-        """What the scenario asks its report to draw."""
+        """Wishes of the scenario for its report."""
         return dict(json.loads(self._native.report_json()))
 
     @property
@@ -201,7 +201,7 @@ class Scenario:
 
     @property
     def warnings(self) -> list[str]:
-        """What looks odd before it is run: a load that no link can carry, a transport in a network not meant for it.
+        """Warnings before it is run: a load that no link can carry, a transport in a network not meant for it.
 
         That is of the scenario without its variants, as `run` runs it; of each point, ask `at(point).warnings`.
         """
@@ -214,7 +214,7 @@ class Scenario:
 
     @property
     def run_length(self) -> dict[str, Any] | None:
-        """How long messages arrive at random, and how long they would have to for a steady state.
+        """Time for which messages arrive at random, and the time that a steady state would need.
 
         None without such arrivals, and where several load different links. `load` is that of the links that are loaded
         most. `relaxation_s` is the time in which their queues forget that they were empty; None where the load is not
@@ -362,7 +362,7 @@ class Scenario:
         return run
 
     def scaling(self, threads: Sequence[int] = (2, 4, 8, 16, 32, 64)) -> dict[str, Any]:
-        """What more threads would give its run, from a count of what each part of the network has to do.
+        """Gain of more threads for its run, estimated from the events in each part of the network.
 
         The run is made once for each number. Of the answer, `threads` has a row for each with the estimated `speedup`
         and its `limit`; docs/scaling.md says how it is made.

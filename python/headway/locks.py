@@ -66,13 +66,13 @@ def held(path: Path) -> Iterator[bool]:
 
 
 def is_free(path: Path) -> bool:
-    """Whether no process holds the lock at `path` now."""
+    """True if no process holds the lock at `path` now."""
     with held(path) as mine:
         return mine
 
 
 def holder(path: Path) -> str:
-    """Who took the lock at `path` last, in words."""
+    """Last owner of the lock at `path`, in words."""
     value = glance(path)
     if not isinstance(value, dict):
         return "another process"

@@ -46,9 +46,9 @@ WORDS = Vocabulary(
 
 @dataclass(frozen=True)
 class Measured(Jsonable):
-    """What expressions gave, by their names or their texts.
+    """Values of expressions, by their names or their texts.
 
-    `simulator` is the same of the simulator's run beside a run on real packets.
+    `simulator` has the same values of the simulator's run, for a run on real packets.
     """
 
     measured: Mapping[str, Number]
@@ -128,14 +128,14 @@ def _evaluated(run: Run, named: Mapping[str, Expression]) -> dict[str, Number]:
 
 
 def _hint(directory: Path) -> str:
-    """Where the run may be instead."""
+    """Advice on the run's place."""
     if (directory / SWEEP_FILE).exists():
         return "it holds a sweep: name one of the folders in its points/"
     return "name a directory that `headway run --out` or `headway testbed run --out` wrote"
 
 
 def _is_numeric(value: Any) -> bool:  # noqa: ANN401
-    """Whether it is a number, a truth value, or several of them in a list or a table."""
+    """True if it is a number, a truth value, or several of them in a list or a table."""
     if isinstance(value, list | dict):
         return all(map(_is_numeric, value.values() if isinstance(value, dict) else value))
     return isinstance(value, int | float)

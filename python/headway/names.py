@@ -41,7 +41,7 @@ class ScenarioFile:
 
     @property
     def expectations(self) -> Path:
-        """What is expected beyond the paper's claims, a file which need not exist."""
+        """File of expectations beyond the paper's claims, which need not exist."""
         return self.path.parent / EXPECTATIONS_FILE
 
 
@@ -59,7 +59,7 @@ def roots() -> list[Path]:
 
 
 def looked_in() -> str:
-    """Where scenarios are looked for, in words."""
+    """Directories that are searched for scenarios, in words."""
     places = ", ".join(str(root) for root in roots())
     variable = f"{ROOTS_VARIABLE} names further directories"
     if not places:
@@ -118,7 +118,7 @@ def resolve(text: str) -> ScenarioFile:
     raise NameNotFound("scenario", text, known, "all names: headway list figures, headway list examples")
 
 
-# What scenarios name: the list that has it, and how a scenario says it.
+# Things that scenarios name: the list that has them, their word, and the key of a scenario.
 _KINDS = (
     ("transports", "a transport", '[transport] name = "{}"'),
     ("disciplines", "a port discipline", '[fabric] discipline = "{}"'),
@@ -129,7 +129,7 @@ _KINDS = (
 
 
 def other_kind(text: str) -> str:
-    """What a name is that no scenario has but something in a scenario; empty for any other."""
+    """Kind of a name that belongs to something in a scenario instead of to a scenario; empty for any other."""
     for thing, kind, place in _KINDS:
         if any(entry["name"] == text for entry in json.loads(_headway.catalogue(thing))):
             return f"{text} is {kind}: {place.format(text)} (headway list {thing} {text})"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from headway.reporting.spec import Figure
     from headway.reporting.study import Study
 
-# What a card shows: the first of these that there is.
+# Figures for a card, in the order of preference.
 CARDS = ("fct-load", "throughput-time", "cdf", "queue-time", "link-utilisation", "model")
 # A card of a large sweep would read the flows of every run.
 MOST_READ = 20
@@ -67,7 +67,7 @@ class Plots:
         return self.figure("throughput-time", **look)
 
     def probes(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
-        """What transports hold of the sampled flows."""
+        """Probes of transports for the sampled flows."""
         return self.figure("probes", **look)
 
     def utilisation_time(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
@@ -124,7 +124,7 @@ class Plots:
         return self.figure("cdf", **look)
 
     def causes(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
-        """Where the completion time of flows went, by cause; of runs that sample `causes`."""
+        """Completion time of flows by cause, for runs that sample `causes`."""
         return self.figure("causes", **look)
 
     def critical_path(self, **look: Any) -> Canvas:  # noqa: ANN401  (keys of `figure`)
@@ -186,7 +186,7 @@ class Plots:
         return Study(_results(self._points, self._directory, wanted))
 
     def _drawn(self, name: str, wanted: Mapping[str, Any]) -> list[Figure]:
-        """What there is of a kind of figure; raises the reason if there is nothing."""
+        """Figures of a kind; raises the reason if there are none."""
         from headway.reporting.figures import kind_of
         from headway.reporting.setting import setting
 

@@ -1,4 +1,4 @@
-"""The programs that `make install` puts beside the command line."""
+"""The programs that `make install` puts next to the command line."""
 
 from __future__ import annotations
 

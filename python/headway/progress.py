@@ -1,4 +1,4 @@
-"""How far a run or a sweep is: a bar in a notebook, lines of text anywhere else."""
+"""Progress of a run or a sweep: a bar in a notebook, lines of text anywhere else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STEP = 0.1
 
 
 def in_notebook() -> bool:
-    """Whether the program runs in a notebook, which shows HTML."""
+    """True if the program runs in a notebook, which shows HTML."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell is not None and hasattr(shell, "kernel")
 
@@ -57,7 +57,7 @@ class Bar:
 
 
 def of_run(title: str, wanted: Shown) -> Callable[[dict[str, Any]], bool] | None:
-    """What a run tells how far it is; None where nothing is to be shown."""
+    """Callback for the progress of a run; None if nothing is to be shown."""
     if not (in_notebook() if wanted is None else wanted):
         return None
     bar = Bar(title)
@@ -129,5 +129,5 @@ class SweepBar:
 
 
 def of_sweep(title: str, wanted: Shown) -> SweepBar | None:
-    """What a sweep tells how far it is; None where nothing is to be shown."""
+    """Bar for the progress of a sweep; None if nothing is to be shown."""
     return SweepBar(title) if (in_notebook() if wanted is None else wanted) else None

@@ -1,4 +1,4 @@
-"""What parts of the package know of each other where neither may import the other.
+"""Protocols between parts of the package that must not import each other.
 
 This is the only file through which types go in a circle (`tests/python/test_circles.py`). A run has pictures, and
 pictures are drawn from runs: results are read without knowing what draws them, and the package says it when it is
@@ -35,5 +35,5 @@ def draw_with(maker: Callable[[], Artist]) -> None:
 
 
 def artist() -> Artist:
-    """What draws."""
+    """Maker of pictures."""
     return _makers[0]()

@@ -50,9 +50,9 @@ class ReportFiles(Jsonable):
 def write_report(
     places: Sequence[Path], fmt: Format = "html", *, replay: bool = False, look: Look | None = None
 ) -> ReportFiles:
-    """Write the report of a directory into it, or the page of traces beside the first of them.
+    """Write the report of a directory into it, or the page of traces next to the first of them.
 
-    `look` is how figures are to look; a page has none. With `replay`, the page of a small run also shows its packets.
+    `look` is the look of figures; a page takes none. With `replay`, the page of a small run also shows its packets.
     Raises `ArgumentError` for what does not go together.
     """
     if any(is_trace(place) for place in places):

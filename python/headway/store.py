@@ -40,7 +40,7 @@ OFF = "off"
 ENTRY_FILE = "stored.json"
 SCRATCH = ".new"
 GONE = ".gone-"
-# What is written or removed for so long is left by a process that died.
+# Age at which a file that is being written or removed is taken to be left by a process that died.
 LEFT_S = 3600.0
 # Every run has these files.
 ALWAYS = (MANIFEST_FILE, "summary.json", "flows.parquet", "links.parquet", "series.parquet")
@@ -49,7 +49,7 @@ FICLONE = 0x40049409
 
 
 def directory() -> Path | None:
-    """Where runs are kept; None if nothing is."""
+    """Directory of the store; None if there is no store."""
     said = os.environ.get(VARIABLE)
     if said is not None and said.strip().lower() == OFF:
         return None
@@ -69,7 +69,7 @@ class Entry:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Who kept it: `name`, `version`, `epoch`; empty if that cannot be read."""
+        """Program that kept it: `name`, `version`, `epoch`; empty if that cannot be read."""
         value = glance(self.path / ENTRY_FILE)
         return value if isinstance(value, dict) else {}
 
@@ -82,13 +82,13 @@ class Entry:
 
     @property
     def used(self) -> float:
-        """When it was kept or last taken, in seconds since 1970."""
+        """Time at which it was kept or last taken, in seconds since 1970."""
         with suppress(OSError):
             return (self.path / ENTRY_FILE).stat().st_mtime
         return 0.0
 
     def damage(self) -> str:
-        """What is wrong with it; empty if it is the run that its name says, as it was kept."""
+        """Fault of the entry; empty if it is the run that its name says, as it was kept."""
         try:
             return (
                 self._odd()
@@ -99,7 +99,7 @@ class Entry:
             return str(error)
 
     def _odd(self) -> str:
-        """Whether it is something else than a directory of a run's files."""
+        """Fault if it is something else than a directory of a run's files."""
         if self.path.is_symlink() or not self.path.is_dir():
             return f"{self.path}: is no directory of a run"
         if self.path.parent.name != self.path.name[:2]:
@@ -112,7 +112,7 @@ class Entry:
         return ""
 
     def _other(self) -> str:
-        """Whether it is another run than its name says, or its files were not kept together."""
+        """Fault if it is another run than its name says, or its files were not kept together."""
         listed = names_in(self.path)
         for name in ALWAYS:
             if name not in listed:
@@ -159,7 +159,7 @@ def leftovers(root: Path) -> Iterator[Path]:
 
 
 def has(digest: str) -> bool:
-    """Whether the store has the run of this digest, by the looks of it."""
+    """True if the store has the run of this digest, without a check of its files."""
     root = directory()
     return root is not None and (_place(root, digest) / MANIFEST_FILE).exists()
 
@@ -186,7 +186,7 @@ def take(native: Native, out: Path) -> bool:
             _put(entry.path / name, out / name)
         (entry.path / ENTRY_FILE).touch()
     except (OSError, ResultsError):
-        # Another process has removed it meanwhile, or there is no room: the run is made as if it were not there.
+        # Another process has removed it meanwhile, or the disk is full: the run is made as if it were not there.
         return False
     manifest = read_object(out / MANIFEST_FILE)
     if manifest.get("digest") != entry.path.name:

@@ -19,7 +19,7 @@ from headway.data.tape import Link, Tape
 from headway.difference import side
 from headway.errors import ResultsError
 
-# A page with more would be too large, and nobody could watch it.
+# A page with more would be too large to load and to watch.
 MOST_HOPS = 100_000
 
 # Blocks and options of pcapng files, and the header of a Headway datagram in Ethernet, IPv4 and UDP (wireshark.md).
@@ -111,7 +111,7 @@ def _tape(
     longest = max(waited, default=0)
     for rest in there.values():
         for arrival, place in rest:
-            # What arrives this late may wait at the end of the run.
+            # A packet that arrives this late may still wait at the end of the run.
             lost[place] = int(drops and arrival + longest < end)
     return Tape(
         tuple(links.values()), tuple(str(flow["name"]) for flow in flows), tuple(float(f["start_s"]) for f in flows),
@@ -146,7 +146,7 @@ class _Packet:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What does not change on the way; trimming makes a header of a data packet.
+        """Fields that do not change on the way; trimming makes a header of a data packet.
 
         A packet that is sent again is another one than the first, which was lost.
         """

@@ -36,7 +36,7 @@ class Transport:
 
     discipline: ClassVar[str] = "drop-tail"
     parameters: ClassVar[Mapping[str, Parameter]] = {}
-    # What `check` lets it do; see docs/python-transport.md.
+    # Behaviour that `check` allows; see docs/python-transport.md.
     window_grows: ClassVar[bool] = False
     grants_name: ClassVar[bool] = True
     credits: ClassVar[bool] = False
@@ -92,7 +92,7 @@ class Transport:
         return self.control.popleft() if self.control else self.poll_data(now)
 
     def wants_transmit(self) -> bool:
-        """Whether `poll_transmit` may have a packet; True is always right."""
+        """True if `poll_transmit` may have a packet; True is always right."""
         return True
 
     def next_timeout(self) -> int | None:
@@ -104,7 +104,7 @@ class Transport:
         return self.events.popleft() if self.events else None
 
     def arm(self, at: int, key: Any) -> None:  # noqa: ANN401  (whatever the subclass likes)
-        """Arms a deadline. There is no way to cancel one: `expired` looks whether its reason still stands."""
+        """Arms a deadline. A deadline cannot be cancelled: `expired` looks whether its reason still stands."""
         heapq.heappush(self._deadlines, (at, self._armed, key))
         self._armed += 1
 
@@ -117,12 +117,12 @@ class Transport:
 
 
 Factory = type[Transport] | Callable[..., Transport]
-# What the native module takes of one: name, factory, discipline, parameters, source.
+# Declaration of a transport for the native module: name, factory, discipline, parameters, source.
 Declared = tuple[str, Factory, str, dict[str, Parameter], str]
 
 
 def declared(name: str, factory: Factory) -> Declared:
-    """What scenarios and the native module have to know of a transport."""
+    """Declaration of a transport for scenarios and the native module."""
     if not callable(factory):
         raise TypeError(f"transport {name!r} is {factory!r}: give a class that is made from headway.Transport")
     discipline = getattr(factory, "discipline", Transport.discipline)
@@ -136,14 +136,14 @@ def all_declared(transports: Mapping[str, Factory]) -> list[Declared]:
 
 
 def class_name(factory: type[Transport]) -> str:
-    """What a scenario calls the transport of a class: `MyTransport` is `my-transport`."""
+    """Name in scenarios of the transport of a class: `MyTransport` is `my-transport`."""
     name = factory.__name__
     words = [f"-{letter.lower()}" if letter.isupper() and at else letter.lower() for at, letter in enumerate(name)]
     return "".join(words).replace("_", "-").strip("-")
 
 
 def _source(factory: Factory) -> str:
-    """What tells two transports of one name apart: the text of the class and of those that it is made from."""
+    """Source that distinguishes two transports of one name: the text of the class and of those that it is made from."""
     classes: Iterable[Any] = [factory]
     if isinstance(factory, type):
         classes = [one for one in factory.__mro__ if one not in (Transport, object)]
@@ -152,7 +152,7 @@ def _source(factory: Factory) -> str:
         try:
             texts.append(inspect.getsource(one))
         except (OSError, TypeError):
-            # Typed at a prompt: there is no text to tell it by.
+            # Typed at a prompt: the class has no source text.
             texts.append(repr(one))
     return "\n".join(texts)
 

@@ -266,7 +266,7 @@ def rises(_: Context, samples: Series, level: float, start: str | float, end: st
 
 
 def mean_fall(_: Context, samples: Series, start: str | float, end: str | float) -> float:
-    """Mean fall of the samples of a window at a time, from where they begin to fall to where they end, in the mean."""
+    """Mean size of one fall of the samples of a window, from where they begin to fall to where they end."""
     values = [value for _, value in samples.window(seconds(start), seconds(end))]
     steps = [before - after for before, after in pairwise(values)]
     number = sum(step > 0 and not last > 0 for last, step in pairwise([0.0, *steps]))

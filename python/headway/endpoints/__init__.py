@@ -64,7 +64,7 @@ __all__ = [
     "Unreachable",
 ]
 
-# Who only simulates does not load asyncio, and systems other than Linux have no endpoints.
+# A program that only simulates does not load asyncio, and systems other than Linux have no endpoints.
 _FILES = ("errors", "settings", "blocking", "tasks")
 
 

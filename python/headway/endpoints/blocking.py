@@ -68,7 +68,7 @@ class BlockingEndpoint:
         self._native.send(peer, data, timeout)
 
     def send_nowait(self, peer: Peer, data: Buffer) -> None:
-        """Sends a message without waiting; nobody learns what becomes of it.
+        """Sends a message without waiting; its outcome is not reported.
 
         Raises:
             NotAdmitted, TooLong, Full: nothing was sent.

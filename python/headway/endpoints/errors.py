@@ -1,4 +1,4 @@
-"""What can go wrong between hosts, by type; docs/real-hosts.md says what to do about each."""
+"""Errors between hosts, by type; docs/real-hosts.md says what to do about each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class HostError(HeadwayError):
 
 
 class SettingError(HostError, ValueError):
-    """A setting has no such name, or its value is out of its range; the text says what would be right."""
+    """A setting has an unknown name, or its value is out of its range; the text says what would be right."""
 
 
 class BindError(HostError, OSError):

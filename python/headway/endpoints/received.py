@@ -1,4 +1,4 @@
-"""What a message that was received has, whoever waits for its reply."""
+"""A received message, for blocking programs and for asyncio alike."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class ReceivedMessage:
 
     @property
     def wants_reply(self) -> bool:
-        """Whether its sender waits for a reply."""
+        """True if its sender waits for a reply."""
         return self._native.wants_reply
 
     def reply_nowait(self, data: Buffer) -> None:
-        """Replies without waiting; nobody learns what becomes of the reply.
+        """Replies without waiting; its outcome is not reported.
 
         Raises:
             TooLong, Full: nothing was sent.

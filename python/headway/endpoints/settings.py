@@ -1,4 +1,4 @@
-"""What an endpoint is told when it is bound."""
+"""Settings of an endpoint when it is bound."""
 
 from __future__ import annotations
 

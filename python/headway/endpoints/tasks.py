@@ -170,7 +170,7 @@ class Endpoint:
         return f"<Endpoint {self.address}>"
 
     def _start(self) -> None:
-        """Lets the loop know of the endpoint, which this process has to own."""
+        """Registers the endpoint with the loop; this process has to own it."""
         if self._native.forked:
             raise Forked(
                 "the endpoint belongs to the process that bound it, from which this one was forked: bind one here"

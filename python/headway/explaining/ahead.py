@@ -1,4 +1,4 @@
-"""What an explanation takes at most, said before anything runs."""
+"""Upper limits on the work of an explanation, printed before anything runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Ahead:
 
 
 def in_words(search: Ahead | None, whole: Ahead | None) -> str:
-    """What is to come at most, before anything of it is run."""
+    """Upper limits in words, before anything is run."""
     lines = ["at most, if nothing were finished or in the store; most searches end long before:"]
     lines += [f"  short runs: {search.text()}"] if search is not None else []
     lines += [f"  whole figures: {whole.text()}"] if whole is not None else []
@@ -47,7 +47,7 @@ def in_words(search: Ahead | None, whole: Ahead | None) -> str:
 
 
 def of_search(bench: Bench, trajectories: int, jobs: int | None, remote: int | None = None) -> Ahead:
-    """What a search takes at most."""
+    """Upper limit on the work of a search."""
     names = [figure.name for figure in bench.figures]
     choices = Choices([c for c in bench.choices.all if any(c.in_scope(name) for name in names)])
     steps = most_readings(choices, len(bench.claims), trajectories)
@@ -95,7 +95,7 @@ def in_all(choices: Choices, steps: Mapping[str, int]) -> int:
 def of_holding(
     figures: Sequence[Figure], choices: Choices, readings: int, jobs: int | None, remote: int | None = None
 ) -> Ahead:
-    """What it takes to hold readings against whole figures, and as stated what is not on record."""
+    """Work of testing readings on whole figures, and of runs as stated that are not on record."""
     runs = NOTHING
     for figure in figures:
         points = looked_at(figure)

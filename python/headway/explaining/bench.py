@@ -30,7 +30,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out of a claim under a reading."""
+    """Outcome of a claim under a reading."""
 
     verdict: Verdict
     measured: Value | None
@@ -46,12 +46,12 @@ class Outcome:
 
     @property
     def reproduced(self) -> bool:
-        """Whether the claim comes out."""
+        """True if the claim comes out."""
         return self.verdict is Verdict.REPRODUCED
 
     @property
     def number(self) -> float | None:
-        """What was measured, if it is one number."""
+        """The measured value, if it is one number."""
         return self.measured if isinstance(self.measured, float) else None
 
 
@@ -146,7 +146,7 @@ class Bench:
             )
             for one in results
         }
-        # What claims look at as stated is what they look at under every reading.
+        # A claim looks at the same points under every reading as it does as stated.
         if not reading.values:
             self._wanted[figure.name] = frozenset(trace.seen)
 
@@ -159,7 +159,7 @@ class Bench:
 
 
 def distance(claim: Claim, outcome: Outcome, base: Outcome) -> float:
-    """How far a reading moves a claim: in tolerances of what is published for a number, else in verdicts."""
+    """Distance by which a reading moves a claim: in tolerances of what is published for a number, else in verdicts."""
     if outcome.rank is None or base.rank is None:
         return 0.0
     moved = float(abs(outcome.rank - base.rank))
@@ -171,5 +171,5 @@ def distance(claim: Claim, outcome: Outcome, base: Outcome) -> float:
 
 
 def nothing_to_try(choices: Mapping[str, Any], name: str) -> HeadwayError:
-    """What is said where a ledger declares no choice."""
+    """Error for a ledger that declares no choice."""
     return HeadwayError(f"{name}: its ledger declares no [[choice]] that has a part in it; docs/readings.md says how")

@@ -81,14 +81,15 @@ def _rank(q: float, count: int) -> int:
 
 @dataclass(frozen=True)
 class Bound:
-    """What no transport exceeds on these flows, beside these peers, and whether what is published lies below it."""
+    """Bound on any transport for these flows, compared with these peers, and whether the published number lies below
+    it."""
 
     gain: float
     wanted: float
 
     @property
     def reachable(self) -> bool:
-        """Whether some transport could show what is claimed."""
+        """True if some transport could reach the claimed number."""
         return self.gain >= self.wanted
 
 

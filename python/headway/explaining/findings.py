@@ -1,4 +1,4 @@
-"""What a search has found so far, and what of it says what to try next."""
+"""Findings of a search so far, and the readings that they suggest to try next."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MATTERS = 0.5
 
 @dataclass
 class Effect:
-    """How much a choice moves claims: by itself, and over Morris' trajectories its mean effect and their spread."""
+    """Effect of a choice on claims: by itself, and over Morris' trajectories its mean effect and their spread."""
 
     choice: str
     alone: dict[str, float] = field(default_factory=dict)
@@ -33,13 +33,13 @@ class Effect:
     spread: dict[str, float] = field(default_factory=dict)
 
     def on(self, claim: str) -> float:
-        """The largest effect on a claim: a spread too says that a choice moves it, beside some others."""
+        """The largest effect on a claim: a spread too says that a choice moves it, together with others."""
         return max(kind.get(claim, 0.0) for kind in (self.alone, self.mean, self.spread))
 
 
 @dataclass
 class Found:
-    """What the search has found so far."""
+    """Findings of the search so far."""
 
     effects: dict[str, Effect] = field(default_factory=dict)
     closed: set[str] = field(default_factory=set)
@@ -50,7 +50,7 @@ class Found:
 
 
 class Findings:
-    """What is known of the claims of a bench, and what of it says what to try next."""
+    """Knowledge of a bench's claims, and the readings that it suggests to try next."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
@@ -150,7 +150,7 @@ class Findings:
         self.found.best = max(self.bench.readings(), key=self.score)
 
     def best(self, most: int) -> list[Reading]:
-        """The readings under which most claims come out, the best first; none that is no better than as stated."""
+        """The readings under which most claims come out, the best first; only those that are better than as stated."""
         better = [r for r in self.bench.readings() if self.score(r)[:2] > self.score(AS_WRITTEN)[:2]]
         return sorted(better, key=self.score, reverse=True)[:most]
 
@@ -181,13 +181,13 @@ class Findings:
         return self.bench.choices.reading({name: value for name, value in reading.values if name not in names})
 
     def _untried(self, readings: Iterable[Reading], wanted: Container[str]) -> dict[str, Reading]:
-        """What makes sense of these readings and was neither tried nor is wanted already, by key."""
+        """Those of these readings that make sense and were neither tried nor are wanted already, by key."""
         known = self.bench.tried
         return {r.key: r for r in readings if r.key not in known and r.key not in wanted and not self._conflict(r)}
 
 
 def _published(claim: Claim) -> float:
-    """What is published, in tolerances."""
+    """The published number, in tolerances."""
     published = claim.published
     assert isinstance(published, int | float)
     return published / _tolerance(claim)
@@ -198,7 +198,7 @@ def _tolerance(claim: Claim) -> float:
 
 
 def in_tolerances(claim: Claim, outcome: Outcome | None) -> float | None:
-    """What was measured, in tolerances; None if it is not one number, or nothing can be said of tolerances."""
+    """The measured number, in tolerances; None if it is not one number, or nothing can be said of tolerances."""
     if outcome is None or outcome.number is None or not isinstance(claim.published, int | float):
         return None
     return outcome.number / _tolerance(claim) if claim.published else None
@@ -210,7 +210,7 @@ def as_rank(claim: Claim, outcome: Outcome | None) -> float | None:
 
 
 def _share(choice: Choice, value: Value) -> float:
-    """How far a value is from the default, as a share of the range; 1 for another of several values."""
+    """Distance of a value from the default, as a share of the range; 1 for another of several values."""
     if choice.span is None:
         return 1.0
     return abs(float(value) - float(choice.default)) / (choice.span[1] - choice.span[0])

@@ -16,7 +16,7 @@ DRAWN = 32
 
 
 def installed() -> bool:
-    """Whether the library is there; it comes with the extra `explain`."""
+    """True if the library is there; it comes with the extra `explain`."""
     return importlib.util.find_spec("SALib") is not None
 
 
@@ -69,7 +69,7 @@ class Design:
             return {}
         rows = np.array([index for start in whole for index in range(start, start + length)])
         measured = np.array([answers[index] for index in rows], dtype=float)
-        # The spread over one trajectory is no number, which the library also says on standard error.
+        # The spread over one trajectory is undefined, about which the library also warns on standard error.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             found = morris.analyze(self._problem, self._sample[rows], measured, num_levels=LEVELS, seed=SEED)

@@ -73,7 +73,7 @@ def hold(
 
 
 def on_record(figure: Figure) -> dict[str, Outcome] | None:
-    """What is on record of a figure's claims as stated; none unless all of it is of this scale and of these seeds."""
+    """Recorded outcomes of a figure's claims as stated; none unless all of it is of this scale and of these seeds."""
     measured = [claim for claim in figure.claims if claim.measure is not None]
     found: dict[str, Outcome] = {}
     for claim, row in zip(measured, recorded(measured, {figure.name: figure.file}), strict=True):

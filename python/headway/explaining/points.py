@@ -59,7 +59,7 @@ class Figure:
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
-        """What it runs as stated."""
+        """Points that it runs as stated."""
         return tuple(self.scenario.points())
 
 
@@ -70,7 +70,7 @@ def scale_for_search(document: Mapping[str, Any]) -> str | None:
 
 
 def place(point: Point) -> Place:
-    """Where a point stands in its sweep, whatever its seed and its reading."""
+    """Place of a point in its sweep, without its seed and its reading."""
     axes = {key: value for key, value in point.axes.items() if key != READING}
     return point.variant, json.dumps(axes, sort_keys=True)
 
@@ -148,7 +148,7 @@ def _folder(label: str) -> str:
 
 @dataclass
 class Trace:
-    """Which points a claim's measure has looked at."""
+    """Points that a claim's measure has looked at."""
 
     seen: set[Place] = field(default_factory=set)
 

@@ -1,4 +1,4 @@
-"""Which choices can touch a claim: those that set something for a transport of the runs that it looks at."""
+"""Choices that can affect a claim: those that set something for a transport of the runs that it looks at."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from headway.explaining.points import Figure, place, seen_by
 
 
 class Reach:
-    """What the choices of a ledger can do to the claims of figures."""
+    """Possible effects of a ledger's choices on the claims of figures."""
 
     def __init__(self, figures: Sequence[Figure]) -> None:
         self._figures = {figure.name: figure for figure in figures}
         self._found: dict[str, frozenset[str]] = {}
 
     def touches(self, choice: Choice, claim: Claim) -> bool:
-        """Whether a choice sets something in the runs of a claim."""
+        """True if a choice sets something in the runs of a claim."""
         return choice.in_scope(claim.scenario) and bool(_set_for(choice, self._transports(claim)))
 
     def meet(self, one: Choice, other: Choice, claim: Claim) -> bool:
-        """Whether two choices touch the same transport of a claim."""
+        """True if two choices touch the same transport of a claim."""
         if not (one.in_scope(claim.scenario) and other.in_scope(claim.scenario)):
             return False
         own = self._transports(claim)

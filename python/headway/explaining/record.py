@@ -1,4 +1,4 @@
-"""Readings on record: `readings.json` beside the verdicts, one entry a claim.
+"""Readings on record: `readings.json` next to the verdicts, one entry a claim.
 
 A reading never turns a verdict into *reproduced*. What it gives has a word of its own, a file of its own, and a column
 of its own in `headway list claims`.
@@ -49,7 +49,7 @@ NOT_ANY_MORE = "no longer under"
 
 
 def readings_path(file: ScenarioFile) -> Path:
-    """Where the readings of a paper's claims are kept."""
+    """File of the readings of a paper's claims."""
     return file.path.parent / READINGS_FILE
 
 
@@ -107,7 +107,7 @@ class _Keeper:
                 self._write(name, known | kept | ({} if known["word"] == UNREACHABLE else {"text": text}))
 
     def _part(self, values: Mapping[str, Any], claim: Claim) -> dict[str, Any]:
-        """What a reading says for the runs of a claim: choices in scope that set something for its transports."""
+        """Part of a reading for the runs of a claim: choices in scope that set something for its transports."""
         return {
             choice.id: values[choice.id]
             for choice in self._choices.about(claim.scenario)
@@ -115,7 +115,8 @@ class _Keeper:
         }
 
     def bound(self, found: ClaimFound) -> None:
-        """What a search says of the bound of a claim: a proof, or that one on record does not hold any more."""
+        """Record a search's result about the bound of a claim: a proof, or that one on record does not hold any
+        more."""
         name = found.id
         known = self._valid(name)
         if found.status == UNREACHABLE:
@@ -138,7 +139,7 @@ class _Keeper:
             self.written.add(name)
 
     def _valid(self, name: str) -> dict[str, Any]:
-        """What is on record of a claim; nothing if that has changed since."""
+        """Entry of a claim; empty if the claim has changed since."""
         entry = self.entries.get(name)
         claim = self._claims[name]
         if entry is None or entry.get("digest") != digest(claim, self._files[claim.scenario], entry):
@@ -152,7 +153,7 @@ class _Keeper:
 
 
 def _comes_out(entry: Mapping[str, Any]) -> bool:
-    """Whether a claim comes out in whole figures, as stated or under the reading: no proof is against that."""
+    """True if a claim comes out in whole figures, as stated or under the reading: that refutes any proof."""
     return Verdict.REPRODUCED in (entry.get("verdict"), entry.get("stated"))
 
 
@@ -161,7 +162,7 @@ def _within(bound: BoundFound | None) -> bool:
 
 
 def _held(reading: ReadingFound, claim: HeldClaim) -> dict[str, Any]:
-    """What a reading gives for a claim at the paper's own scale."""
+    """Result of a reading for a claim at the paper's own scale."""
     under, stated = claim.under, claim.stated
     word = _word(under.verdict, stated.verdict if stated else None)
     return {
@@ -186,7 +187,8 @@ def _word(under: str, stated: str | None) -> str:
 
 
 def digest(claim: Claim, file: ScenarioFile, entry: Mapping[str, Any]) -> str:
-    """What a reading's entry depends on: the claim, its scenario, and what the reading's choices do to runs."""
+    """Digest of what a reading's entry depends on: the claim, its scenario, and what the reading's choices do to
+    runs."""
     document = parsed(read_text(file.path))
     choices = load_choices(file.claims)
     known = {choice.id for choice in choices.all}

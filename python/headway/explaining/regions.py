@@ -1,4 +1,4 @@
-"""Where claims come out along the ranges of choices, in numbers and in words."""
+"""Regions of choices in which claims come out, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headway.explaining.findings import AS_WRITTEN
 from headway.explaining.search import Search
 from headway.layout import AS_STATED
 
-# Values of a range that must have been tried before anything is said of a region.
+# Number of values of a range that must have been tried before a region is reported.
 FEWEST = 3
 
 Along = Sequence[tuple[float, Mapping[str, Outcome]]]
@@ -20,7 +20,7 @@ Along = Sequence[tuple[float, Mapping[str, Outcome]]]
 
 @dataclass(frozen=True)
 class Region:
-    """Where a claim comes out along the range of a choice, with the other choices as `others` says.
+    """Regions of a choice's range in which a claim comes out, with the other choices as in `others`.
 
     `holds` are stretches of values under which it comes out, `tried` are all that were tried with what came out, and
     `whatever` names choices that make no difference to that.
@@ -43,7 +43,8 @@ class Region:
 
 
 def regions_of(search: Search, claim: Claim, smallest: Reading | None) -> list[Region]:
-    """Where the claim comes out along each range: from its own smallest reading, and from the best reading of all."""
+    """Regions of each range in which the claim comes out: from its own smallest reading, and from the best reading
+    of all."""
     found: list[Region] = []
     for place in dict.fromkeys(one for one in (smallest, search.found.best, AS_WRITTEN) if one is not None):
         for choice in search.choices:
@@ -56,7 +57,7 @@ def regions_of(search: Search, claim: Claim, smallest: Reading | None) -> list[R
 
 
 def _region(search: Search, claim: Claim, choice: Choice, place: Reading) -> Region | None:
-    """Where a claim comes out along one range, with all else as in a reading; None if it is not known to."""
+    """Region of one range in which a claim comes out, with all else as in a reading; None if it is not known to."""
     choices = search.bench.choices
     along = search.along(choice, place)
     holds = stretches(along, claim.id)

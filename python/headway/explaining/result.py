@@ -34,7 +34,7 @@ REACHABLE = "reachable under"
 UNREACHABLE = CANNOT
 NOWHERE = "no tried reading reaches it"
 UNMEASURED = "not measured"
-# What part a whole figure has in what is said of a reading.
+# Parts of a whole figure in the judgement of a reading.
 SEARCHED, HELD_OUT, HELD = "searched", "held out", "held"
 
 
@@ -93,7 +93,7 @@ def _choice(choices: Choices, name: str) -> ChoiceFound:
 
 
 def claim_found(search: Search, claim: Claim) -> ClaimFound:
-    """What is known of one claim."""
+    """Results for one claim."""
     base = search.bench.outcome(claim.id, AS_WRITTEN)
     smallest = search.smallest(claim.id)
     status, text = _status(search, claim, base, smallest)
@@ -143,7 +143,7 @@ def _status(search: Search, claim: Claim, base: Outcome | None, smallest: Readin
 
 
 def _readings_of(search: Search, claim: Claim) -> int:
-    """How many readings were tried that differ in what has a part in the claim's scenario."""
+    """Number of readings that were tried and differ in choices of the claim's scenario."""
     choices = search.bench.choices
     return len({restricted(one, choices, claim.scenario).key for one in search.bench.readings()})
 
@@ -196,14 +196,14 @@ def held_reading(choices: Choices, standing: Standing) -> HeldReading:
 
 
 def _part(standing: Standing, figure: str) -> str:
-    """What part a figure has: in a search it was seen or not; where nothing was searched, it is only held."""
+    """Part of a figure: in a search it was seen or not; where nothing was searched, it is only held."""
     if not standing.searched:
         return HELD
     return SEARCHED if figure in standing.searched else HELD_OUT
 
 
 def outcome_found(outcome: Outcome | None) -> OutcomeFound | None:
-    """What came out of a claim, if anything is known."""
+    """Outcome of a claim, if it is known."""
     return None if outcome is None else _outcome(outcome)
 
 

@@ -29,7 +29,7 @@ SEEDS = 5
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be explained, and how thoroughly.
+    """Target of an explanation, and its thoroughness.
 
     `most` of the best readings of the search are held against whole figures. With `readings` nothing is searched:
     these are held. `figures` are those that readings are held against, if not all of the paper.
@@ -63,7 +63,7 @@ class _Counted:
 
 
 def explain_target(request: Request, run: RunSweep, say: Callable[[str], None] | None = None) -> Explanation:
-    """What `request` asks for, as it is written to `explain.json` in its directory.
+    """Explain the target of `request`; the result is written to `explain.json` in its directory.
 
     `run` runs sweeps, and `say` is told what is about to be done. Raises `Stopped` if the user stops a sweep, and
     `ArgumentError` for arguments that contradict each other or the ledger.
@@ -132,7 +132,7 @@ def _whole(target: Target, seeds: int, only: Sequence[str]) -> list[Figure]:
 
 
 def _ahead(target: Target, request: Request, search: Search | None, whole: Sequence[Figure], held: int) -> str:
-    """What it takes at most, in words."""
+    """Upper limits on the work, in words."""
     jobs, remote = request.jobs, request.executor.remote(MOST_WORKERS, request.jobs)
     short = ahead.of_search(search.bench, request.trajectories, jobs, remote) if search is not None else None
     long = ahead.of_holding(whole, target.choices, held, jobs, remote) if whole else None

@@ -19,12 +19,12 @@ IN_PAIRS = 64
 TAKEN_BACK = 96
 # Claims of which the best reading is tried with what brings them, in each round.
 JOINED = 24
-# Where a region ends is found to this share of the range.
+# The end of a region is found to this share of the range.
 PRECISION = 1 / 64
 # Values of a range that are tried at most to find where regions end.
 MOST_VALUES = 16
 TRAJECTORIES = 4
-# How often the search goes on from a better reading that it found around the best one.
+# Number of times that the search goes on from a better reading that it found around the best one.
 ROUNDS = 3
 # The best readings that are held against whole figures.
 BEST = 3
@@ -94,7 +94,7 @@ class Search(Findings):
             )
 
     def _screen(self) -> None:
-        """Morris' trajectories over choices: what one does beside others, though it does nothing alone."""
+        """Morris' trajectories over choices: effects of one together with others, though it has none alone."""
         if len(self.combined) < 2 or not self._trajectories:
             return
         from headway.explaining import morris
@@ -207,7 +207,8 @@ class Search(Findings):
             self._step("joined", list(new.values())[:JOINED])
 
     def _edges(self, reading: Reading) -> None:
-        """Where verdicts turn along each range, with all else as in a reading, by bisection of all claims at once."""
+        """Places where verdicts turn along each range, with all else as in a reading, by bisection of all claims at
+        once."""
         names = [name for name, _ in reading.values] or [choice.id for choice in self.choices]
         for choice in (self.bench.choices[name] for name in names):
             while choice.span is not None and (middles := self._unsettled(choice, reading)):
@@ -227,7 +228,7 @@ class Search(Findings):
 
 
 def _turns(claim: Claim, below: Outcome | None, above: Outcome | None) -> bool:
-    """Whether a claim comes out at one of two values and not at the other, or passes what is published in between."""
+    """True if a claim comes out at one of two values and not at the other, or passes what is published in between."""
     if below is None or above is None:
         return False
     if below.reproduced or above.reproduced:

@@ -1,4 +1,4 @@
-"""What is to be explained: a claim, a figure, or a paper."""
+"""Targets of an explanation: a claim, a figure, or a paper."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from headway.explaining.points import PAPER_SCALE, Figure, scale_for_search
 from headway.inputs import read_text
 from headway.names import ScenarioFile
 
-# Seeds of a search begin here: those of whole figures, from 1, have no part in it.
+# Seeds of a search begin here, apart from those of whole figures, which begin at 1.
 SEARCH_SEED = 1001
 SEARCH_SEEDS = 2
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be explained, the figures on which that is searched, and all figures of its paper."""
+    """Target of an explanation, the figures on which that is searched, and all figures of its paper."""
 
     name: str
     searched: tuple[ScenarioFile, ...]
@@ -53,7 +53,7 @@ def _figure(file: ScenarioFile, scale: str | None, seeds: int, first: int, wante
 
 
 def find(text: str) -> Target:
-    """The target that a text names; raises `HeadwayError` if it is none, or has no choices."""
+    """The target that a text names; raises `HeadwayError` if the text names none, or one without choices."""
     papers = _papers()
     claims = {claim.id: claim for claim in known_claims()}
     if text in papers:

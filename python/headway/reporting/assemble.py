@@ -1,4 +1,4 @@
-"""Which figures and tables a report has, in which order, and why one is absent."""
+"""Figures and tables of a report, in their order, with the reason if one is absent."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from .spec import Bar, BarRow, LegendEntry
 CAUSES = ("host_s", "wait_s", "serialise_s", "propagate_s", "queue_s", "retransmit_s")
 ABSENT = "no flow has its time by cause; say `causes = true` in the scenario's [sample]"
 
-# What is meant by a cause whose name alone does not say it.
+# Explanation of a cause whose name alone is not clear.
 HOST_BUSY = (
     " Host busy with others: the sender's own link was sending packets of other flows, or processors and interfaces "
     "of a host took time."
@@ -22,7 +22,7 @@ HOST_BUSY = (
 
 
 def told(flows: pl.DataFrame) -> pl.DataFrame:
-    """The flows whose time is told by cause; none of a run of an earlier version."""
+    """The flows whose time is known by cause; none of a run of an earlier version."""
     if any(cause not in flows.columns for cause in CAUSES):
         return flows.clear()
     return flows.filter(pl.col(CAUSES[0]).is_not_null())
@@ -39,7 +39,7 @@ def what_is_meant(keys: Iterable[str]) -> str:
 
 
 def label(cause: str) -> str:
-    """What figures call a cause."""
+    """Name of a cause in figures."""
     return schema()["flows"][cause].label
 
 

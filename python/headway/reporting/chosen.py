@@ -16,7 +16,7 @@ from headway.errors import HeadwayError, NameNotFound
 if TYPE_CHECKING:
     import polars
 
-# A quantile is that of at least so many flows, as in summaries: the largest of fewer is no more than one flow.
+# A quantile is that of at least so many flows, as in summaries: of fewer flows it would be the largest one.
 QUANTILES = {"p50": (0.5, 1), "p90": (0.9, 10), "p95": (0.95, 20), "p99": (0.99, 100), "p999": (0.999, 1000)}
 PARTS = ("mean", *QUANTILES, "max", "count")
 SHORT = {"median": "p50", "p99.9": "p999"}
@@ -39,12 +39,12 @@ class Chosen:
 
     @property
     def quantity(self) -> str:
-        """What it is a number of."""
+        """Quantity of its values."""
         return "count" if self.part == "count" else "time" if self.column == "fct_s" else "ratio"
 
     @property
     def label(self) -> str:
-        """What figures and tables call it."""
+        """Name in figures and tables."""
         words = {"p50": "median", "p999": "p99.9", "count": "flows"}
         what = "" if self.part == "count" else " FCT" if self.column == "fct_s" else " slowdown"
         which = self.name.partition("[")[2].rstrip("] ")

@@ -30,7 +30,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Real:
-    """What is on record of a claim on real packets, as text."""
+    """Record of a claim on real packets, as text."""
 
     verdict: str
     measured: str
@@ -75,7 +75,7 @@ def claim_rows(claims: Sequence[JudgedClaim], known: Mapping[str, ListedClaim] |
 
 
 def verdict_counts(rows: Sequence[ClaimRow]) -> list[tuple[str, int]]:
-    """How many claims came out each way; verdicts that did not occur are left out."""
+    """Number of claims by verdict; verdicts that did not occur are left out."""
     names = [*VERDICTS, *dict.fromkeys(row.verdict for row in rows if row.verdict not in VERDICTS)]
     counted = [(name, sum(row.verdict == name for row in rows)) for name in names]
     return [(name, count) for name, count in counted if count]
@@ -159,7 +159,7 @@ def half_width(ends: object) -> float | None:
 
 
 def measured_text(measured: object, ends: object) -> str:
-    """What was measured with its 95 % half-width; lists and tables item by item."""
+    """Measured value with its 95 % half-width; lists and tables item by item."""
     if isinstance(measured, Mapping):
         table = ends if isinstance(ends, Mapping) else {}
         return ", ".join(f"{name} {measured_text(value, table.get(name))}" for name, value in measured.items())

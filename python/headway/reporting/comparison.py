@@ -1,4 +1,4 @@
-"""The page of `headway compare`: a run beside a reference, as distributions, flow by flow, and by size."""
+"""The page of `headway compare`: a run and a reference, as distributions, flow by flow, and by size."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def figures(times: Times, legend: tuple[LegendEntry, ...]) -> list[Figure]:
 
 
 def _thinned(times: Times) -> Sequence[int]:
-    """Which flows are drawn: all, or half by their distance from the line and half evenly among the rest."""
+    """Flows that are drawn: all, or half by their distance from the line and half evenly among the rest."""
     count = times.ours.size
     if count <= MOST_DOTS:
         return range(count)

@@ -1,4 +1,4 @@
-"""What a page holds for its script: the panels of all figures, what selectors choose from, and the runs.
+"""Data of a page for its script: the panels of all figures, the values of selectors, and the runs.
 
 A page stays one file of less than a megabyte. Panels that are drawn are always in it. Those that selectors bring are
 added while there is room, the likelier wanted first, and the page says how many are left out.
@@ -70,7 +70,7 @@ class Content:
             self._add(figure, len(figure.panels) + place, entry)
 
     def add_asks(self, report: Report) -> None:
-        """What the selectors offer: every value that some panel has."""
+        """Add the values of the selectors: every value that some panel has."""
         study = report.study
         x_name = short_axis(study.x_key) if study.x_key else ""
         values: dict[str, dict[str, None]] = {}
@@ -101,7 +101,7 @@ class Content:
             self.asks.append({"name": name, "first": text, "values": offered})
 
     def add_runs(self, report: Report) -> None:
-        """What each run is, in the words of the selectors."""
+        """Add the description of each run, in the words of the selectors."""
         for point in report.study.points:
             about = {short_axis(key): value_text(value) for key, value in point.axes.items()}
             self.runs.append({"key": variant_key(point.variant), "about": {**about, "seed": str(point.seed)}})
@@ -122,7 +122,7 @@ def _text(data: object) -> str:
 
 
 def _usual(figure: Figure) -> dict[str, set[str]]:
-    """What the panels that are drawn at first are about."""
+    """Values that the panels drawn at first stand for."""
     found: dict[str, set[str]] = {}
     for panel in figure.panels:
         for name, value in panel.about if isinstance(panel, Panel) else getattr(panel, "about", ()):

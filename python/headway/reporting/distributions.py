@@ -29,7 +29,7 @@ def in_band(flows: pl.DataFrame, band: Band | None) -> pl.DataFrame:
 
 
 def few_flows(study: Study) -> str | None:
-    """Why there is no distribution; None if there is."""
+    """Reason why there is no distribution; None if there is one."""
     most = max((pooled(study.group(v, f), "bytes").size for f in study.facets for v in study.variants), default=0)
     if most >= FLOWS_NEEDED:
         return None

@@ -76,7 +76,7 @@ class Effects:
 
 @dataclass(frozen=True)
 class Picture:
-    """Where a claim comes out along a range."""
+    """Picture of one range: the values at which a claim comes out."""
 
     claim: str
     caption: str
@@ -167,7 +167,7 @@ def _effect(found: EffectFound | None, enough: float) -> EffectCell:
 
 
 def pictures(claims: Sequence[ClaimFound], slots: Mapping[str, int]) -> list[Picture]:
-    """What each claim with a number measures along each range, with what is published and where it comes out."""
+    """Measured numbers of each claim along each range, with the published number and the region where it comes out."""
     found = []
     for claim in claims:
         for index, region in enumerate(claim.regions):

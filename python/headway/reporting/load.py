@@ -45,12 +45,12 @@ class Results:
 
     @property
     def is_model(self) -> bool:
-        """Whether the scenario is a closed-form model and simulates nothing."""
+        """True if the scenario is a closed-form model and simulates nothing."""
         return not self.points and self.asks_for_model
 
     @property
     def asks_for_model(self) -> bool:
-        """Whether the [report] table names the figure of the model."""
+        """True if the [report] table names the figure of the model."""
         wanted = self.report.get("figure")
         return "model" in wanted if isinstance(wanted, list) else wanted == "model"
 

@@ -1,4 +1,4 @@
-"""How somebody wants figures for a paper to look: size, type, variants, labels, scales, limits, legend."""
+"""Look of figures for a paper: size, type, variants, labels, scales, limits, legend."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Look:
 
     @classmethod
     def of(cls, wanted: Mapping[str, Any]) -> tuple[Look, dict[str, Any]]:
-        """What of these keys says how to draw, and the other keys."""
+        """Look from those of these keys that describe one, and the other keys."""
         names = {one.name for one in fields(cls)}
         own = {key: value for key, value in wanted.items() if key in names and value is not None}
         return cls(**own), {key: value for key, value in wanted.items() if key not in names}
@@ -92,7 +92,7 @@ class Look:
         log = axis.log if scale is None else scale == "log"
         low, high = axis.low if low is None else low, axis.high if high is None else high
         if log and low <= 0.0:
-            # A logarithm begins above 0: four powers of ten below the end, unless somebody says where.
+            # A logarithm begins above 0: four powers of ten below the end, unless it is set.
             low = high / 1e4
         if not low < high:
             raise HeadwayError(f"limits from {low:g} to {high:g}: nothing is between them")

@@ -45,7 +45,7 @@ class Line:
 
 
 def write_messages(paths: Sequence[Path]) -> tuple[Path, list[str]]:
-    """Write the page of these traces beside the first one; its path, and what is missing in them."""
+    """Write the page of these traces next to the first one; returns its path, and notes on missing events."""
     traces = [read_trace(path) for path in paths]
     page = paths[0].with_suffix(".html")
     keep_inputs([page], paths)

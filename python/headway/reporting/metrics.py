@@ -1,4 +1,4 @@
-"""Numbers of summaries as figures show them: which are asked for, whose they are, and the ends of their intervals."""
+"""Numbers of summaries as figures show them: the requested ones, their owners, and the ends of their intervals."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .summaries import least_of, summary_number
 
 
 def asked(study: Study) -> list[str]:
-    """What `[report] y` names."""
+    """Numbers that `[report] y` names."""
     wanted = study.results.report.get("y")
     names = [wanted] if isinstance(wanted, str) else list(wanted) if isinstance(wanted, list) else []
     return [str(name) for name in names]
 
 
 def metrics_of(study: Study, usual: Sequence[str]) -> list[str]:
-    """The numbers that are asked for and that some run has, else the usual ones."""
+    """The requested numbers that some run has, else the usual ones."""
     return [name for name in asked(study) if _is_known(study, name)] or list(usual)
 
 
 def without(study: Study) -> str:
-    """A sentence about the numbers that are asked for and that no run has; empty without such."""
+    """A sentence about the requested numbers that no run has; empty if there are none."""
     lost = [name for name in asked(study) if not _is_known(study, name)]
     return f" No run has {', '.join(f'`{name}`' for name in lost)}, which [report] asks for." if lost else ""
 
@@ -36,7 +36,7 @@ def _is_known(study: Study, name: str) -> bool:
 
 
 def owner(study: Study, metric: str) -> Study:
-    """Whose a number is: each transport's where a run has several, or the run's where it is of links."""
+    """Owner of a number: each transport if a run has several, or the run if it is a number of links."""
     of_parts = any(summary_number(p, metric) is not None for point in study.points for p in point.parts)
     return study.split if of_parts else study
 
@@ -49,7 +49,7 @@ def number_of(point: Point, metric: str, band: Band | None) -> float | None:
 
 
 def ends(found: Estimate, metric: str) -> tuple[float, float]:
-    """The ends of an interval. The lower one is no less than such a number can be."""
+    """The ends of an interval. The lower one is not below the least possible value."""
     half = found.half_width or 0.0
     return above(found.mean, half, least_of(metric)), found.mean + half
 

@@ -1,4 +1,4 @@
-"""What a scenario does to links while it runs: the spans that figures over time shade, and what to say of them."""
+"""Changes of links while a scenario runs: the spans that figures over time shade, and what to say of them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _span(fault: Mapping[str, Any]) -> tuple[float, float] | None:
 
 
 def _word(fault: Mapping[str, Any]) -> str:
-    """What stands in the shaded span."""
+    """Text in the shaded span."""
     if "down_at" in fault:
         return f"{_whom(fault)} down"
     if "at" in fault:

@@ -111,7 +111,7 @@ _COMPILED = _Compiled()
 
 
 def environment() -> jinja2.Environment:
-    """Where templates are found, and what all of them may use."""
+    """Environment of templates, with the functions that all of them may use."""
     made = jinja2.Environment(
         loader=jinja2.FunctionLoader(asset), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined, bytecode_cache=_COMPILED,
@@ -130,7 +130,7 @@ SCRIPTS = ("core", "draw", "charts", "tables", "save", "ask", "replay", "main")
 
 
 def script() -> Markup:
-    """The scripts of a page as one, whose names nobody else sees."""
+    """The scripts of a page as one, in a scope of their own."""
     return Markup('(() => {\n"use strict";\n' + "".join(asset(f"{name}.js") for name in SCRIPTS) + "})();")
 
 
@@ -193,7 +193,7 @@ def agreement(row: ClaimRow, stated: str) -> Markup:
 
 
 def _scale(report: Report) -> str:
-    """How much of the scenario was run, as far as its verdicts tell."""
+    """Scale at which the scenario was run, as far as its verdicts record it."""
     judged = (*(report.results.claims or ()), *report.results.expectations)
     scales = {row.scale for row in judged if row.scale}
     return ", ".join(f"{scale} scale" for scale in sorted(scales))
@@ -216,5 +216,5 @@ def _headline(report: Report) -> list[tuple[str, list[tuple[str, str]]]]:
         "data drops",
     )
     shown = [[(name, row[table.head.index(name)]) for name in wanted if name in table.head] for row in table.rows]
-    # A row for one transport has no values for columns about links: these exist for the whole run only.
+    # A row for one transport leaves columns about links empty: these exist for the whole run only.
     return [(name, [cell for cell in cells if cell[1] != "–"]) for name, cells in zip(names, shown, strict=True)]

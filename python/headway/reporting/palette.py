@@ -134,7 +134,7 @@ def _oklab(colour: str) -> tuple[float, float, float]:
 
 
 def _near(one: Pair, other: Pair) -> bool:
-    """Whether two colours are hard to tell apart in one of the modes."""
+    """True if two colours are hard to tell apart in one of the modes."""
     return any(math.dist(_oklab(a), _oklab(b)) < NEAR for a, b in zip(one, other, strict=True))
 
 
@@ -171,7 +171,7 @@ def variant_styles(variants: Sequence[tuple[str, str]]) -> dict[str, Style]:
 
 
 def _own_colours(transports: Sequence[str]) -> dict[str, Pair]:
-    """The colour of each transport; those that have none of their own take hues that nobody here has."""
+    """The colour of each transport; those without a colour of their own take hues that are free here."""
     found = {name: _FIXED[name] for name in transports if name in _FIXED}
     for name in transports:
         if name not in found:

@@ -38,7 +38,7 @@ COLUMN_INCHES = 3.4
 TWO_COLUMNS_INCHES = 5.0
 PAGE_INCHES = 7.0
 PNG_DPI = 300
-# What a file would hold besides the picture, and which would differ from run to run.
+# Metadata that a file would contain in addition to the picture, and that would differ from run to run.
 METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None},
     "pdf": {"CreationDate": None, "ModDate": None},
@@ -47,7 +47,7 @@ METADATA: dict[str, dict[str, Any]] = {
 SETTING_INCHES = 0.14
 HOSTS_NAMED = 12
 LANES_SHARE = 0.8  # of the height of a row, for its dots
-# Where lines may be, as shares of the plot: half of a pen is beyond its edge.
+# Region in which lines may be drawn, as shares of the plot: half of a pen is beyond its edge.
 _ROOM = Bbox([[-0.008, -0.015], [1.008, 1.015]])
 _STYLE: Any = {
     "font.family": "sans-serif",
@@ -85,7 +85,7 @@ AS_FONT: Any = {"svg.fonttype": "none", "pdf.fonttype": 42, "ps.fonttype": 42}
 
 
 def own_settings() -> dict[str, Any]:
-    """What the program has set otherwise than matplotlib does, of what shows in figures."""
+    """Settings that affect figures and that the program has changed from matplotlib's defaults."""
     default = mpl.rcParamsDefault
     return {key: value for key, value in mpl.rcParams.items() if key.startswith(_TAKEN) and value != default[key]}
 
@@ -217,7 +217,7 @@ def _legend(figure: Figure, named: Mapping[str, Style]) -> list[Line2D]:
 
 
 def _keys(panels: Sequence[object]) -> set[str]:
-    """Whose lines panels have."""
+    """Keys of the panels' lines."""
     return {curve.key for panel in panels if isinstance(panel, Panel) for curve in panel.series}
 
 
@@ -363,7 +363,7 @@ def _sketch(axes: Axes, sketch: Sketch, named: Mapping[str, Style]) -> None:
 
 
 def _has_columns(sketch: Sketch) -> bool:
-    """Whether hosts stand in columns, with their names beside them."""
+    """True if hosts stand in columns, with their names at their sides."""
     return any(node.side in ("left", "right") for node in sketch.nodes)
 
 

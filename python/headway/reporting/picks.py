@@ -1,4 +1,4 @@
-"""What the selectors of a page choose from: one value of the x axis, one seed or all, one band of flow sizes or all."""
+"""Choices of the selectors of a page: one value of the x axis, one seed or all, one band of flow sizes or all."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Pick:
 
     @property
     def is_first(self) -> bool:
-        """Whether it is what a report shows before anybody chooses."""
+        """True if it is the choice that a report shows at first."""
         return self == Pick()
 
     def points(self, study: Study, variant: str, facet: Facet) -> list[Point]:
@@ -51,7 +51,7 @@ def bands() -> list[Band]:
 
 
 def about(study: Study, facet: Facet, pick: Pick, *, x: bool = True, sized: bool = False) -> About:
-    """What a panel of this choice is about; `x` and `sized` say whether it depends on the x axis and on flow sizes."""
+    """Subject of a panel of this choice; `x` and `sized` are True if it depends on the x axis and on flow sizes."""
     found = [(short_axis(key), value_text(value)) for key, value in facet.key]
     if x and study.x_key:
         found.append((short_axis(study.x_key), x_text(study, facet, pick.x)))
@@ -82,7 +82,7 @@ def others(study: Study, facet: Facet, *, x: bool = True, sized: bool = False, p
 
 
 def readable(study: Study) -> bool:
-    """Whether the flows of all runs are few enough to read them for what is not drawn at first."""
+    """True if the flows of all runs are few enough to read them for panels that are not drawn at first."""
     return sum(_flows(point) for point in study.points) <= MOST_FLOWS
 
 

@@ -1,4 +1,4 @@
-"""Where the text of a reference line has room: at the end and on the side of the line that data keep away from."""
+"""Place for the text of a reference line: at the end and on the side of the line that data keep away from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEPS = 8  # places along a text at which curves are looked at
 
 
 def beside(panel: Panel, reference: Reference) -> tuple[bool, bool]:
-    """Whether the text goes to the left end, and whether below the line: to where the fewest data are.
+    """Place of the text: True if it goes to the left end, and True if below the line: to where the fewest data are.
 
     Where several places are as good, it is the right end, and above but for lines near the bottom.
     """
@@ -28,7 +28,7 @@ def beside(panel: Panel, reference: Reference) -> tuple[bool, bool]:
 
 
 def _crowd(panel: Panel, goal: float, *, left: bool, below: bool) -> int:
-    """How much of the curves is where the text would be."""
+    """Share of the curves in the place of the text."""
     low, high = (goal - NEAR, goal) if below else (goal, goal + NEAR)
     start = 0.0 if left else 1.0 - REACH
     ends = (start, start + REACH)

@@ -24,7 +24,7 @@ COLOURS = (
 
 @dataclass(frozen=True)
 class Replay:
-    """What the page shows: the still sketch, what packets there are, and the data of the script."""
+    """Contents of the page: the still sketch, the kinds of packets, and the data of the script."""
 
     sketch: Markup
     legend: tuple[tuple[int, str], ...]

@@ -1,4 +1,4 @@
-"""What a figure is of in a few words, for a file that no caption goes with: load, value of the axis, seeds."""
+"""Subject of a figure in a few words, for a file without a caption: load, value of the axis, seeds."""
 
 from __future__ import annotations
 

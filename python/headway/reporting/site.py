@@ -1,4 +1,4 @@
-"""The evidence of papers as one offline site: a screen for each paper, then every claim, beside the reports."""
+"""The evidence of papers as one offline site: a screen for each paper, then every claim, next to the reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SiteFigure:
 
     @property
     def counts(self) -> list[tuple[str, int]]:
-        """How many claims came out each way."""
+        """Number of claims by verdict."""
         return verdict_counts(self.rows)
 
 

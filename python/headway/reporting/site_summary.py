@@ -1,4 +1,4 @@
-"""What a reviewer wants of a paper at a glance: how many claims came out, how far off the others are, what cannot
+"""A paper at a glance, for a reviewer: how many claims came out, how far off the others are, what cannot
 come out and why, and the reading, once."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST = 5
 
 @dataclass(frozen=True)
 class Tally:
-    """How many claims came out each way, in the order of COUNTED."""
+    """Number of claims by verdict, in the order of COUNTED."""
 
     name: str
     counts: tuple[tuple[str, int], ...]
@@ -36,13 +36,13 @@ class Deviation:
 
     @property
     def text(self) -> str:
-        """How far, in words."""
+        """Distance in words."""
         return "of the other sign" if self.ratio <= 0 else f"{plain(self.ratio, 2)} × published"
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the reading says of one choice."""
+    """Value that the reading gives one choice."""
 
     id: str
     value: str

@@ -1,4 +1,4 @@
-"""What a figure is, before anybody draws it.
+"""Specification of a figure, independent of the program that draws it.
 
 The data preparation makes these; `svg.py` draws them for the page, `paper.py` with matplotlib. All values are in base
 units (seconds, bytes, bits per second, fractions); `Axis.quantity` says how labels are scaled.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from .palette import Style
 
-# What a panel is about, such as `(("load", "0.7"), ("seed", "all"))`. The page has a selector for each name here.
+# Subject of a panel, such as `(("load", "0.7"), ("seed", "all"))`. The page has a selector for each name here.
 About = tuple[tuple[str, str], ...]
 
 
@@ -29,7 +29,8 @@ class Axis:
 
 @dataclass(frozen=True)
 class Curve:
-    """One line. `key` ties it to a legend entry (a variant or a flow); NaN breaks the line. `dots` have no line.
+    """One line. `key` ties it to a legend entry (a variant or a flow); NaN breaks the line. `dots` are drawn without a
+    line.
 
     `runs` has the numbers of the runs behind each point, where points belong to runs.
     """
@@ -186,7 +187,7 @@ class Sketch:
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """What one key stands for."""
+    """Meaning of one key."""
 
     key: str
     text: str

@@ -73,12 +73,12 @@ class Study:
 
     @cached_property
     def is_mixed(self) -> bool:
-        """Whether some run has several transports."""
+        """True if some run has several transports."""
         return any(point.parts for point in self.points)
 
     @cached_property
     def unmeasured(self) -> str:
-        """Why there is no number of flows although some finished; empty where there is."""
+        """Reason why there is no number of flows although some finished; empty if there is one."""
         return unmeasured(point.summary for point in self.points)
 
     @cached_property
@@ -143,12 +143,12 @@ class Study:
 
     @property
     def x_quantity(self) -> str:
-        """What the x axis is a number of, such as `bytes` or `ratio`."""
+        """Quantity of the x axis, such as `bytes` or `ratio`."""
         kind = self._quantity_of(self.x_key) if self.x_key else "ratio"
         return "bytes" if kind == "ratio" and self.x_key and short_axis(self.x_key) == "bytes" else kind
 
     def _quantity_of(self, axis: str) -> str:
-        """What all values of an axis are numbers of; empty if they are of several kinds, or none. Sizes may be bare."""
+        """Quantity of all values of an axis; empty if they are of several kinds, or not numbers. Sizes may be bare."""
         kinds = {_kind(point.axes.get(axis)) for point in self.points}
         if kinds == {"bytes", "ratio"}:
             return "bytes"
@@ -184,7 +184,7 @@ class Study:
         return next(iter(self.group(variant, facet)), None)
 
     def at_text(self, facet: Facet) -> str:
-        """Such as ` at load 0.7`, empty where there is no x axis."""
+        """Such as ` at load 0.7`, empty without an x axis."""
         if not self.x_key:
             return ""
         largest = self.xs(facet)[-1]
@@ -217,6 +217,6 @@ def flow_key(flow: str) -> str:
 
 
 def _kind(value: object) -> str:
-    """What a value of an axis is a number of; empty if it is none."""
+    """Quantity of an axis's value; empty if it is not a number."""
     parsed = parse_any(value)
     return parsed[1] if parsed else ""

@@ -34,7 +34,7 @@ def number(value: object) -> float | None:
 
 
 def summary_label(key: str) -> tuple[str, str]:
-    """What a key of summary.json is called, and its quantity."""
+    """Label of a key of summary.json, and its quantity."""
     if (some := chosen(key)) is not None:
         return some.label, some.quantity
     parts = key.split(".")
@@ -87,7 +87,7 @@ def summary_names() -> tuple[str, ...]:
 
 
 def is_number(name: str) -> bool:
-    """Whether a summary may have a number of this name: one of those that are declared, or a part of a job or gauge."""
+    """True if a summary may have a number of this name: one of those that are declared, or a part of a job or gauge."""
     if name in summary_names() or chosen(name) is not None:
         return True
     parts = name.split(".")

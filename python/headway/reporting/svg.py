@@ -84,7 +84,7 @@ def _draw_panel(
     parts += [line("reference", frame.left, y, frame.right, y) for y, _, _ in places]
     parts += _events(panel.events, frame, slots)
     parts += _clipped(panel_id, frame, [_line(series, frame, slots) for series in panel.series])
-    # In front of the lines: where there is no room beside them it stays readable.
+    # In front of the lines: it stays readable without room at their sides.
     parts += [_note(y, words, frame, *place) for y, words, place in places]
     parts += words
     if labels:
@@ -261,7 +261,7 @@ def short(value: float, digits: int = 6) -> float | None:
 
 
 def behind_panel(panel: Panel, columns: int, names: Mapping[str, str], digits: int = 6) -> dict[str, Any]:
-    """What the script needs: axes, marks, and the values of every line (equal x lists are stored once)."""
+    """Data for the script: axes, marks, and the values of every line (equal x lists are stored once)."""
 
     def column(values: Sequence[float]) -> list[float | None]:
         return [short(value, digits) for value in values]

@@ -1,4 +1,4 @@
-"""What the SVG drawings share: the mapping from data to the view box, and two elements.
+"""Common parts of SVG drawings: the mapping from data to the view box, and two elements.
 
 Text sizes are in the units of the view box, which is chosen so that on a wide screen one unit is one pixel. Colours
 come from classes (`k0`, `k1`, ...), so that the page can change them with the mode.
@@ -49,7 +49,7 @@ class Frame:
 
 
 def share(axis: Axis, value: float) -> float:
-    """Where a value lies between the ends of an axis, 0 to 1."""
+    """Position of a value between the ends of an axis, 0 to 1."""
     if axis.log:
         value = max(value, axis.low)
         return math.log(value / axis.low) / math.log(axis.high / axis.low)

@@ -11,9 +11,9 @@ from .ticks import axis_title, ticks
 
 # A row: its name, and the lines that tell it.
 Row = tuple[str, Sequence[str]]
-# What a row shows, by its number, the frame and the middle of the row.
+# Draws the marks of a row, by its number, the frame and the middle of the row.
 Marks = Callable[[int, Frame, float], Iterable[str]]
-# Of a view box for narrow screens, where a row has its name above it and not beside it.
+# Width of a view box for narrow screens, where a row has its name above it and not at its side.
 NARROW = 388.0
 NAME = 16.0
 

@@ -26,7 +26,7 @@ class Laid:
 
 
 def laid_out(sketch: Sketch) -> Laid:
-    """Where everything goes."""
+    """Positions of all nodes, cables and texts."""
     width = float(WIDTHS[1])
     levels = sorted({round(node.y, 3) for node in sketch.nodes})
     above, below = (
@@ -80,7 +80,7 @@ def _node(node: Node, at: tuple[float, float], slots: Slots, *, named: bool) -> 
 
 
 def _host_text(node: Node, x: float, y: float, name: str, slots: Slots) -> str:
-    """Name and flow marks: in one line beside the host, or one below the other."""
+    """Name and flow marks: in one line at the side of the host, or one below the other."""
     if node.side in ("left", "right"):
         spans = [f"<tspan>{escape(name)}</tspan>"]
         spans += [

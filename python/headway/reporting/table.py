@@ -1,4 +1,4 @@
-"""What a scenario's `[report]` table may say. Checked when a scenario is loaded, long before anything is drawn."""
+"""Keys of a scenario's `[report]` table. Checked when a scenario is loaded, long before anything is drawn."""
 
 from __future__ import annotations
 

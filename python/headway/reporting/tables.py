@@ -27,7 +27,7 @@ DISCIPLINE = "discipline"
 
 
 def dictionary() -> tuple[tuple[str, str, str], ...]:
-    """What each column and number of the results means: name, meaning and unit, as they are declared."""
+    """Meaning of each column and number of the results: name, meaning and unit, as they are declared."""
     lists = (
         ("flows", ""),
         ("links", "links: "),
@@ -99,7 +99,7 @@ def by_subject(table: Table) -> tuple[Table, ...]:
     flows = [i for i in numbers if labels[table.head[i]].startswith(OF_FLOWS)]
     packets = [i for i in numbers if labels[table.head[i]].startswith(OF_PACKETS)]
     links = [i for i in numbers if i not in (*flows, *packets)]
-    # Where disciplines differ, they are named beside what they do.
+    # Disciplines that differ are named next to their effect.
     plain = [i for i in names if table.head[i] != DISCIPLINE]
     parts = (
         table.of([*plain, *flows], table.id, table.title),
@@ -110,7 +110,7 @@ def by_subject(table: Table) -> tuple[Table, ...]:
 
 
 def _few(points: Sequence[Point]) -> str:
-    """What a 99th percentile of few flows is: the largest of them."""
+    """Note on a 99th percentile of few flows: the largest of them."""
     counts = [count for p in points if (count := summary_number(p, "flows_measured"))]
     if not counts or min(counts) >= P99_NEEDS:
         return ""
@@ -118,7 +118,8 @@ def _few(points: Sequence[Point]) -> str:
 
 
 def _rows_of(study: Study) -> list[Point]:
-    """What has a row: each run, and under it each of several transports; the seeds of a combination together."""
+    """Points that have a row: each run, and under it each of several transports; the seeds of a combination
+    together."""
     return [p for own in by_place(study.points) for p in (*own, *[part for point in own for part in point.parts])]
 
 
@@ -145,13 +146,13 @@ def estimate_text(found: Estimate | None, quantity: str) -> str:
 
 
 def run_facts(study: Study) -> Table:
-    """What identifies each run and what it cost."""
+    """Identity and cost of each run."""
     head = ("run", "seed", "version", "digest", "virtual time", "wall time", "events", "packet-hops", "packet-hops/s")
     rows: list[tuple[str, ...]] = []
     sort: list[tuple[float | str, ...]] = []
     for point in study.points:
         m = point.manifest
-        # A run on real packets has no order of events to be recognised by.
+        # A run on real packets cannot be recognised by the order of its events.
         digest = str(m.get("order_digest") or m.get("digest") or "–")
         digest = digest if digest.strip("0") else "–"
         virtual, wall = number(m.get("virtual_s")), number(m.get("wall_s") or m.get("wall_seconds"))
@@ -178,7 +179,7 @@ def run_facts(study: Study) -> Table:
 
 
 def notes(study: Study) -> list[str]:
-    """Warnings of the runs, interrupted runs and points without results; identical warnings are told once."""
+    """Warnings of the runs, interrupted runs and points without results; identical warnings appear once."""
     lines = []
     for text, labels in by_sentence((p.label, text) for p in study.points for text in _said(p)).items():
         where = labels[0] if len(labels) == 1 else f"{len(labels)} runs, first {labels[0]}"
@@ -241,7 +242,7 @@ def flow_table(study: Study) -> Table | None:
 
 
 def unfinished_text(study: Study) -> str:
-    """How many flows of all runs did not finish; empty if all did."""
+    """Note on flows of all runs that did not finish; empty if all did."""
     total = sum(frame.height for _, frame in _unfinished(study))
     if not total:
         return ""
@@ -320,7 +321,7 @@ def job_tables(study: Study) -> tuple[Table, ...]:
 
 
 def volume_tables(study: Study) -> tuple[Table, ...]:
-    """The busiest links of all runs with what each entry of traffic has of them; nothing where nobody asked."""
+    """The busiest links of all runs with what each entry of traffic has of them; empty if volumes were not sampled."""
     rows: list[tuple[str, ...]] = []
     sort: list[tuple[float | str, ...]] = []
     for point in study.points:

@@ -96,7 +96,7 @@ def _linear_ticks(axis: Axis, count: int) -> list[Tick]:
     return found
 
 
-# Which multiples of a power of ten have texts on a logarithmic axis, from the fewest to the most.
+# Multiples of a power of ten that have texts on a logarithmic axis, from the fewest to the most.
 WITH_TEXT = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 4, 5, 7))
 
 
@@ -115,7 +115,7 @@ def _log_ticks(axis: Axis, count: int) -> list[Tick]:
                     found.append(Tick(value, log_text(axis.quantity, value) if named else ""))
         if sum(1 for tick in found if tick.text) >= 2:
             return found
-    # The end of such an axis is no round number, and has no text.
+    # The end of such an axis is not a round number, and gets no text.
     even = [tick.value for tick in _linear_ticks(axis, count) if tick.value != axis.low]
     if len(even) < 2:
         even = [tick.value for tick in _linear_ticks(axis, 2 * count) if tick.value != axis.low]

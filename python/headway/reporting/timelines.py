@@ -52,7 +52,7 @@ def other_runs(study: Study) -> Iterator[tuple[Facet, list[Point]]]:
 
 
 def about(study: Study, facet: Facet, point: Point, *, link: str = "") -> About:
-    """What a panel of one run is about."""
+    """Subject of a panel of one run."""
     found = [(short_axis(key), value_text(value)) for key, value in facet.key]
     if study.x_key:
         found.append((short_axis(study.x_key), x_text(study, facet, study.x_of(point))))
@@ -119,7 +119,7 @@ def declared(point: Point) -> list[str]:
 
 
 def busiest(points: Iterable[Point]) -> dict[str, float]:
-    """How busy each link was in the busiest of the runs."""
+    """Utilisation of each link in the busiest of the runs."""
     found: dict[str, float] = {}
     for point in points:
         for name, share in point.links.select("name", "busy_fraction").iter_rows():

@@ -34,7 +34,7 @@ def write_values(report: Report, directory: Path, look: Look | None = None) -> l
 
 
 def as_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table as text: empty where there is no value, numbers in full, and no text that a spreadsheet would compute."""
+    """A table as text: empty without a value, numbers in full, and no text that a spreadsheet would compute."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
@@ -68,5 +68,5 @@ def values(figure: Figure) -> Iterator[tuple[object, ...]]:
 
 
 def _of(axis: Axis) -> tuple[str, str]:
-    """What an axis shows, and in which unit."""
+    """Quantity of an axis, and its unit."""
     return axis.label, UNITS.get(axis.quantity, "1")

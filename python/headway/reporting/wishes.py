@@ -1,4 +1,4 @@
-"""What a scenario's `[report]` asks for and will not get, told before a run: figures without data, and keys without
+"""Warnings before a run about a scenario's `[report]`: figures without data, and keys without
 effect."""
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ def texts(value: object) -> list[str]:
 
 
 def wanted(report: Mapping[str, Any]) -> list[str]:
-    """The figures that are asked for, by their own names."""
+    """The requested figures, by their own names."""
     return [aliases().get(name, name) for name in texts(report.get("figure"))]
 
 
 def never(report: Mapping[str, Any], facts: Facts) -> tuple[str, str] | None:
-    """A figure that is asked for and that no run of the scenario can have, with the reason."""
+    """A requested figure that no run of the scenario can have, with the reason."""
     for given, name in zip(texts(report.get("figure")), wanted(report), strict=True):
         kind = kind_of(name)
         if (kind.needs_runs and not facts.runs) or (not kind.needs_runs and not facts.model):
@@ -32,7 +32,7 @@ def never(report: Mapping[str, Any], facts: Facts) -> tuple[str, str] | None:
 
 
 def doubts(report: Mapping[str, Any], facts: Facts) -> Iterator[str]:
-    """Sentences about what is asked for and will not be there."""
+    """Sentences about requested figures that will be missing."""
     names = wanted(report)
     for name in names:
         if reason := kind_of(name).missing(facts):

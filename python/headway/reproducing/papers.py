@@ -92,7 +92,7 @@ def papers_of(name: str | None) -> Papers:
 
 
 def in_words(choices: Choices) -> Callable[[str, Any], Chosen]:
-    """What puts a value of a choice into words."""
+    """Function that puts a value of a choice into words."""
     known = {choice.id: choice for choice in choices.all}
 
     def chosen(name: str, value: Any) -> Chosen:  # noqa: ANN401  (a choice's value)
@@ -108,7 +108,7 @@ def in_words(choices: Choices) -> Callable[[str, Any], Chosen]:
 def _paper(
     name: str, figures: Sequence[ScenarioFile], done: Mapping[str, Done], scale: str | None, seeds: int | None
 ) -> SitePaper:
-    """What the site shows of a paper."""
+    """Part of the site about a paper."""
     from headway.reporting.site import SitePaper, site_figure
 
     shown = []

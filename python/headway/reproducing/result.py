@@ -1,4 +1,4 @@
-"""What comes of reproducing figures."""
+"""Results of reproducing figures."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ class Reproduction(Jsonable):
 
     @classmethod
     def read(cls, directory: Path) -> Reproduction:
-        """What `headway reproduce` left in a directory; raises `ResultsError` where it left nothing, or is damaged."""
+        """Read the results of `headway reproduce` in a directory; raises `ResultsError` if there are none, or are
+        damaged."""
         return cls(directory, read_claims(directory / CLAIMS_FILE), read_claims(directory / EXPECTATIONS_FILE))
 
     def document(self) -> Any:  # noqa: ANN401  (what JSON holds)
-        """What `claims.json` holds, as `headway reproduce --json` prints it."""
+        """Contents of `claims.json`, as `headway reproduce --json` prints it."""
         return plain(self.claims)
 
     def __repr__(self) -> str:
@@ -88,7 +89,7 @@ class Reproductions(Jsonable):
 
 
 def counted(claims: Sequence[JudgedClaim]) -> str:
-    """How many claims came out how, in words."""
+    """Number of claims by verdict, in words."""
     return ", ".join(f"{count} {verdict}" for verdict, count in Counter(claim.verdict for claim in claims).items())
 
 

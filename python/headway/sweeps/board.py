@@ -1,4 +1,4 @@
-"""Where every point of a running sweep stands, and who is told. Executors report to it; it keeps the list of points."""
+"""State of every point of a running sweep, with its observers. Executors report to it; it keeps the list of points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RECORD_SHARE = 0.02
 
 
 class Observer(Protocol):
-    """Who wants to know how a sweep is going."""
+    """Observer of a sweep's progress."""
 
     def planned(self, total: int, done: int, notes: list[str]) -> None:
         """The sweep begins; `done` of `total` points are there already."""
@@ -60,7 +60,7 @@ class Silent:
 
 @dataclass
 class SweepOutcome:
-    """Where every point stands at the end.
+    """State of every point at the end.
 
     `others` are the points of other shards: this command neither ran nor awaited them.
     """
@@ -75,17 +75,17 @@ class SweepOutcome:
 
     @property
     def interrupted(self) -> bool:
-        """Whether the sweep was stopped before it was through."""
+        """True if the sweep was stopped before it was through."""
         stopped = (State.INTERRUPTED, State.PENDING)
         return any(s in stopped for label, s in self.states.items() if label not in self.others)
 
     @property
     def left(self) -> int:
-        """How many points of other shards are not finished, by the looks of them."""
+        """Number of points of other shards that are not finished, without a check of their files."""
         return sum(1 for point in self.plan.points if point.label in self.others and not point.is_finished)
 
     def count(self, state: State) -> int:
-        """How many points are in `state`."""
+        """Number of points in `state`."""
         return sum(1 for s in self.states.values() if s is state)
 
 
@@ -103,7 +103,7 @@ class Board:
 
     @property
     def plan(self) -> SweepPlan:
-        """What is run."""
+        """Plan that is run."""
         return self.outcome.plan
 
     def pending(self) -> list[Job]:
@@ -111,7 +111,7 @@ class Board:
         return [point for point in self._points.values() if self.is_pending(point)]
 
     def is_pending(self, point: Job) -> bool:
-        """Whether nothing has come of a point yet."""
+        """True if nothing has come of a point yet."""
         return self.outcome.states[point.label] is State.PENDING
 
     def of(self, label: str) -> Job | None:

@@ -1,4 +1,4 @@
-"""What this machine has for a sweep: cores and memory, and how both are divided among runs."""
+"""Capacity of this machine for a sweep: cores and memory, and how both are divided among runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MEMORY_SHARE = 0.8
 
 
 class Division(NamedTuple):
-    """How cores are divided: so many runs at once, each with so many threads."""
+    """Division of cores: so many runs at once, each with so many threads."""
 
     at_once: int
     threads: int

@@ -1,4 +1,4 @@
-"""How busy the machine is with other work: what a process takes by the clock, over what it takes of a processor.
+"""Contention with other work: the time that a process takes by the clock, over what it takes of a processor.
 
 Costs are remembered in processor time, which other work hardly changes. What they take by the clock is that, times what
 is found here at the moment, with as many threads at once as there will be processes: a system may share its
@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 # Processor time that the measurement takes of each thread, and how long one holds.
 SPIN_S = 0.05
 FRESH_S = 10.0
-# What is hashed at a time: enough for a thread to let others run meanwhile.
+# Bytes that are hashed at a time: enough for a thread to let others run meanwhile.
 BLOCK = bytes(1 << 18)
 
 
 @dataclass
 class _Last:
-    """What was measured last, and when, by the number of threads."""
+    """Last measurements, with their times, by the number of threads."""
 
     found: dict[int, tuple[float, float]] = field(default_factory=dict)
 

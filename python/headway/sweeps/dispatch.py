@@ -32,10 +32,10 @@ BUSY_S = 0.5
 DEATHS = 4
 # So many tasks end one after the other before any point of theirs began: then none ever will.
 EMPTY_HANDED = 3
-# How long tasks that are told to stop may take for it.
+# Time that tasks may take to stop.
 STOP_S = 30.0
 OWNER_LOCK = "owner.lock"
-# What nobody has written to for so long belongs to nobody.
+# Age after its last change at which a folder counts as abandoned.
 LEFT_S = 3600.0
 # So many tasks come to their end one after the other without ending or meeting any of their points.
 FRUITLESS = 20
@@ -45,7 +45,7 @@ class Handle(Protocol):
     """A task that was handed out."""
 
     def done(self, said: bool) -> bool:
-        """Whether it has ended, however; `said` is whether it said itself that it came to its end."""
+        """True if it has ended in any way; `said` is True if it reported its end itself."""
 
     def error(self) -> str:
         """Of one that has: why it ended before its points did; empty if it came to its end.
@@ -57,14 +57,14 @@ class Handle(Protocol):
         """Of one that has: whether its worker was taken away, whatever the task did."""
 
     def cancel(self) -> None:
-        """Take it back, if it has not begun; otherwise it sees by itself that nobody wants it."""
+        """Take it back, if it has not begun; otherwise it notices by itself that it is not wanted any more."""
 
 
 class Lane(Protocol):
-    """What hands tasks to workers."""
+    """Channel that hands tasks to workers."""
 
     limits: Limits
-    # Whether a worker may run several tasks at a time, so that one that dies takes others with it.
+    # True if a worker may run several tasks at a time, so that one that dies takes others with it.
     shared: bool
     # So many free places are filled at once; 1 where handing out one costs no more than its share of many.
     batch: int
@@ -118,7 +118,8 @@ class Desk:
 
 
 def orphans(out: Path) -> Iterator[Desk]:
-    """The folders of commands that died; whoever gets one owns it, and has to close it or to release its lock."""
+    """The folders of commands that died; the caller that gets one owns it, and has to close it or to release its
+    lock."""
     for folder in sorted((out.absolute() / TASKS).glob("*")):
         if folder.is_dir() and (lock := acquire(folder / OWNER_LOCK)) is not None:
             yield Desk(folder, lock)
@@ -180,9 +181,9 @@ class Dispatch:
         pending = (point.absolute() for point in self.board.pending())
         self._packer = Packer(pending, self.board.plan.file.name, self.lane.limits, in_hand)
         self._inbox = Inbox(self.desk.folder)
-        # How often each point began without an end.
+        # Number of times that each point began without an end.
         self._begins: Counter[str] = Counter()
-        # How often something was said of each point that was not so.
+        # Number of reports on each point that turned out to be wrong.
         self._doubts: Counter[str] = Counter()
         self._alone: deque[Job] = deque()
         # Points of which one kills the workers: each is run while nothing else is, by which it is known.
@@ -226,7 +227,7 @@ class Dispatch:
         self.lane.withdraw()
 
     def _stops(self) -> bool:
-        """Whether the sweep is being stopped; the first time, tell everybody."""
+        """True if the sweep is being stopped; the first time, tells all tasks."""
         if not self._stopping and self.board.stop_requested():
             self._stopping = time.monotonic()
             self.desk.open_file.unlink(missing_ok=True)
@@ -327,7 +328,7 @@ class Dispatch:
             self.board.observer.lost(point.label)
 
     def _doubt(self, point: Job, why: str) -> None:
-        """What was said of a point is not so: it stays pending, and is looked at and run again when its task ends."""
+        """Note a wrong report on a point: it stays pending, and is looked at and run again when its task ends."""
         self._doubts[point.label] += 1
         if self._doubts[point.label] >= DEATHS and self.board.is_pending(point):
             self.board.fail(point, f"{why}, {DEATHS} times")
@@ -344,7 +345,7 @@ class Dispatch:
         ended = [given for given in self.given if given.handle.done(given.ended)]
         if not ended:
             return
-        # What was written before the end is read before it is looked at.
+        # Reports that were written before the end are read before the tasks are judged.
         self._hear()
         self.given = [given for given in self.given if given not in ended]
         for given in ended:
@@ -374,9 +375,9 @@ class Dispatch:
                     )
 
     def _see_to(self, left: Sequence[Job], error: str, *, told: bool, blameless: bool) -> None:
-        """Points that nobody told the end of: finished all the same, held by another process, or to be run again.
+        """Handle points without a reported end: finished all the same, held by another process, or to be run again.
 
-        `told` says whether the error is to be told, `blameless` whether no point can be the reason for it.
+        `told` is True if the error is to be reported, `blameless` if no point can be its reason.
         """
         again: list[Job] = []
         for point in left:
@@ -412,5 +413,5 @@ class Dispatch:
         self._packer.put_back(again)
 
     def _others_died(self, point: Job) -> bool:
-        """Whether other points began again without an end: then it may be one of them that kills workers."""
+        """True if other points began again without an end: then it may be one of them that kills workers."""
         return any(count > 1 for label, count in self._begins.items() if label != point.label)

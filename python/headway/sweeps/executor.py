@@ -1,4 +1,4 @@
-"""What runs the points of a sweep: processes of this machine, a Dask cluster, Slurm, or any pool of Python.
+"""Executors of a sweep's points: processes of this machine, a Dask cluster, Slurm, or any pool of Python.
 
 An executor decides where points run. That each is run once is not its business: whoever runs a point holds its lock,
 and looks first whether it is finished.
@@ -26,7 +26,7 @@ class Executor(ABC):
         """
 
     def remote(self, points: int, jobs: int | None) -> int | None:
-        """How many of so many points run at once elsewhere; None if they run on this machine."""
+        """Number of points, of so many, that run at once elsewhere; None if they run on this machine."""
         return None
 
     def close(self) -> None:  # noqa: B027  (most hold nothing)
@@ -39,7 +39,7 @@ class Executor(ABC):
 
 @dataclass(frozen=True)
 class ExecutorKind:
-    """What a file of `executors` declares as `KIND`.
+    """Declaration of a file of `executors`, as `KIND`.
 
     `forms` are how users write it, such as `dask:ADDRESS`; a kind without any is only made of an object. `written`
     makes it of what follows the colon (None without a colon), and returns None for what it does not understand.

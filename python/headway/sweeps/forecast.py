@@ -1,4 +1,4 @@
-"""How long a sweep will take on this machine, and how much disk.
+"""Forecast of a sweep's time and disk space on this machine.
 
 A run takes its expected packet-hops times the processor time that one takes here, and what comes on top of the
 simulation. To the runs come the start of the processes that make them and, of a figure, judging its claims and drawing
@@ -33,7 +33,7 @@ HERE = "here"
 
 @dataclass(frozen=True)
 class Forecast:
-    """What is to be run, and what it will take here; `guessed` counts the points whose like was never run here."""
+    """Runs to come, and their cost here; `guessed` counts the points whose like was never run here."""
 
     points: int
     finished: int
@@ -50,12 +50,12 @@ class Forecast:
 
     @property
     def seconds(self) -> float:
-        """How long it is likely to take."""
+        """Likely duration in seconds."""
         return self.span.likely
 
     @property
     def measured(self) -> bool:
-        """Whether all of it is known from what was run here."""
+        """True if all of it is known from runs on this machine."""
         return not self.guessed
 
     def __add__(self, other: Forecast) -> Forecast:
@@ -82,12 +82,12 @@ class Forecast:
         return f"{', '.join(parts)}: {self.costs()}"
 
     def costs(self) -> str:
-        """What it takes, in words."""
+        """Cost in words."""
         text = f"about {wait(self.seconds)} {self.where} and {size(self.bytes)} of disk"
         return text if self.measured else f"{text} ({self._doubt()})"
 
     def _doubt(self) -> str:
-        """How far it may be off, and why."""
+        """Uncertainty of the forecast, with its reason."""
         which = "nothing" if self.guessed == self.to_run else f"of {self.guessed} points nothing"
         ends = f"between {wait(self.span.low)} and {wait(self.span.high)}"
         return f"a guess, {ends}: {which} like it was run here before"
@@ -99,7 +99,7 @@ NOTHING = Forecast(0, 0, 0, NO_TIME, 0.0, 0)
 def forecast(
     points: Sequence[Job], name: str, jobs: int | None, *, judged: bool = False, remote: int | None = None
 ) -> Forecast:
-    """What the points of a sweep of the scenario `name` will take, on as many cores as `jobs` says.
+    """Cost of the points of a sweep of the scenario `name`, on as many cores as `jobs` says.
 
     `judged` adds what judging all of them and drawing their report takes. With `remote`, so many run at once on other
     machines, which are taken to be like this one and free.
@@ -134,7 +134,7 @@ def _where(remote: int | None) -> str:
 
 
 def _together(seconds: Sequence[float], share: float, workers: int) -> float:
-    """How long runs take that workers take one by one in their order, each of them standing for `share` of its like."""
+    """Duration of runs that workers take one by one in their order, each of them standing for `share` of its like."""
     if share > 1.0:
         return max(max(seconds), share * sum(seconds) / workers)
     free = [0.0] * workers
@@ -144,7 +144,7 @@ def _together(seconds: Sequence[float], share: float, workers: int) -> float:
 
 
 def at_most(like: Sequence[Job], count: int, name: str, jobs: int | None, *, remote: int | None = None) -> Forecast:
-    """What so many runs like these take, as if none of them were finished or in the store."""
+    """Cost of so many runs like these, as if none of them were finished or in the store."""
     if not like or not count:
         return NOTHING
     paces = known()

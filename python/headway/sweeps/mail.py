@@ -1,4 +1,4 @@
-"""How workers elsewhere tell what becomes of points: lines in files of a folder that all of them share.
+"""Reports of remote workers on points: lines in files of a folder that all of them share.
 
 Any executor can be used, since nothing but the file system is needed between a worker and the command. Each worker has
 a file of its own, which it only appends to. A line that a killed worker could not complete is never read; the point's
@@ -26,7 +26,7 @@ OPEN_FILE = "open"
 
 
 class Outbox:
-    """What one worker writes."""
+    """Reports that one worker writes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -46,7 +46,7 @@ class Outbox:
                 os.close(file)
 
     def is_wanted(self) -> bool:
-        """Whether the command still wants what its tasks run."""
+        """True if the command still wants what its tasks run."""
         return (self._folder / OPEN_FILE).exists()
 
 
@@ -63,14 +63,14 @@ def outbox(folder: Path) -> Outbox:
 
 
 class Inbox:
-    """What the command reads."""
+    """Reports that the command reads."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._read: dict[str, int] = {}
 
     def letters(self) -> Iterator[dict[str, Any]]:
-        """What came since the last time."""
+        """Reports since the last call."""
         try:
             with os.scandir(self._folder) as entries:
                 grown = [e.name for e in entries if e.name.endswith(ENDING) and _size(e) > self._read.get(e.name, 0)]

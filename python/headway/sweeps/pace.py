@@ -1,4 +1,4 @@
-"""What runs cost on this machine: measured by every run, kept beside the store of runs in `pace.json`.
+"""Cost of runs on this machine: measured by every run, kept next to the store of runs in `pace.json`.
 
 Runs are remembered by scenario and transport. A scenario that was never run here gets a guess from the others, with a
 lower and an upper end, and is never said to be measured. Beside the runs stand what starting a sweep's processes takes,
@@ -26,29 +26,29 @@ from headway.locks import acquire
 
 PACE_FILE = "pace.json"
 LOCK_FILE = ".pace.lock"
-# How much of an average the last run is.
+# Weight of the last run in an average.
 NEWEST = 0.3
-# An entry is written anew if it moves by this share.
+# An entry is written again if it moves by this share.
 MOVED = 0.05
 # The transport of a run of several.
 ANY = "*"
 # Keys of what no run is: the start of a sweep's processes, and judging and drawing, by scenario.
 START = "+start"
 AFTER = "+after "
-# How far a run's packet-hops may be from those that a pace was measured with, before it is called a guess.
+# Largest ratio of a run's packet-hops to those that a pace was measured with, before it is called a guess.
 ALIKE = 30.0
 # The least that the ends of a guess are away from its middle, as a factor.
 WIDE = 3.0
 # The same where nothing nearly as large was measured.
 WIDEST = 8.0
-# What is learned waits so long for another process that writes, and is dropped then.
+# Time for which a new measurement waits for another process that writes, before it is dropped.
 LOCK_WAIT_S = 2.0
 LOCK_POLL_S = 0.005
 
 
 @dataclass(frozen=True)
 class Pace:
-    """What a run costs: processor seconds an expected packet-hop, processor seconds on top, and bytes of its files.
+    """Cost of a run: processor seconds an expected packet-hop, processor seconds on top, and bytes of its files.
 
     `hops` is what a run has on average, the last runs counting most: how much `hop_s` is known from. `tables` is what
     the files of such a run take by the rows of their tables; 0 where nobody computed that.
@@ -69,7 +69,7 @@ class Pace:
         return None
 
     def seconds(self, hops: float) -> float:
-        """What a run of so many packet-hops takes."""
+        """Processor seconds of a run of so many packet-hops."""
         return hops * self.hop_s + self.extra_s
 
     def with_run(self, run: Pace) -> Pace:
@@ -88,7 +88,7 @@ class Pace:
         return self.bytes * tables / self.tables if self.tables and tables else self.bytes
 
     def moved(self, other: Pace) -> bool:
-        """Whether another is so far from it that it is worth writing down."""
+        """True if another is so far from it that it is worth storing."""
         return any(map(_moved, self._all(), other._all()))
 
     def json(self) -> dict[str, float]:
@@ -130,15 +130,15 @@ class Span(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What a run, or a part of the work, is expected to take; `measured` if that is known from its like."""
+    """Expected cost of a run, or of a part of the work; `measured` if that is known from its like."""
 
     seconds: Span
     bytes: float
     measured: bool
 
 
-# Where nothing was measured yet: what comes on top of a run without samples; the start of a process that imports the
-# package, and judging a run with its share of the report. What a hop takes is tried (`trial`).
+# Guesses before the first measurement: the cost on top of a run without samples; the start of a process that imports
+# the package, and judging a run with its share of the report. What a hop takes is tried (`trial`).
 GUESS = Pace(hop_s=1e-7, extra_s=0.05, bytes=50_000)
 GUESS_START_S = 0.3
 GUESS_AFTER_S = 0.1
@@ -162,7 +162,7 @@ bytes = "1 MB"
 
 @cache
 def trial() -> Pace:
-    """What a packet-hop takes here, by a short run: machines differ, and builds of the simulator more."""
+    """Cost of a packet-hop here, by a short run: machines differ, and builds of the simulator more."""
     with suppress(HeadwayError):
         scenario = Scenario.from_text(TRIAL, "trial")
         began, began_cpu = time.monotonic(), time.process_time()
@@ -207,7 +207,7 @@ def transport_of(scenario: Scenario) -> str:
 
 
 def known() -> dict[str, Any]:
-    """What is known here; empty without a store."""
+    """Measurements on this machine; empty without a store."""
     path = _path()
     value = glance(path) if path is not None else None
     return dict(value) if isinstance(value, dict) else {}
@@ -216,7 +216,7 @@ def known() -> dict[str, Any]:
 def run_expected(
     paces: Mapping[str, Any], name: str, transport: str, hops: float, tables: float | None = None
 ) -> Expected:
-    """What a run takes: known from the scenario's own runs, else guessed from those of others.
+    """Cost of a run: known from the scenario's own runs, else guessed from those of others.
 
     `tables` is what its files take by the rows of its tables. What other scenarios wrote says nothing about that.
     """
@@ -234,12 +234,12 @@ def run_expected(
 
 
 def start_expected(paces: Mapping[str, Any]) -> Expected:
-    """What the start of a sweep's processes takes."""
+    """Cost of starting a sweep's processes."""
     return _known_seconds(paces, START) or _guess_of([], GUESS_START_S)
 
 
 def after_expected(paces: Mapping[str, Any], name: str) -> Expected:
-    """What judging and drawing take, a point of the figure."""
+    """Cost of judging and drawing, for each point of the figure."""
     others = [found for key in paces if key.startswith(AFTER) and (found := _seconds(paces, key)) is not None]
     return _known_seconds(paces, AFTER + name) or _guess_of(others, GUESS_AFTER_S)
 

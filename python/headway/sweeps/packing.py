@@ -31,7 +31,7 @@ TASKS_EACH = 6
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a task should take, whatever the number of workers: at least and at most so many seconds."""
+    """Limits on the duration of a task, for any number of workers: at least and at most so many seconds."""
 
     least_s: float
     most_s: float
@@ -65,7 +65,7 @@ class Packer:
         self._forecast += self._expected[point.label]
 
     def seconds(self, point: Job) -> float:
-        """What a point is expected to take."""
+        """Seconds that a point is expected to take."""
         factor = self._took / self._forecast if self._ended >= ENOUGH and self._forecast > 0.0 else 1.0
         return self._expected[point.label] * factor
 
@@ -93,7 +93,7 @@ class Packer:
 
 
 def expected_seconds(points: Sequence[Job], name: str) -> dict[str, float]:
-    """What each point is expected to take; of what was never run here, the upper end."""
+    """Seconds that each point is expected to take; the upper end for points whose like was never run here."""
     paces = known()
     places: dict[str, Job] = {}
     place_of = {}

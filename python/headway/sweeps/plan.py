@@ -1,4 +1,4 @@
-"""What a sweep has to run, and what of it a results directory already holds."""
+"""Points that a sweep has to run, and those that a results directory already holds."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from headway.locks import acquire
 from headway.names import ScenarioFile
 
 REPLACED = ".replaced"
-# Who writes the list of points holds this lock, and the last to write it waits so long for another.
+# Lock of the process that writes the list of points, and the time that the last to write it waits for another.
 RECORD_LOCK = "record.lock"
 RECORD_WAIT_S = 60.0
 RECORD_POLL_S = 0.01
 
 
 class State(enum.StrEnum):
-    """How far a point is."""
+    """State of a point."""
 
     DONE = "done"
     PENDING = "pending"
@@ -60,12 +60,12 @@ class Job:
 
     @property
     def label(self) -> str:
-        """What the point is called."""
+        """Label of the point."""
         return self.point.label
 
     @property
     def partial(self) -> Path:
-        """Where the run writes until it is finished."""
+        """Directory that the run writes to until it is finished."""
         return self.directory.with_name(self.directory.name + PARTIAL)
 
     @property
@@ -75,7 +75,7 @@ class Job:
 
     @property
     def is_finished(self) -> bool:
-        """Whether its results are there, by the looks of them."""
+        """True if its results are there, without a check of their contents."""
         return holds_run_of(self)
 
     def absolute(self) -> Job:
@@ -96,7 +96,7 @@ class Job:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Job:
-        """What `to_json` wrote."""
+        """Read the form that `to_json` wrote."""
         return cls(
             point=Point(value["label"], value["variant"], value["axes"], value["seed"], tuple(value["sets"])),
             digest=value["digest"],
@@ -165,7 +165,7 @@ class SweepPlan:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether the directory's list of points is that of this sweep."""
+        """True if the directory's list of points is that of this sweep."""
         rows = glance(self.out / SWEEP_FILE)
         listed = [(row.get("label"), row.get("digest")) for row in rows] if isinstance(rows, list) else []
         return listed == [(point.label, point.digest) for point in self.points]
@@ -177,7 +177,7 @@ class SweepPlan:
         self._write({point.label: State.PENDING for point in self.points}, {}, {})
 
     def survey(self, points: Sequence[Job] | None = None) -> tuple[dict[str, State], list[str]]:
-        """Which points are finished already, and what is worth telling about those that are not.
+        """State of each point, and notes on those that are not finished.
 
         Only `points` are looked at, if they are given: all others count as pending.
         """
@@ -314,13 +314,13 @@ def recorded(point: Job) -> str | None:
 
 
 def holds_run_of(point: Job) -> bool:
-    """Whether a finished run with the digest of the point is in its place, by what run and record say of themselves."""
+    """True if a finished run with the digest of the point is in its place, by what run and record say of themselves."""
     record, manifest = glance(point.directory / POINT_FILE), glance(point.directory / MANIFEST_FILE)
     return isinstance(record, dict) and isinstance(manifest, dict) and _are_of(point, record, manifest)
 
 
 def _are_of(point: Job, record: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
-    """Whether a record and a manifest are of the point's run.
+    """True if a record and a manifest are of the point's run.
 
     Where the record names a machine, the run was on real packets, and its manifest has a digest of its own.
     """
@@ -328,7 +328,7 @@ def _are_of(point: Job, record: Mapping[str, Any], manifest: Mapping[str, Any]) 
 
 
 def look_at(point: Job) -> tuple[bool, str]:
-    """Whether the point is finished and readable, and what is worth telling if something else is there."""
+    """True if the point is finished and readable, and a note if something else is there."""
     if not point.directory.exists():
         return False, ""
     try:

@@ -86,7 +86,7 @@ def _run(point: Job, measure: Measure, errors: dict[str, str]) -> State:
 
 
 def conditions(plan: SweepPlan) -> dict[str, Any]:
-    """How the finished points were measured: on which machines, beside how much other work, and how late frames were.
+    """Circumstances of the finished points: their machines, how much other work these had, and how late frames were.
 
     `other_work` is in processors, `late_s` the lateness that 99 % of the frames to hosts did not exceed; both are those
     of the worst run. `slowdown` is the one that the runs had, where they say it.

@@ -22,7 +22,7 @@ def run_sweep(
     executor: Executor | None = None,
     shard: Shard | None = None,
 ) -> SweepOutcome:
-    """Run what is not finished, beside other processes that run the same sweep in the same directory.
+    """Run what is not finished, together with other processes that run the same sweep in the same directory.
 
     With a `shard`, only its points. Raises `ResultsError` if the directory cannot be written, or holds another sweep
     and `overwrite` is false.

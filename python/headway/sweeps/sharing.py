@@ -1,4 +1,5 @@
-"""How several processes, or machines on one file system, work on one sweep: each point is run by whoever locks it.
+"""Sharing of one sweep among several processes, or machines on one file system: each point is run by the one that locks
+it.
 
 Whoever is in the directory shares a lock on it, and holds one on each point that it runs. The system gives a lock back
 when its process ends, however it ends, and the point is free for others.
@@ -17,7 +18,7 @@ from headway.locks import Lock, acquire, holder
 from headway.sweeps.plan import SweepPlan
 
 SWEEP_LOCK = "sweep.lock"
-# How long another process may take to make the directory ready: it writes the list of points, and may have a million.
+# Time that another process may take to make the directory ready: it writes the list of points, and may have a million.
 TIMEOUT_S = 600.0
 WAIT_S = 0.05
 
@@ -42,7 +43,7 @@ def _enter(plan: SweepPlan, *, overwrite: bool) -> Lock:
     while time.monotonic() < until:
         if (lock := acquire(path)) is not None:
             return _prepare(plan, lock, overwrite=overwrite)
-        # Nobody shares it with a process that is making the directory ready.
+        # A process that is making the directory ready holds its lock alone.
         if (lock := acquire(path, shared=True)) is not None:
             return _join(plan, lock)
         time.sleep(WAIT_S)

@@ -24,10 +24,10 @@ from headway.sweeps.mail import Outbox, outbox
 from headway.sweeps.plan import Job
 from headway.sweeps.worker import Failed, Finished, PointProgress, run_one
 
-# How often a long run says how far it is, and how often what runs take is remembered: many workers share that file.
+# Interval at which a long run reports its progress, and at which costs are remembered: many workers share that file.
 TELL_S = 1.0
 LEARN_S = 2.0
-# What the line of a point shows of its summary.
+# Numbers of a summary that the line of a point shows.
 SHOWN = ("flows_done", "flows_unfinished", "flows_failed", "fct_mean_s", "fct_p99_s", "slowdown_mean")
 SHOWN_DROPS = ("drops", "data_drops")
 
@@ -49,7 +49,7 @@ class Task:
 
     @property
     def memory_bytes(self) -> int:
-        """What its largest point needs."""
+        """Memory of its largest point."""
         return max(point.memory_bytes for point in self.points)
 
     @property
@@ -59,7 +59,7 @@ class Task:
 
     @property
     def file(self) -> Path:
-        """Where it stands for a worker that is a program of a batch system."""
+        """File of the task for a worker that is a program of a batch system."""
         return task_file(self.folder, self.number)
 
     def write(self) -> None:
@@ -70,14 +70,14 @@ class Task:
 
     @classmethod
     def read(cls, folder: Path, number: int) -> Task:
-        """What `write` wrote."""
+        """Read the form that `write` wrote."""
         value = read_object(task_file(folder, number))
         points = tuple(map(Job.from_json, value["points"]))
         return cls(number, folder, points, value["seconds"], value["version"], value["epoch"], value["store"])
 
 
 def task_file(folder: Path, number: int) -> Path:
-    """Where a task of a folder stands."""
+    """File of a task in a folder."""
     return folder / f"task-{number}.json"
 
 
@@ -141,7 +141,7 @@ _learned = [0.0]
 
 
 def _remembers() -> bool:
-    """Whether the next run is to be remembered."""
+    """True if the next run is to be remembered."""
     if time.monotonic() - _learned[0] < LEARN_S:
         return False
     _learned[0] = time.monotonic()

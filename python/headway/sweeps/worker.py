@@ -1,4 +1,4 @@
-"""What runs in a worker process of a sweep: one point at a time, reporting to whoever started it."""
+"""Worker process of a sweep: runs one point at a time, and reports to the process that started it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PointProgress:
-    """What a worker tells the parent about a point: that it began, how far it is, or how it ended."""
+    """Report of a worker to its parent about a point: that it began, how far it is, or how it ended."""
 
     label: str
     progress: dict[str, Any] | None = None
@@ -80,7 +80,7 @@ def initialise(reports: SimpleQueue[PointProgress], stop: Event) -> None:
 
 
 def _end_with_parent() -> None:
-    """Nobody waits for what a worker does once its parent is gone, whatever it died of."""
+    """End with the parent process, whatever it died of: its results would be lost."""
     if (parent := multiprocessing.parent_process()) is not None:
         parent.join()
         os._exit(1)
@@ -97,7 +97,7 @@ def run_point(point: Job) -> Finished | Elsewhere | Failed:
 def run_one(
     point: Job, report: Callable[[PointProgress], None], stopped: Callable[[], bool], *, remember: bool = True
 ) -> Finished | Elsewhere | Failed:
-    """Run one point unless another process does; whatever goes wrong with it is told and costs the others nothing.
+    """Run one point unless another process does; a failure is reported and costs the others nothing.
 
     `remember` says whether what it took is worth remembering.
     """

@@ -1,4 +1,5 @@
-"""What a directory holds: runs and sweeps, and how far sweeps are. It is read anew at each request, within bounds."""
+"""Contents of a directory: runs and sweeps, and the progress of sweeps. It is read again at each request, within
+bounds."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Found:
-    """Everything that was found; `cut` says that there is more, `odd` how many folders have names that are no text."""
+    """Everything that was found; `cut` says that there is more, `odd` how many folders have names that are not text."""
 
     entries: tuple[Entry, ...]
     cut: bool

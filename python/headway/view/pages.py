@@ -36,14 +36,14 @@ class Pages:
         self._places = BoundedSemaphore(WAITING)
 
     def index(self) -> str:
-        """What is there, and a form that compares two runs."""
+        """List of results, and a form that compares two runs."""
         found = look(self.root)
         return self._page(
             "view.html.j2", entries=[e.document() for e in found.entries], runs=found.runs, cut=found.cut, odd=found.odd
         )
 
     def state(self) -> str:
-        """What is there as JSON, for pages that follow it."""
+        """List of results as JSON, for pages that follow it."""
         found = look(self.root)
         return json.dumps({"entries": [entry.document() for entry in found.entries], "cut": found.cut})
 
@@ -54,7 +54,7 @@ class Pages:
         return self._page("watch.html.j2", entry=entry.document() if entry else {}, path=path)
 
     def progress(self, path: str) -> str:
-        """How far a sweep is, as JSON."""
+        """Progress of a sweep, as JSON."""
         entry = entry_of(self.root, inside(self.root, path))
         return json.dumps(entry.document() if entry else {})
 
@@ -64,7 +64,7 @@ class Pages:
         return self._made(("report", folder, _stamp(folder)), lambda: page_text(folder))
 
     def comparison(self, run: str, reference: str) -> str:
-        """Two runs beside each other."""
+        """Comparison of two runs."""
         ours, theirs = inside(self.root, run), inside(self.root, reference)
 
         def make() -> str:
@@ -75,7 +75,7 @@ class Pages:
         return self._made(("compare", ours, theirs, _stamp(ours), _stamp(theirs)), make)
 
     def error(self, title: str, text: str) -> str:
-        """What went wrong."""
+        """Page for an error."""
         return self._page("view_error.html.j2", title=title, text=text)
 
     def _page(self, template: str, **parts: object) -> str:
@@ -101,6 +101,6 @@ class Pages:
 
 
 def _stamp(folder: Path) -> tuple[int, ...]:
-    """What changes whenever results do: runs are written whole, and their manifest last."""
+    """Stamp that changes whenever results do: runs are written whole, and their manifest last."""
     files = (folder / SWEEP_FILE, folder / MANIFEST_FILE, folder / "claims.json")
     return tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files)

@@ -55,16 +55,16 @@ class Server(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where the list is."""
+        """Address of the list."""
         return f"http://{HOST}:{self.port}/"
 
     @property
     def names(self) -> tuple[str, str]:
-        """What a browser of this machine calls it; another name is a page of elsewhere that points here."""
+        """Host names that a browser of this machine uses; another name belongs to a foreign page that points here."""
         return f"{HOST}:{self.port}", f"localhost:{self.port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  (as its base declares)
-        """A browser that went away is no error."""
+        """Ignore errors of a browser that went away."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
@@ -203,17 +203,17 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Requests of one's own browser are no news."""
+        """Ignore requests of one's own browser."""
 
 
 def cut_off(connection: socket) -> None:
-    """End a connection whoever waits for it."""
+    """End a connection, also while a thread waits for it."""
     with suppress(OSError):
         connection.shutdown(SHUT_RDWR)
 
 
 class _Refused(Exception):
-    """A request that has no answer."""
+    """A request that is refused."""
 
     def __init__(self, status: HTTPStatus, text: str) -> None:
         super().__init__(text)

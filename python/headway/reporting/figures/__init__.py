@@ -36,7 +36,7 @@ NAMES = tuple(kind.replace("_", "-") for kind in KINDS)
 
 
 def kind_of(name: str) -> FigureKind:
-    """What the figure of this name declares."""
+    """Declaration of the figure of this name."""
     return cast("FigureKind", import_module(f"{__name__}.{name.replace('-', '_')}").KIND)
 
 

@@ -1,4 +1,4 @@
-"""Where the completion time of flows went: queues, waiting for permission, retransmission and so on."""
+"""Completion time of flows by cause: queues, waiting for permission, retransmission and so on."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _pooled(study: Study, facet: Facet) -> str:
 
 
 def _flows(points: list[Point]) -> pl.DataFrame:
-    """The measured flows of runs whose time is told."""
+    """The measured flows of runs whose time is known by cause."""
     frames = [told(point.measured_flows) for point in points]
     return pl.concat(frames) if frames else pl.DataFrame()
 

@@ -19,7 +19,7 @@ from .kind import FigureKind
 # Of a longer chain the last links, which are nearest to the end.
 LINKS_SHOWN = 40
 PANELS_SHOWN = 6
-# Keys of what no cause is told of.
+# Keys of time that has no cause.
 FLOW, STEP = "p:flow", "p:step"
 PLAIN = ((FLOW, "flow"), (STEP, "step between flows"))
 

@@ -1,4 +1,4 @@
-"""What a kind of figure declares."""
+"""Declaration of a kind of figure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..study import Study
 
 @dataclass(frozen=True)
 class Facts:
-    """What a scenario says of its runs before there are any.
+    """Facts about the runs of a scenario before there are any.
 
     `swept` has the values of each key that its sweep varies; `tables` are its variants with every default.
     """
@@ -26,7 +26,7 @@ class Facts:
     model: bool = False
 
     def samples(self, key: str) -> bool:
-        """Whether some variant samples this."""
+        """True if some variant samples this."""
         found = [(table.get("sample") or {}).get(key) for table in self.tables]
         return any(value not in (None, False, "none", []) for value in found)
 
@@ -55,7 +55,7 @@ class FigureKind:
     uses: tuple[str, ...] = ()
 
     def figures(self, study: Study) -> list[Figure]:
-        """What it draws of a study: mostly one figure, which says itself why it is absent."""
+        """Figures that it draws of a study: mostly one figure, which says itself why it is absent."""
         drawn = self.draw(study)
         return drawn if isinstance(drawn, list) else [drawn]
 
@@ -67,7 +67,7 @@ class FigureKind:
 
 
 def are_numbers(values: Sequence[object]) -> bool:
-    """Whether values are all numbers of one kind; sizes may be bare."""
+    """True if values are all numbers of one kind; sizes may be bare."""
     kinds = {parsed[1] if (parsed := parse_any(value)) else "" for value in values}
     return "" not in kinds and (len(kinds) == 1 or kinds == {"bytes", "ratio"})
 

@@ -41,7 +41,7 @@ def link_utilisation(study: Study) -> Figure:
 
 
 def _panel(study: Study, facet: Facet, pick: Pick) -> tuple[DotPanel, bool] | None:
-    """The panel of a facet, and whether its rows are classes of links; None if there are no links."""
+    """The panel of a facet, and True if its rows are classes of links; None if there are no links."""
     loads = {v: busy(pick.points(study, v, facet)) for v in study.variants}
     loads = {variant: found for variant, found in loads.items() if found}
     if not loads:

@@ -14,7 +14,7 @@ from ..summaries import least_of, summary_label
 from ..ticks import dot_axis
 from .kind import FigureKind
 
-# What is shown unless `[report] y` says more.
+# Numbers that are shown unless `[report] y` says otherwise.
 USUAL = ("slowdown_mean", "slowdown_p99")
 
 

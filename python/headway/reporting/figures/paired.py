@@ -76,7 +76,7 @@ def paired(study: Study) -> Figure:
 
 
 def baseline_of(study: Study) -> str:
-    """What `[report] baseline` names, else the first variant."""
+    """The variant that `[report] baseline` names, else the first variant."""
     wanted = study.results.report.get("baseline")
     return str(wanted) if wanted in study.variants else study.variants[0]
 
@@ -182,7 +182,7 @@ def _both(study: Study, variant: str, baseline: str, facet: Facet, pick: Pick) -
 
 
 def _same_flows(ours: Point, theirs: Point) -> bool:
-    """Whether the lists of flows are the same, flow by flow."""
+    """True if the lists of flows are the same, flow by flow."""
     return ours.flows.height == theirs.flows.height and bool(ours.flows.select(SAME).equals(theirs.flows.select(SAME)))
 
 

@@ -1,4 +1,4 @@
-"""What machines hold of each sampled flow: windows, rates, permissions, round trips."""
+"""Probes of machines for each sampled flow: windows, rates, permissions, round trips."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def probes(study: Study) -> Figure:
     metrics = [name for name in schema()["probes"] if name in sampled]
     if not metrics:
         return Figure(ID, TITLE, absent="no flow was probed; add `flows` and `probes = true` to [sample]")
-    # Points hold what they were made with, and are no keys.
+    # Points contain their scenarios, and cannot be keys.
     lines = [(facet, point, name, lines_of(point, facet, name)) for facet, point in runs for name in metrics]
     shown = largest([line for *_, found in lines for line in found])
     styles = study.flow_styles(shown)

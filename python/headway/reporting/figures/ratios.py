@@ -18,9 +18,9 @@ from .fct_load import study_axis
 from .kind import FigureKind, several_variants
 from .paired import baseline_of
 
-# What is shown unless `[report] y` says more.
+# Numbers that are shown unless `[report] y` says otherwise.
 USUAL = ("slowdown_p50", "slowdown_p99")
-# What an axis holds at the least, so that a small difference does not look like a large one.
+# Smallest range of an axis, so that a small difference does not look like a large one.
 LEAST = (0.9, 1.1)
 
 
@@ -74,7 +74,7 @@ class _Maker:
         """A panel a metric."""
         found: list[Panel | DotPanel] = []
         for metric in self._metrics:
-            # Of a number of links there is one for the whole run, whoever the baseline is.
+            # A number of links exists once for the whole run, whichever the baseline is.
             study = owner(self._study, metric)
             if baseline not in study.variants:
                 continue

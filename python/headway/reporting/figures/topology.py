@@ -102,7 +102,8 @@ def stored_sketch(stored: Mapping[str, Any]) -> tuple[list[Node], list[Cable]]:
 
 
 def _sides(nodes: list[Node], cables: list[Cable]) -> dict[str, str]:
-    """Away from the switch: hosts of one switch that stand in a column have room beside them, others above or below."""
+    """Away from the switch: hosts of one switch that stand in a column have room at their sides, others above or
+    below."""
     place = {node.name: node for node in nodes}
     groups: dict[str, list[Node]] = defaultdict(list)
     for a, b, _, _ in cables:

@@ -1,4 +1,4 @@
-"""Where the points of a sweep run: one file for each kind, which declares `KIND`, and its line here.
+"""Kinds of executors: one file for each kind, which declares `KIND`, and its line here.
 
 The name that users write is the file's. A user's object becomes the first kind here that knows it.
 """
@@ -22,12 +22,12 @@ KINDS = (
 
 @cache
 def kinds() -> dict[str, ExecutorKind]:
-    """What each file declares, by name."""
+    """Declaration of each file, by name."""
     return {name: import_module(f"{__name__}.{name}").KIND for name in KINDS}
 
 
 def forms() -> str:
-    """How each is written, in words."""
+    """Notation of each executor, in words."""
     *others, last = (form for kind in kinds().values() for form in kind.forms)
     return f"{', '.join(others)} or {last}" if others else last
 

@@ -15,10 +15,10 @@ from headway.sweeps.executors.futures import Futures, said
 # `distributed` is optional and has few types: its client is not named here.
 Client = Any
 
-# How long the scheduler may take to answer, and the first worker to appear.
+# Longest time until the scheduler answers, and until the first worker appears.
 CONNECT_S = 15
 WORKERS_S = 60
-# The scheduler is asked so often whether it has workers, and has none for so long before that is told.
+# Interval at which the scheduler is asked for its workers, and time without any after which that is reported.
 ASK_S = 5.0
 ALONE_S = 30.0
 
@@ -66,7 +66,7 @@ class _Cluster(Futures):
     """The pool of a connected cluster."""
 
     def __init__(self, client: Client) -> None:
-        # Tasks are no functions of their arguments: one that is handed out again runs again.
+        # The result of a task depends on more than its arguments: one that is submitted again runs again.
         super().__init__(client.get_executor(pure=False))
         self._client = client
         self._ask_from = time.monotonic() + ASK_S
@@ -89,7 +89,7 @@ class _Cluster(Futures):
         return max(1, sum(one["nthreads"] for one in self._workers()))
 
     def news(self) -> Sequence[str]:
-        """Whether all workers have gone, which Dask would wait for."""
+        """News if all workers have gone, which Dask would wait for."""
         now = time.monotonic()
         if now < self._ask_from:
             return ()
@@ -110,7 +110,7 @@ class _Cluster(Futures):
 
 
 def written(rest: str | None) -> Dask:
-    """What `dask:ADDRESS` means."""
+    """Executor for `dask:ADDRESS`."""
     if not rest:
         raise HeadwayError("dask needs the address of its scheduler: write dask:tcp://HOST:8786")
     return Dask(rest)

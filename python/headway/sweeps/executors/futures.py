@@ -18,14 +18,14 @@ from headway.sweeps.task import Task, run_task
 
 # Handing out a task takes some milliseconds. At the end of a sweep workers are idle for half of the longest task.
 LIMITS = Limits(least_s=1.0, most_s=60.0)
-# How often workers are counted.
+# Interval at which workers are counted.
 COUNT_S = 5.0
 # Names under which pools say how many workers they have.
 WIDTHS = ("_max_workers", "num_workers", "max_workers")
 
 
 class Future(Protocol):
-    """What a pool returns for a task."""
+    """Future that a pool returns for a task."""
 
     def done(self) -> bool: ...
     def result(self) -> Any: ...  # noqa: ANN401  (what `concurrent.futures` says)
@@ -33,13 +33,13 @@ class Future(Protocol):
 
 
 class Pool(Protocol):
-    """What tasks are submitted to."""
+    """Pool that tasks are submitted to."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future: ...  # noqa: ANN401
 
 
 class Futures(Executor):
-    """A pool that somebody else made, and keeps."""
+    """A pool that the user made, and keeps."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -110,7 +110,7 @@ class PoolLane:
         return self._bytes
 
     def news(self) -> Sequence[str]:
-        """What its owner says."""
+        """News of its owner."""
         return self._owner.news()
 
     def submit(self, tasks: Sequence[Task]) -> Sequence[Handle]:
@@ -123,7 +123,7 @@ class PoolLane:
             raise HeadwayError(f"the executor takes no task: {said(error)}") from error
 
     def withdraw(self) -> None:
-        """Tasks see by themselves that nobody wants them."""
+        """Does nothing: tasks notice by themselves that they are not wanted any more."""
 
 
 class PoolHandle:
@@ -133,11 +133,11 @@ class PoolHandle:
         self._future = future
 
     def done(self, said: bool) -> bool:
-        """Whether it has ended."""
+        """True if it has ended."""
         return bool(self._future.done())
 
     def error(self) -> str:
-        """What became of it."""
+        """Error of the task, if it failed."""
         try:
             refused = self._future.result()
         except (Exception, CancelledError) as error:
@@ -147,7 +147,7 @@ class PoolHandle:
         return ""
 
     def blameless(self) -> bool:
-        """Nobody says so."""
+        """False: a pool does not report that."""
         return False
 
     def cancel(self) -> None:

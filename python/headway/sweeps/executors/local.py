@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 POLL_S = 0.1
 
-# How processes begin: anew, so that nothing that the caller's program did is in them.
+# Processes are started afresh, so that nothing that the caller's program did is in them.
 CONTEXT: BaseContext = multiprocessing.get_context("spawn")
 
 
@@ -161,7 +161,7 @@ class _Pools:
                 if lost:
                     # Its pool is broken.
                     crew.stop.set()
-                # What was told last is of points that are over: the next list is not to hear of them.
+                # The last reports are about points that are over: the next list is not to hear of them.
                 while not crew.reports.empty():
                     crew.reports.get()
             except BaseException:

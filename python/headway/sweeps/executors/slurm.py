@@ -48,7 +48,7 @@ USUAL_S = 30.0
 # Ends after which Slurm may put a task back into its queue by itself, and how long it has for that.
 MAY_RETURN = frozenset(("BOOT_FAIL", "LAUNCH_FAILED", "NODE_FAIL", "PREEMPTED", "RECONFIG_FAIL"))
 RETURN_S = 15.0
-# What Python takes besides a run, and how much more than its estimate a run may take.
+# Memory of Python in addition to a run, and factor on the estimate of a run.
 BASE_MB = 512
 SPARE = 1.25
 # Options that the script sets; the user cannot.
@@ -169,7 +169,7 @@ class ArrayLane:
         return given, 1 + max((number for numbers in self._jobs.values() for number in numbers), default=-1)
 
     def is_queued(self, name: str) -> bool:
-        """Whether a task waits or runs."""
+        """True if a task waits or runs."""
         if time.monotonic() >= self._ask_from:
             self._ask()
         return name in self._queued
@@ -204,7 +204,8 @@ class ArrayLane:
                 ask("scancel", "--quiet", name)
 
     def withdraw(self) -> None:
-        """Take what waits out of the queue. What runs sees by itself that nobody wants it, and stops."""
+        """Take what waits out of the queue. A running task notices by itself that it is not wanted any more, and
+        stops."""
         if self._jobs:
             with suppress(HeadwayError):
                 ask("scancel", "--quiet", "--state=PENDING", *self._jobs)
@@ -216,7 +217,7 @@ class ArrayLane:
         return ask("sbatch", "--parsable", str(path)).strip().partition(";")[0]
 
     def _ask(self) -> None:
-        """Which tasks are in the queue. A controller that does not answer is asked again: its jobs run on."""
+        """Update the list of tasks in the queue. A controller that does not answer is asked again: its jobs run on."""
         self._ask_from = time.monotonic() + ASK_S
         if not self._jobs:
             self._queued = set()
@@ -251,7 +252,7 @@ class ArrayHandle:
         self._cancelled = False
 
     def done(self, said: bool) -> bool:
-        """Whether it is out of the queue, or is about to be."""
+        """True if it is out of the queue, or is about to be."""
         return said or self._cancelled or not self._lane.is_queued(self.name)
 
     def error(self) -> str:
@@ -265,7 +266,7 @@ class ArrayHandle:
         return f"Slurm's task {self.name}{ended}{f': {why}' if why else ''}"
 
     def blameless(self) -> bool:
-        """Whether its node failed, or another job took its place."""
+        """True if its node failed, or another job took its place."""
         return self._lane.state(self.name) in MAY_RETURN
 
     def cancel(self) -> None:
@@ -283,7 +284,7 @@ def blamed(log: str) -> str:
 
 
 def memory_mb(task: Task) -> int:
-    """What a task asks for."""
+    """Memory that a task requests."""
     needed = BASE_MB + int(task.memory_bytes * SPARE / (1 << 20))
     return -(-needed // 256) * 256
 
@@ -330,7 +331,7 @@ def _quoted(key: str, value: str) -> str:
 
 
 def array_limit() -> int:
-    """How many tasks the site allows in an array."""
+    """Number of tasks that the site allows in an array."""
     for program in ("scontrol", "sbatch", "squeue", "scancel"):
         if shutil.which(program) is None:
             raise HeadwayError(
@@ -344,7 +345,7 @@ def array_limit() -> int:
 
 
 def ask(*command: str) -> str:
-    """What a command of Slurm answers; raises `HeadwayError` with what it complains of."""
+    """Output of a command of Slurm; raises `HeadwayError` with its complaint."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_S, check=False)
     except subprocess.TimeoutExpired:
@@ -358,7 +359,7 @@ def ask(*command: str) -> str:
 
 
 def written(rest: str | None) -> Slurm | None:
-    """What `slurm:KEY=VALUE,...` means."""
+    """Executor for `slurm:KEY=VALUE,...`."""
     if rest == "":
         return None
     return Slurm(dict(map(_option, rest.split(",")))) if rest else Slurm()
