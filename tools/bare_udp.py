@@ -1,4 +1,4 @@
-"""What the kernel alone takes to carry bytes by UDP: the bound of every program that sends and receives so.
+"""Cost of the kernel alone to carry bytes by UDP: the bound of every program that sends and receives so.
 
     tools/bare_udp.py receive ADDRESS PORT                # in one place
     tools/bare_udp.py send ADDRESS PORT --seconds 2       # in another

@@ -1,4 +1,4 @@
-"""Measures calls of gRPC over Headway beside tonic's own HTTP/2 over TCP, in turns, between two network namespaces.
+"""Measures calls of gRPC over Headway and over tonic's own HTTP/2 and TCP, in turns, between two network namespaces.
 
 Linux, as root:
 

@@ -1,4 +1,4 @@
-"""Measures `headway-perf` beside kernel TCP, in turns, between two network namespaces with a veth pair between them.
+"""Measures `headway-perf` and kernel TCP, in turns, between two network namespaces with a veth pair between them.
 
 Linux, as root:
 
@@ -89,7 +89,7 @@ UDP = Column("bare UDP, the bound", bare=True)
 
 @dataclass(frozen=True)
 class Network:
-    """Where the programs of a measurement run."""
+    """Network in which the programs of a measurement run."""
 
     server: str
     client: str
@@ -110,7 +110,7 @@ def headway(transport: str, *more: str, mtu: int = 1500, key: bool = False, peer
 
 
 def lines(seconds: float, calls: int) -> list[Line]:
-    """What is measured."""
+    """Lines of measurements."""
     bulk = ("bulk", "--seconds", str(seconds))
     latency = ("latency", "--count", str(calls))
     times = ("p50", "p99")
@@ -259,7 +259,7 @@ def interrupted(peers: list[subprocess.Popen[str]]) -> float:
 
 
 def printed(client: subprocess.Popen[str], what: str) -> str:
-    """What a client has printed when it has ended."""
+    """Output of a client when it has ended."""
     try:
         out, error = client.communicate(timeout=LONGEST)
     finally:
@@ -270,7 +270,7 @@ def printed(client: subprocess.Popen[str], what: str) -> str:
 
 
 def bare_udp(network: Network, line: Line) -> dict[str, float]:
-    """What the kernel alone takes."""
+    """Time of the kernel alone."""
     tool = [sys.executable, str(BARE_UDP)]
     server = start(network.server, [*tool, "receive", network.address, str(PORT)])
     try:

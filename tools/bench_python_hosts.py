@@ -1,4 +1,4 @@
-"""Measures calls of 100 bytes by `headway.endpoints` beside the same in Rust (`headway-perf`), in turns, over loopback.
+"""Measures calls of 100 bytes by `headway.endpoints` and of the same in Rust (`headway-perf`), in turns, over loopback.
 
     make bench-python-hosts               # seven repetitions: two minutes
 
@@ -20,7 +20,7 @@ from pathlib import Path
 REQUEST = 100
 WARM_UP = 200
 LONGEST = 120.0
-# What `headway-perf serve` understands: a kind, and a number in eight bytes. crates/perf/src/protocol.rs.
+# Messages that `headway-perf serve` understands: a kind, and a number in eight bytes. crates/perf/src/protocol.rs.
 BEGIN = b"\x01" + (1).to_bytes(8, "big")
 ECHO = (b"\x03" + (1).to_bytes(4, "big") + REQUEST.to_bytes(4, "big")).ljust(REQUEST, b"\x5a")
 REPLY = b"\x83".ljust(REQUEST, b"\xa5")

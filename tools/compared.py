@@ -1,4 +1,4 @@
-"""Run every comparison of `scenarios/peers` anew, and write docs/compared.md: what `make compared` does.
+"""Run every comparison of `scenarios/peers` again, and write docs/compared.md: what `make compared` does.
 
 The status is 1 if a number leaves its bound. `tools/compared.py PEER ...` runs all rows of the named ones, those
 `by_name` too, and leaves the page.

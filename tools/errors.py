@@ -52,12 +52,12 @@ TWICE = APART.replace('"h1", b = "s1"', '"h0", b = "s1"')
 
 @dataclass(frozen=True)
 class Example:
-    """How to cause an error, and what to do about it."""
+    """Example of an error: its cause, and its remedy."""
 
     remedy: str
     arguments: tuple[str, ...]
     files: tuple[tuple[str, str], ...] = ()
-    # What has to be run first.
+    # Commands that have to run first.
     before: tuple[str, ...] = ()
 
     @property
@@ -194,7 +194,7 @@ def inside(folder: Path) -> Iterator[None]:
 
 
 def printed(example: Example, form: str) -> str:
-    """What the command of an example prints. It has to fail as a user's mistake does, and in the form of its kind."""
+    """Output of an example's command. It has to fail as a user's mistake does, and in the form of its kind."""
     said, out = io.StringIO(), io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
         status = status_of(list(example.arguments))

@@ -246,7 +246,7 @@ def check_only(block: Block) -> None:
 
 
 def unknown(words: list[str]) -> str | None:
-    """What a command line names that `headway` does not have, or None."""
+    """A name in a command line that `headway` does not have, or None."""
     from headway.cli.main import cli
 
     command: click.Command = cli

@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 def main() -> int:
-    """Run what is asked for."""
+    """Run the requested questions."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("questions", nargs="*", metavar="QUESTION", help=", ".join(QUESTIONS))
     parser.add_argument("--out", type=Path, default=Path("out/field"))

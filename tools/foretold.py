@@ -30,7 +30,7 @@ CLAIMS, VERDICTS = "claims.toml", "verdicts.json"
 
 
 class NoHistoryError(Exception):
-    """There is no history, or only the end of one."""
+    """The history is missing, or only its end is there."""
 
 
 def main(words: Sequence[str]) -> int:

@@ -35,7 +35,7 @@ FLAGS = ("--sanitizer", "none", "--codegen-units", "16")
 
 @dataclass
 class Result:
-    """What came of one target."""
+    """Result of one target."""
 
     target: str
     seconds: float

@@ -70,7 +70,8 @@ def per_call(call: Callable[[], object], times: int = 100_000) -> float:
 
 
 def no_waiting(size: int) -> float:
-    """Processor time of one packet at both hosts: sent and received by the same thread, nobody has to wake up."""
+    """Processor time of one packet at both hosts: sent and received by the same thread, so that no thread has to
+    wake up."""
     a, b = udp(0), udp(1)
     payload = bytes(size)
 

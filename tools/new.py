@@ -78,7 +78,7 @@ What a user sees first, with numbers of a run.
 # The tests that write what follows from a declaration: packets that Wireshark reads, order of events, behaviour.
 WRITTEN = ("dissector::", "order::", "behaviour::")
 # The crates that hold what can be made. With the crate of the Python module, dependencies have the features that they
-# have in the whole workspace, as `make test` builds it: with other features, every dependency would be built anew.
+# have in the whole workspace, as `make test` builds it: with other features, every dependency would be built again.
 CRATES = ("fabric", "network", "transport", "lab", "python")
 INTEGRATION = (
     "test",
@@ -108,7 +108,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Made:
-    """What there is now: the file to begin with, the tests that write the rest, and what to try."""
+    """Files that were made: the file to begin with, the tests that write the rest, and what to try."""
 
     name: Name
     place: Path
@@ -228,7 +228,7 @@ def new_traffic(name: Name) -> Made:
     source = (ROOT / TRAFFIC / "permutation.rs").read_text(encoding="utf-8")
     head = "//! Say here which hosts send, to which receivers, how much, and when.\n"
     source = head + re.sub(r"\A(//!.*\n)+", "", source)
-    # The purpose of a random stream is no name of the pattern.
+    # The purpose of a random stream is not a name of the pattern.
     source = exchange(source, {"Purpose::Permutation": "Purpose::Permutation", "Permutation": name.type})
     source = source.replace('name: "permutation"', f'name: "{name.text}"')
     write(TRAFFIC / f"{name.module}.rs", source)

@@ -48,7 +48,7 @@ These pages are the notebooks in `docs/notebooks`, which the tests execute. The 
 run a notebook: `pip install jupyterlab`, then `jupyter lab`.
 
 """
-# What draws diagrams: the theme fetches it from another server unless a page brings it along.
+# Library that draws diagrams: the theme fetches it from another server unless a page brings it along.
 MERMAID = "mermaid@12.3.0"
 MERMAID_PLACE = "assets/javascripts/mermaid.min.js"
 LINK = re.compile(r"(\]\()([^)\s]+)(\))|(<img src=\")([^\"]+)(\")")
@@ -240,7 +240,7 @@ def listed() -> list[dict[str, str]]:
 
 
 def command_reference() -> str:
-    """What `--help` prints, for every command."""
+    """Output of `--help`, for every command."""
     from headway.cli.main import cli
 
     def pages(command: click.Command, words: list[str]) -> Iterator[str]:
@@ -260,7 +260,7 @@ def command_reference() -> str:
 
 
 def python_reference() -> str:
-    """What the package exports: signatures and docstrings."""
+    """Exports of the package: signatures and docstrings."""
     import headway
 
     parts = [
@@ -420,7 +420,7 @@ def pages_of(nav: list[object]) -> Iterator[str]:
 
 
 def executable(page: Path) -> bool:
-    """Whether a page has a block that is executed, or says why it is not."""
+    """True if a page has a block that is executed, or says why it is not."""
     # To parse all pages takes seconds, and this is asked of each of them before any test begins.
     return re.search(r"^[ >]*(?:```+|~~~+) *(?:console|sh|python)\b", page.read_text("utf-8"), re.MULTILINE) is not None
 

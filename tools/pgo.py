@@ -31,7 +31,7 @@ LIST = REPOSITORY / "tools/pgo.txt"
 SCENARIOS = REPOSITORY / "scenarios"
 # A run of the longest takes seconds; instrumented on a busy machine, minutes.
 LONGEST_S = 1800
-# How often both modules run the list, by turns.
+# Number of times that both modules run the list, by turns.
 ROUNDS = 3
 
 

@@ -41,7 +41,7 @@ def version(folder: Path) -> str:
 
 
 def found(folder: Path, file: str, pattern: str) -> str:
-    """What a pattern captures in a file; `nothing` if the file does not have it."""
+    """Capture of a pattern in a file; `nothing` if the file does not have it."""
     match = re.search(pattern, (folder / file).read_text("utf-8"), re.MULTILINE)
     return match[1] if match else "nothing"
 
@@ -206,7 +206,7 @@ def run(step: Step, folder: Path) -> Outcome:
 
 
 def left(folder: Path, skipped: list[str], tag: str | None) -> list[str]:
-    """What only a person can do, given the state of the clone."""
+    """Steps that only a person can do, given the state of the clone."""
     number = version(folder)
     todo = []
     if skipped:

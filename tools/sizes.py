@@ -72,7 +72,7 @@ def measured() -> Iterator[tuple[str, int, int]]:
 
 
 def main() -> int:
-    """Print what is too large, and what an exception is no longer needed for; the exit status."""
+    """Print sizes that are too large, and exceptions that are no longer needed; returns the exit status."""
     found = {key: (size, bound) for key, size, bound in measured()}
     if "--record" in sys.argv[1:]:
         sizes = {key: size for key, (size, _) in found.items()}

@@ -10,7 +10,7 @@ class HeadwayError(Exception):
     """Something a user can put right; the text says what and, where it can, how."""
 
 class ScenarioError(HeadwayError):
-    """What is wrong with a scenario; ``str()`` is the whole diagnostic: file, line, caret, nearest name."""
+    """A mistake in a scenario; ``str()`` is the whole diagnostic: file, line, caret, nearest name."""
 
 # Of a transport written in Python: name, what makes its machines, discipline, parameters, source.
 _Declared = tuple[str, Callable[..., Any], str, dict[str, Any], str]
@@ -28,12 +28,12 @@ class ArrowTable:
     def schema(self) -> ArrowSchema: ...
 
 class ArrowSchema:
-    """What a file says of the columns of a table: names, types, units and meanings."""
+    """Description of a table's columns in a file: names, types, units and meanings."""
 
     def __arrow_c_schema__(self) -> object: ...
 
 class RunResult:
-    """What one run produced."""
+    """Results of one run."""
 
     @property
     def flows(self) -> ArrowTable: ...
@@ -53,7 +53,7 @@ class Packet:
     """One packet; numbers and flags as the transport declares for itself. Times are in picoseconds."""
 
     kind: str
-    """What it is: `data`, `ack`, `grant`, `rts` and others."""
+    """Kind of the packet: `data`, `ack`, `grant`, `rts` and others."""
     ecn: str
     """`not-ect`, `spare`, `ect` or `ce`."""
     src: int
@@ -71,7 +71,7 @@ class Packet:
     remaining: int
     """A number, as the transport has it."""
     entropy: int
-    """What switches hash beside the addresses."""
+    """Number that switches hash together with the addresses."""
     message_bytes: int
     """Bytes of the whole message."""
     lifetime: int
@@ -85,9 +85,9 @@ class Packet:
     priority: int
     """Class at every port; 0 is served first and is for control."""
     again: bool
-    """Whether it repeats a packet sent before."""
+    """True if it repeats a packet sent before."""
     unscheduled: bool
-    """Whether it was sent without permission, in the first window."""
+    """True if it was sent without permission, in the first window."""
     echo: bool
     """The receiver's echo of a mark."""
 
@@ -102,7 +102,7 @@ class Message:
         """Receiving host."""
     @property
     def bytes(self) -> int:
-        """How many bytes; 0 counts as one empty packet."""
+        """Payload in bytes; 0 counts as one empty packet."""
     @property
     def class_(self) -> int:
         """Application class."""
@@ -114,7 +114,7 @@ class Message:
         """False for an application that has nothing to send after the first window."""
     @property
     def entropy(self) -> int:
-        """What switches hash of its packets."""
+        """Number that switches hash in its packets."""
     @property
     def tag(self) -> int:
         """The simulator's number of the flow."""
@@ -124,7 +124,7 @@ class End:
 
     @property
     def sends(self) -> bool:
-        """Whether this host sends it."""
+        """True if this host sends it."""
     @property
     def peer(self) -> int:
         """The host at the other end."""
@@ -136,7 +136,7 @@ class End:
         """The simulator's number of the flow."""
 
 class Event:
-    """What a machine tells the simulator."""
+    """Event that a machine reports to the simulator."""
 
     @staticmethod
     def delivered(packet: Packet) -> Event:
@@ -152,14 +152,14 @@ class Event:
         """The sender gave the message up."""
 
 class Path:
-    """What a host knows of the path to a peer, in picoseconds and bits per second."""
+    """Properties of the path to a peer, in picoseconds and bits per second."""
 
     @property
     def base_rtt(self) -> int:
         """Round trip of a full data packet out and a control packet back through empty queues."""
     @property
     def max_rtt(self) -> int:
-        """What a round trip takes at the most when nothing is lost: one full buffer drained at each switch."""
+        """Longest round trip when nothing is lost: one full buffer drained at each switch."""
     @property
     def bottleneck_bps(self) -> int:
         """Rate of the slowest link."""
@@ -184,7 +184,7 @@ class Host:
         """Picoseconds that a full data packet takes on its link."""
     @property
     def seed(self) -> int:
-        """What random choices depend on, where the machine makes any."""
+        """Seed of random choices, where the machine makes any."""
     def path(self, peer: int) -> Path:
         """The path to another host."""
     def packets(self, bytes: int) -> int:
@@ -280,7 +280,7 @@ def keep_memory() -> int:
     """
 
 def compiled_parquet() -> bool:
-    """Whether the module writes tables by itself, without polars."""
+    """True if the module writes tables by itself, without polars."""
 
 def write_perfetto(directory: str | PathLike[str], out: str | PathLike[str]) -> None:
     """Write the run in a directory as a Perfetto trace."""

@@ -1,4 +1,4 @@
-"""What somebody does who has only the wheel: an empty environment, an empty folder, and the commands of the README.
+"""Steps of a user who has only the wheel: an empty environment, an empty folder, and the commands of the README.
 
 `python tests/accept/wheel.py dist` tries the wheel there, and then one that is built from the sdist there, unoptimised.
 It prints each command with the seconds that it took, and ends with status 1 at the first that fails.

@@ -1,4 +1,4 @@
-"""What a comparison needs and this machine lacks becomes a skip with the reason."""
+"""Turn what a comparison needs and this machine lacks into a skip with the reason."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 class Missing(Exception):
-    """What this machine lacks for a comparison."""
+    """A prerequisite of a comparison that this machine lacks."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def path(rate_mbps: int, buffer_packets: int) -> Iterator[tuple[str, str]]:
         shaper = ("tbf", "rate", f"{rate_mbps}mbit", "burst", str(2 * FRAME), "limit", limit)
         _run("ip", "netns", "exec", names[1], "tc", "qdisc", "add", "dev", f"{tag}1r", "root", *shaper)
         for name in (names[0], names[2]):
-            # What one connection learned must not help the next.
+            # Measurements of one connection must not help the next.
             _run("ip", "netns", "exec", name, "sysctl", "-qw", "net.ipv4.tcp_no_metrics_save=1")
         yield names[0], names[2]
     finally:

@@ -12,13 +12,13 @@ from support import CONTROL, FRAMING, Case, Missing
 
 PROGRAM = os.environ.get("HEADWAY_NS2", "ns")
 PAYLOAD = 1460
-# What its TCP adds to a packet's size.
+# Bytes that its TCP adds to a packet's size.
 ADDED = 40
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What ns-2 reports."""
+    """Results of ns-2."""
 
     goodput_bps: float  # of all flows together, after `skip`
     queue_packets: float  # mean of what waits at the watched port
@@ -100,7 +100,7 @@ def run(case: Case) -> Outcome:
 
 
 def _timed(text: str) -> tuple[str, float]:
-    """What a script prints, and its processor time."""
+    """Output of a script, and its processor time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([PROGRAM, "-"], input=text, capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

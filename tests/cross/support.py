@@ -20,7 +20,7 @@ CONTROL = 42
 
 
 class Missing(Exception):
-    """What this machine lacks for a comparison."""
+    """A prerequisite of a comparison that this machine lacks."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Case:
 
     @property
     def marks(self) -> bool:
-        """Whether ports mark."""
+        """True if ports mark."""
         return self.control == "dctcp"
 
     def rate_of(self, host: int) -> int:
@@ -88,7 +88,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What both simulators report."""
+    """Results that both simulators report."""
 
     counted: tuple[int, ...]  # bytes of each flow after `skip`
     finish_s: tuple[float | None, ...]
@@ -179,7 +179,7 @@ def run_headway(case: Case, folder: Path) -> Outcome:
         counted = tuple(flows["delivered_bytes"].to_list())
     manifest = result.manifest
     queue = links.filter(pl.col("name") == port_to(case, case.watch))["queue_mean_bytes"][0] / (1500 + FRAMING)
-    # A run ends with its last flow, and ns-3's at the time it is told.
+    # A run ends with its last flow, and ns-3's at a given time.
     queue *= float(manifest["virtual_s"]) / (case.stop_ns / 1e9)
     return Outcome(
         counted,

@@ -14,7 +14,7 @@ import support
 from support import Case, Flow
 
 PERCENT = 5
-# ns-2's one-way TCP has no handshake; its hosts are FIFOs.
+# ns-2's one-way TCP starts without handshake; its hosts are FIFOs.
 SAME = (("initial_window", 2), ("prime_rtt", False))
 
 

@@ -118,7 +118,7 @@ class Dask:
         self.keepers.append(self.processes.start([*prefix, *program]))
 
     def processor_s(self) -> float:
-        """What all processes of the cluster that are alive have taken of processors."""
+        """Processor time of all processes of the cluster that are alive."""
         pids = [process.pid for process in self.processes.running]
         return sum(map(processor_s, [*pids, *(child for pid in pids for child in children(pid))]))
 
@@ -182,7 +182,7 @@ EVENT = struct.Struct("iIII")
 
 
 class Recordings:
-    """What the kernel sees put in place in a folder, by name: how often each point of a sweep was recorded."""
+    """Files that the kernel sees put in place in a folder, by name: how often each point of a sweep was recorded."""
 
     def __init__(self, folder: Path) -> None:
         self.times: Counter[str] = Counter()
@@ -320,7 +320,7 @@ def slurm(folder: Path, array_limit: int) -> Iterator[dict[str, str]]:
         until(lambda: "idle" in _said(["sinfo", "-h", "-o", "%T"], environment), "Slurm's node is idle")
         yield environment
     finally:
-        # What runs of jobs ends first: the daemon's own group does not hold it.
+        # The processes of jobs end first: the daemon's own group does not contain them.
         subprocess.run(["scancel", "--signal=KILL", "--user=root"], env={**os.environ, **environment}, check=False)
         time.sleep(1.0)
         processes.stop()

@@ -29,7 +29,7 @@ SPAWN = local.CONTEXT
 if sys.platform == "linux":
     local.CONTEXT = Copies()
 
-# What is forecast does not depend on what else runs on the machine.
+# Forecasts must not depend on what else runs on the machine.
 vars(forecast)["contention"] = lambda _: 1.0
 
 # The longest, which build or read everything, begin first: several processes share the tests.
@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Who explores keeps what fails."""
+    """Store failing cases when exploring."""
     report = yield
     if drawn.EXPLORES and report.failed and item.get_closest_marker("explored") and isinstance(item, pytest.Function):
         name = item.originalname
@@ -67,7 +67,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What was skipped and why, each reason once; and how to repeat each failure."""
+    """Print what was skipped and why, each reason once; and how to repeat each failure."""
     stats = terminalreporter.stats
     skipped = [report.longrepr[2] for report in stats.get("skipped", ()) if isinstance(report.longrepr, tuple)]
     for line in lacking.told(skipped):
@@ -96,14 +96,14 @@ def long_scenario_file(tmp_path: Path) -> Path:
     """The same with flows that take many seconds to simulate, to be stopped on the way."""
     path = tmp_path / "long-flows.toml"
     text = TWO_FLOWS.format(stop="90 s", size="50 GB")
-    # Nobody is asked whether so much may be written.
+    # Small enough that the command does not ask before it writes.
     path.write_text(text.replace('every = "20 us"', 'every = "1 ms"'), encoding="utf-8")
     return path
 
 
 @pytest.fixture
 def spawned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes of sweeps begin anew, as those of users do."""
+    """Processes of sweeps start afresh, as those of users do."""
     monkeypatch.setattr(local, "CONTEXT", SPAWN)
 
 

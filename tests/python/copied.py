@@ -22,14 +22,14 @@ class Copy(ForkServerProcess):
         self._environment = dict(os.environ)
 
     def run(self) -> None:
-        """What it is for."""
+        """Run the task of the process."""
         os.environ.clear()
         os.environ.update(self._environment)
         super().run()
 
 
 class Copies(ForkServerContext):
-    """Where `multiprocessing` makes them."""
+    """Context in which `multiprocessing` makes them."""
 
     Process = Copy
 

@@ -1,4 +1,4 @@
-"""What the tests of `headway explain` share: claims of a ledger, and the command on them."""
+"""Common parts of the tests of `headway explain`: claims of a ledger, and the command on them."""
 
 from __future__ import annotations
 

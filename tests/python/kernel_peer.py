@@ -20,7 +20,7 @@ LIMIT = 600
 INFINITE = 0x7FFFFFFF
 OPTION_ECN = 8
 LEAST, PACKETS = 2, 10_000
-"""What every cut leaves, and more than any window here."""
+"""Smallest window after a cut, and one that is larger than any here."""
 
 
 def information(connection: socket.socket) -> dict[str, int]:
@@ -86,7 +86,8 @@ def send(address: str, port: int, name: str, count: int) -> dict[str, object]:
         used = control(connection)
         connection.shutdown(socket.SHUT_WR)
         connection.recv(1)
-    # What the kernel takes without calling the program is whatever a register holds, also nothing: see docs/kernel.md.
+    # A value that the kernel takes without calling the program is whatever a register holds, also 0: see
+    # docs/kernel.md.
     strange = [one for one in thresholds if one < LEAST or (one >= PACKETS and one != INFINITE)]
     cuts = [threshold for threshold in thresholds if LEAST <= threshold < PACKETS]
     trips.sort()

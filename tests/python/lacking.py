@@ -1,4 +1,4 @@
-"""Tools and packages that a test needs and that may be absent. Each is told once, in a line at the end of a run."""
+"""Tools and packages that a test needs and that may be absent. Each is reported once, in a line at the end of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lack(tool: str, how: str = "") -> NoReturn:
 
 
 def program(name: str, how: str = "") -> str:
-    """Where a program is; the test is skipped if there is none."""
+    """Path of a program; the test is skipped if there is none."""
     return shutil.which(name) or lack(name, how)
 
 
@@ -37,7 +37,7 @@ def package(name: str, extra: str) -> Any:  # noqa: ANN401  (a module)
 
 
 def told(reasons: Iterable[str]) -> list[str]:
-    """What was skipped, in a line for all tools that are absent, and one for each other reason.
+    """Skipped tests, in a line for all tools that are absent, and one for each other reason.
 
     `make test` prints that first line itself, for the tests of both languages: it names a file in `HEADWAY_ABSENT`.
     """

@@ -26,7 +26,7 @@ Query = Callable[[str], list[tuple[Any, ...]]]
 SITE = "http://processor.test/"
 # A module of 11 MB is compiled before the first answer.
 PATIENCE = 300_000
-# What one message to the module may hold, in bytes: its own buffer has 32 MB.
+# Largest message to the module in bytes: its own buffer has 32 MB.
 CHUNK = 16 << 20
 
 PAGE = """<!doctype html><script>

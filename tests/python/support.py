@@ -1,4 +1,4 @@
-"""What several tests need: a scenario of milliseconds, and run directories made by hand."""
+"""Common parts of several tests: a scenario of milliseconds, and run directories made by hand."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ seeds = 2
 """
 
 
-# What reads scenarios of the project reads one of each folder in every run, and all of them in the long tests.
+# Tests that read scenarios of the project read one of each folder in every run, and all of them in the long tests.
 HOW_MANY = pytest.mark.parametrize("how_many", ["some", pytest.param("all", marks=pytest.mark.long)])
 
 
@@ -65,7 +65,7 @@ def chosen(names: Iterable[str], how_many: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command printed and how it ended."""
+    """Output and status of a command."""
 
     status: int
     out: str

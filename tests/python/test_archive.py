@@ -21,7 +21,7 @@ Headway = Callable[..., Answer]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A run whose flows are in a file beside the folder of its scenario."""
+    """A run whose flows are in a file next to the folder of its scenario."""
     (tmp_path / "scenarios").mkdir()
     (tmp_path / "flows.csv").write_text("id,src,dst,bytes,start_s\na,0,2,20000,0\nb,1,2,20000,0\n", encoding="utf-8")
     text = TWO_FLOWS.format(stop="2 ms", size="20 kB")

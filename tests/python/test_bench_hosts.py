@@ -29,7 +29,7 @@ def bench(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def on_real_hosts(test: Callable[..., None]) -> Callable[..., None]:
-    """Skips a test where two hosts cannot be made, or have no program."""
+    """Skips a test where two hosts cannot be made, or without the program."""
     root = sys.platform == "linux" and os.geteuid() == 0
     lacks = {
         absent("root", "for network namespaces"): not root,

@@ -28,7 +28,7 @@ PAIR = """
 topology = { kind = "dumbbell", senders = 2, receivers = 2, rate = "10 Gbps", delay = "10 us" }
 transport = { name = "amrt" }
 """
-# What ledgers hold, which pages show too.
+# Tables of ledgers, which pages show too.
 OTHER_FILES = {"choice", "claim", "contradiction", "testbed"}
 ENTRY = '[[traffic]]\nkind = "flows"\nflows = [{ name = "f0", src = 0, dst = 2, bytes = "1 MB" }]\n'
 
@@ -108,7 +108,7 @@ def whole(text: str) -> str:
 
 
 def called(function: Any, table: Mapping[str, Any]) -> Part | Mapping[str, Any]:  # noqa: ANN401  (a function of parts)
-    """What a function makes of the keys of a table; the table, if it has others."""
+    """Part that a function makes of the keys of a table; the table, if it has others."""
     named = {f"{key}_" if key == "class" else key: value for key, value in table.items()}
     if named.keys() <= inspect.signature(function).parameters.keys():
         made: Part = function(**named)
@@ -159,7 +159,7 @@ def rebuilt(document: Mapping[str, Any], name: str, folder: Path) -> Scenario:
 
 
 def same(one: Scenario, other: Scenario) -> None:
-    """Whether two scenarios are one, with what is swept and what reports draw."""
+    """Assert that two scenarios are equal, with their sweeps and the figures of their reports."""
     assert one.resolved == other.resolved
     assert one.digest == other.digest
     assert one.report == other.report

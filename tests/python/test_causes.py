@@ -25,7 +25,7 @@ Headway = Callable[..., Answer]
 
 
 def scenario(*, causes: bool) -> headway.Scenario:
-    """A job beside a flow, and web search."""
+    """A job together with a flow, and web search."""
     return headway.scenario(
         topology=headway.single_switch(hosts=4, rate="10 Gbps", delay="1 us"),
         traffic=[
@@ -55,7 +55,7 @@ def bars(figure: Figure) -> list[BarPanel]:
 
 
 def report_of(run: headway.Run) -> Report:
-    """What a report of the run shows."""
+    """The report of the run."""
     assert run.directory is not None
     return assemble(load(run.directory))
 

@@ -1,4 +1,4 @@
-"""Numbers by short names: of flows of some sizes, of a class or of a transport, beside numpy's own."""
+"""Numbers by short names: of flows of some sizes, of a class or of a transport, compared with numpy's own."""
 
 from __future__ import annotations
 

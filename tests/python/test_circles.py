@@ -78,7 +78,7 @@ def absolute(module: Module, path: Module) -> Module:
 
 
 def exports(every: Mapping[Module, str]) -> dict[Module, Module]:
-    """What modules call by a name of theirs although it is another's: that name as a path, and what it stands for.
+    """Names by which modules export items of other modules: that name as a path, and what it stands for.
 
     Where a module has the same name, a path through that name goes on to the module.
     """
@@ -126,7 +126,7 @@ def needs(source: Path) -> dict[Module, set[Module]]:
 
 @functools.cache
 def needs_of_package(*, typing: bool = False) -> dict[Module, set[Module]]:
-    """What the modules of the package need, read once for all tests."""
+    """Needs of the package's modules, read once for all tests."""
     return python_needs(PACKAGE, typing=typing)
 
 
@@ -158,7 +158,7 @@ def _python_name(package: Path, path: Path) -> Module:
 
 
 def _imports(tree: ast.Module, package: str, folder: Module, *, typing: bool) -> list[tuple[Module, tuple[str, ...]]]:
-    """What is imported from inside of the package: the module, and the names taken from it."""
+    """Imports from inside of the package: the module, and the names taken from it."""
     types = {node for block in ast.walk(tree) if _is_for_types(block) for node in ast.walk(block)}
     left_out = set() if typing else types
     found: list[tuple[Module, tuple[str, ...]]] = []
@@ -177,7 +177,7 @@ def _imports(tree: ast.Module, package: str, folder: Module, *, typing: bool) ->
 
 
 def _is_for_types(node: ast.AST) -> bool:
-    """Whether this is `if TYPE_CHECKING:`, whose imports nobody runs."""
+    """True if this is `if TYPE_CHECKING:`, whose imports never run."""
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
@@ -195,7 +195,7 @@ NAMES = sorted(path.parent.name for path in CRATES.glob("*/Cargo.toml"))
 
 @functools.cache
 def needs_of_crate(crate: str) -> dict[Module, set[Module]]:
-    """What the modules of a crate of ours need, read once for all tests."""
+    """Needs of the modules of one of our crates, read once for all tests."""
     return needs(CRATES / crate / "src")
 
 

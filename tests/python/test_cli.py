@@ -306,7 +306,7 @@ def test_check_reads_every_scenario_of_the_project(headway: Headway, how_many: s
         # Of how long arrivals would have to last, see test_steadiness.
         if told := [line for line in answer.err.splitlines() if not line.startswith("note, ")]:
             odd[name] = "\n".join(told)
-    # One shows what other routes cost, three have no timing noise, three a transport on the ports of others.
+    # One shows what other routes cost, three exclude timing noise, three a transport on the ports of others.
     names = ["expresspass/incast", "peers/hpcc-ns3/crossing", "peers/hpcc-ns3/dctcp", "peers/hpcc-ns3/hadoop"]
     names += ["proactmp/fig07-kernel", "proactmp/fig07-sharing", "proactmp/fig08-fairness"]
     assert sorted(odd) == [name for name in names if name in checked]

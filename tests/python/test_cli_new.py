@@ -378,7 +378,7 @@ def test_marking_routing_and_room_for_headers_are_told_of_each_variant(headway: 
     assert found["ndp"]["headers_bytes"] == 12304 and found["dctcp"]["headers_bytes"] == 0
     assert found["dctcp"]["marks"] == "from 65 packets" and found["homa"]["marks"] == "-"
     assert "fabric.routing" in found["dctcp"]["defaults"] and "fabric.routing" not in found["ndp"]["defaults"]
-    # What is the same for all, and what has no room, is told below.
+    # Values that all share, and those that do not fit, are printed below it.
     same = headway("check", file, "--set", "topology.racks=3").out
     assert "room for trimmed headers" in same
     long = TABLE_OF_VARIANTS.replace("variants.", "variants.a-name-that-leaves-hardly-any-room-in-a-row-")

@@ -1,4 +1,4 @@
-"""How much the command line says, in which form, and what it asks before it begins."""
+"""Amount and form of the command line's output, and its questions before it begins."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_a_function_has_the_options_of_its_command(function: Any, command: click
     # The figure is `figure` of reproduce; a table of `compare` becomes a page by `Comparison.page`, and causes are
     # told by `compare_causes`.
     figures = (headway.reproduce, headway.reproduce_all)
-    # What figures look like is `look` of report, whose names and values a test of its own tries. CSV is a method of
+    # The look of figures is `look` of report, whose names and values a test of its own tries. CSV is a method of
     # sweeps and comparisons.
     allowed = {"scenario"} if function in figures else {"page", "judged", "causes", "as_csv"}
     if function is headway.report:

@@ -1,4 +1,4 @@
-"""`headway compare`: runs beside tables, other runs and sweeps."""
+"""`headway compare`: runs compared with tables, other runs and sweeps."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_ratio_is_noise_if_seeds_make_as_much_of_it() -> None:
 
 
 def test_a_point_is_read_alone(headway: Headway, scenario: Path, tmp_path: Path) -> None:
-    """What only some variants can read may be overridden for them: others are none of a run's business."""
+    """A file that only some variants can read may be overridden for them: a run does not read the others."""
     (tmp_path / "flows.cm").write_text("Nodes 4\nConnections 1\n0->3 start 5 size 1000\n", "utf-8")
     path = tmp_path / "two.toml"
     of_matrix = SCENARIO.replace("flows.csv", "flows.cm")
@@ -168,7 +168,7 @@ def test_a_point_is_read_alone(headway: Headway, scenario: Path, tmp_path: Path)
     assert checked.status == 0, checked.err
     assert "warning, t: key `start_unit` has no effect" in checked.err
     assert "1 point," in checked.out
-    # What no variant takes, or what is wrong in the file itself, is an error as before.
+    # A key that no variant takes, or a mistake in the file itself, is an error as before.
     for wrong in ("traffic.0.start_unit=hours", "traffic.0.strat_unit=us"):
         assert headway("check", path, "--set", wrong).status == 2
     path.write_text(of_matrix + '[variants.m]\n[variants.t]\n"traffic.0.pth" = "flows.csv"\n', "utf-8")
@@ -308,7 +308,7 @@ def test_a_key_under_another_name_is_no_reason_to_pair_by_place(
     assert said in refused.err
     assert f"╭─[{table}:1:{head.index(odd) + 1}]" in refused.err
     assert said in headway("compare", scenario, table, "--match", "name" if near in ("name", "id") else "fields").err
-    # Who says that places pair them has it so, and who compares distributions alone needs no pairs.
+    # A user may choose to pair by places, and a comparison of distributions alone needs no pairs.
     for way in ("order", "none"):
         assert headway("compare", scenario, table, "--match", way).status != 2
     frame = polars.read_csv(table).with_columns(fct_s=polars.col("fct_us") * 1e-6).drop("fct_us")
@@ -327,7 +327,8 @@ def test_a_run_without_flows_is_compared_with_nothing(headway: Headway, scenario
 
 
 def test_other_columns_are_left_alone(scenario: Path, tmp_path: Path) -> None:
-    """What cannot be a start is none, whatever it is called; where an id says which flow is which, none is missed."""
+    """A column that cannot be a start is none, whatever its name is; where an id says which flow is which, none is
+    missed."""
     times = polars.read_csv(tmp_path / "flows.csv")["fct_us"].to_list()
     for head, cells in (
         ("state,fct_us", "done"),

@@ -1,4 +1,4 @@
-"""Drawn cases are the same in every run, those that failed once come first, and what is absent is told once."""
+"""Drawn cases are the same in every run, those that failed once come first, and absent tools are reported once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others called their files, variants and titles does not steer a terminal."""
+"""Names of files, variants and titles cannot steer a terminal."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_a_kind_of_ones_own_is_one_more_line(monkeypatch: pytest.MonkeyPatch) ->
 
 @dataclass(frozen=True)
 class Machines:
-    """A cluster of two machines with two workers each, and what runs a command beside its scheduler."""
+    """A cluster of two machines with two workers each, and a runner for commands next to its scheduler."""
 
     cluster: Dask
     prefix: list[str]
@@ -398,7 +398,7 @@ def test_a_worker_that_always_lies_ends_the_sweep(scenario_file: Path, tmp_path:
 
 
 class Told(Silent):
-    """Remembers what it was told."""
+    """Observer that remembers its notices."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -493,7 +493,7 @@ class Queued(Future[str]):
         self.deaths, self.ran = 0, False
 
     def done(self) -> bool:
-        """Whether it has ended, a step later."""
+        """True if it has ended, a step later."""
         if not super().done():
             self.scheduler.step()
         return super().done()

@@ -79,7 +79,7 @@ FCT_US = "1e6 * flow('f0', 'fct_s')"
 
 
 def fct_us(folder: Path, delay_us: float) -> float:
-    """What the claims measure, by a run outside of any search."""
+    """Value that the claims measure, by a run outside of any search."""
     run = Scenario.load(folder / "one.toml", sets={"topology.delay": f"{delay_us} us"}).run()
     return float(run.flows.to_polars().filter(name="f0")["fct_s"][0]) * 1e6
 

@@ -62,7 +62,7 @@ FCT_US = "1e6 * flow('f0', 'fct_s')"
 
 
 def fct_us(file: Path, *keys: str) -> float:
-    """What the claims measure, by a run outside of any search."""
+    """Value that the claims measure, by a run outside of any search."""
     run = Scenario.load(file, sets={f"topology.{key}": "20 Gbps" for key in keys}).run()
     return float(run.flows.to_polars()["fct_s"][0]) * 1e6
 

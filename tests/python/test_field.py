@@ -24,7 +24,7 @@ from headway.loading import Scenario
 REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDER = REPOSITORY / "scenarios/field"
 PAGE = (REPOSITORY / "docs/field.md").read_text(encoding="utf-8")
-# A part of all, run anew here: messages that leave a host as the page has them.
+# A part of all, run again here: messages that leave a host as the page has them.
 SOME = ("amrt", "ndp", "dctcp")
 
 
@@ -146,7 +146,7 @@ def test_the_page_is_made_of_the_record() -> None:
 
 @pytest.mark.long
 def test_the_record_has_the_runs_of_this_version(done: Sweep) -> None:
-    """Which runs are known is said by their digests: those of other settings are made anew."""
+    """The digests of runs show which are known: those of other settings are made again."""
     record = read_object(FOLDER / RECORD_FILE)
     scenario = Scenario.from_text(field.text_of(FOLDER, "permutation"), folder=FOLDER)
     digests = {scenario.at(point).digest for point in scenario.points()}

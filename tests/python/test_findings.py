@@ -1,4 +1,4 @@
-"""The pages of findings show every claim as it is on record. `HEADWAY_BLESS=1` writes their tables anew."""
+"""The pages of findings show every claim as it is on record. `HEADWAY_BLESS=1` writes their tables again."""
 
 from __future__ import annotations
 

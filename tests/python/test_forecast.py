@@ -1,4 +1,4 @@
-"""What is said before a sweep runs: how many points, how long here, and how much disk."""
+"""Forecast that is printed before a sweep runs: how many points, how long here, and how much disk."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_single_run_is_remembered_for_sweeps_of_its_like(
     assert found is not None
     assert found.hop_s > 0
     assert found.bytes > 0
-    # What was not simulated, or was more than a run, teaches nothing.
+    # A run that was not simulated, or was more than a run, is not learned from.
     for options in (["--force"], ["--csv", "--force"], ["--threads", "2", "--force"]):
         assert headway("run", scenario_file, "--out", tmp_path / "one", *options).status == 0
         assert Pace.of(known()[key]) == found
@@ -189,7 +189,7 @@ def test_the_second_sweep_is_forecast_from_what_the_first_one_took(
 
 
 def processor_s() -> float:
-    """What the processes that this one started, and that have ended, took of a processor."""
+    """Processor time of the processes that this one started, and that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -243,11 +243,11 @@ def test_what_a_guess_comes_from() -> None:
         assert (found.seconds.likely, found.bytes) == (9.0, 1.5)
     assert not run_expected({"a amrt": {"hop_s": "fast"}}, "a", "amrt", 5).measured
     assert own.with_run(others).hop_s == pytest.approx(1.3)
-    # What a small run takes a hop is its start, and says nothing of large ones.
+    # The time of a small run per hop is mostly its start, which does not apply to large ones.
     tiny, large = Pace(1e-3, 0.0, 0.0, 100), Pace(1e-7, 0.0, 0.0, 1e7)
     found = run_expected({"a amrt": tiny.json(), "c amrt": large.json()}, "b", "amrt", 1e7)
     assert found.seconds.likely == pytest.approx(1.0)
-    # Where there are only small ones, the ends are farther away.
+    # With small ones alone, the ends are farther apart.
     alone = run_expected({"a amrt": tiny.json()}, "b", "amrt", 1e7).seconds
     assert alone.likely / alone.low > 2 * found.seconds.likely / found.seconds.low
 
@@ -283,7 +283,7 @@ def test_several_sweeps_add_up(empty_store: Path, scenario_file: Path, tmp_path:
 
 def test_files_are_expected_by_the_rows_of_their_tables() -> None:
     own = Pace(1.0, 1.0, bytes=2e6, hops=5.0, tables=1e6)
-    # What its own runs took, scaled by what the tables of this one have.
+    # Bytes of its own runs, scaled by the tables of this one.
     assert run_expected({"a amrt": own.json()}, "a", "amrt", 5, 3e6).bytes == pytest.approx(6e6)
     assert run_expected({"a amrt": own.json()}, "a", "amrt", 5e6, 3e6).bytes == pytest.approx(6e6)
     # Files of other scenarios say nothing.

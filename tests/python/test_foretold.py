@@ -1,4 +1,4 @@
-"""What is expected of `scenarios/clusters` is older than what came out, and the tool that says so can say otherwise."""
+"""The expectations of `scenarios/clusters` are older than the results, and the tool that says so can say otherwise."""
 
 from __future__ import annotations
 

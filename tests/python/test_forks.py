@@ -1,4 +1,4 @@
-"""An endpoint belongs to the process that bound it: forked children are told so at once, and do no harm to it."""
+"""An endpoint belongs to the process that bound it: forked children get an error at once, and do no harm to it."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def survives(headway: Headway, *arguments: object, seed: int) -> None:
 
 
 def commands(sweep: Path, point: Path) -> list[list[object]]:
-    """What reads results, one after the other."""
+    """Commands that read results, one after the other."""
     return [
         ["measure", point, "summary('fct_mean_s')"],
         ["compare", sweep],

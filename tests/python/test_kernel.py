@@ -41,7 +41,7 @@ def registered(name: str) -> bool:
 
 
 def said(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """What a command that ends by itself says."""
+    """Output of a command that ends by itself."""
     return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=LIMIT)
 
 
@@ -153,7 +153,7 @@ def test_marks_reduce_the_window_of_a_real_connection(
     assert 0 < sent["marked"] < sent["delivered"]
     assert sent["cuts"] > 1
     assert 2 <= sent["smallest_cut"] < sent["largest"]
-    # A threshold that nobody set lasts one acknowledgement at most: see docs/kernel.md.
+    # A threshold that was not set lasts one acknowledgement at most: see docs/kernel.md.
     assert sent["strange"] <= 5
 
 
@@ -246,7 +246,7 @@ def test_an_unmodified_application_runs_through_it(
 
 
 def sockets(path: Path3, how: str) -> str:
-    """What `ss` says in the sender's network namespace."""
+    """Output of `ss` in the sender's network namespace."""
     return subprocess.run(
         path.within(path.sender, "ss", how), capture_output=True, text=True, check=True, timeout=LIMIT
     ).stdout
@@ -366,7 +366,7 @@ def test_it_needs_root() -> None:
     need_kernel()
     command = ["setpriv", "--reuid=65534", str(PROGRAM), "list"]
     lacking.program(command[0])
-    # Where users cannot reach the program, they cannot be told either.
+    # If users cannot reach the program, it cannot print a hint for them either.
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
     if "ermission denied" in done.stderr:
         pytest.skip("the program is in a folder of root's")

@@ -1,4 +1,4 @@
-"""What the L2DCT ledger needs: models, quantiles, classes, and runs compared with each other."""
+"""Features that the L2DCT ledger needs: models, quantiles, classes, and runs compared with each other."""
 
 from __future__ import annotations
 

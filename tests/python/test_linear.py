@@ -1,4 +1,4 @@
-"""What a sweep costs grows with its points, and not with their square: operations are counted, not timed."""
+"""The cost of a sweep grows with its points, and not with their square: operations are counted, not timed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEW = 30
 
 
 def operations(work: Callable[[], object]) -> int:
-    """How many calls are made, in Python and from it."""
+    """Number of calls that are made, in Python and from it."""
     count = 0
 
     def seen(_frame: FrameType, event: str, _value: object) -> None:
@@ -42,7 +42,7 @@ def operations(work: Callable[[], object]) -> int:
 
 
 def assert_linear(cost: Callable[[int], int], few: int = FEW) -> None:
-    """What twice as many add is about twice as much; what every size costs does not count."""
+    """Twice as many points add about twice the cost; a constant cost does not count."""
     cost(few)  # What is imported and kept is counted with none.
     one, two, four = (cost(few * times) for times in (1, 2, 4))
     assert two > one

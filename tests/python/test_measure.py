@@ -1,4 +1,4 @@
-"""`headway measure`: expressions over a run directory, and over a testbed's beside the simulator's."""
+"""`headway measure`: expressions over a run directory, and over a testbed's together with the simulator's."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from lacking import absent, lack
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAM = REPOSITORY / "tools/new.py"
-# What a built dependency consists of; everything else in a target directory is the workspace's own.
+# Files of a built dependency; everything else in a target directory is the workspace's own.
 LIBRARIES = (".rlib", ".rmeta", ".so", ".d")
 SUITE = (
     "properties",
@@ -43,7 +43,7 @@ needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason=absent("c
 def run(folder: Path, *command: str, timeout: float = 1500) -> subprocess.CompletedProcess[str]:
     """Run a command in the copy, with a target directory of its own."""
     environment = {key: value for key, value in os.environ.items() if key != "CARGO_TARGET_DIR"}
-    # Nobody debugs what is thrown away.
+    # The build is thrown away, so that debug information would be wasted.
     environment |= {"CARGO_INCREMENTAL": "0", "CARGO_PROFILE_DEV_DEBUG": "none"}
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=timeout, check=False
@@ -77,7 +77,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _linked(source: str, target: str) -> None:
-    """The same file under another name: libraries are a gigabyte, and nobody writes into them."""
+    """The same file under another name: libraries are a gigabyte, and are never written to."""
     try:
         os.link(source, target)
     except OSError:
@@ -115,7 +115,7 @@ def test_what_is_made_passes_the_suite(copy: Path) -> None:
     before = dependencies(copy)
     made = run(copy, sys.executable, "tools/new.py", *pairs)
     assert made.returncode == 0, made.stderr
-    # Everything that was there behaves as before: all tables were written anew.
+    # Everything that was there behaves as before, although all tables were written again.
     for table in (REPOSITORY / "tests/golden/behaviour").glob("*.txt"):
         assert (copy / "tests/golden/behaviour" / table.name).read_text("utf-8") == table.read_text("utf-8")
     # From here on only those that were made: all others are there at the same time, in the suite itself.

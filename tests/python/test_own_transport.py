@@ -139,7 +139,7 @@ def test_an_exception_ends_the_run_with_its_traceback(tmp_path: Path) -> None:
 
 
 class Wrong(Template):
-    """What it answers is set by a test."""
+    """Transport whose answers a test sets."""
 
     answer: object = None
     field: tuple[str, int] | None = None

@@ -1,4 +1,4 @@
-"""What the package promises about itself: the compiler it needs, and a wheel that works without the repository."""
+"""Promises of the package about itself: the compiler it needs, and a wheel that works without the repository."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 PACKAGE = REPOSITORY / "python/headway"
 
-# What is imported when nothing but the package is.
+# Modules that are imported when nothing but the package is.
 IMPORTING = """
 import sys
 import headway
@@ -113,7 +113,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lack("maturin or cargo")
     folder = tmp_path_factory.mktemp("wheel")
     build = [str(maturin), "build", "--profile", "dev", "--quiet", "--out", str(folder)]
-    # The module of an unoptimised build is large, and nobody downloads it.
+    # The module of an unoptimised build is large, and is not downloaded.
     build += ["--compression-method", "stored"]
     subprocess.run(build, cwd=REPOSITORY, check=True, capture_output=True, timeout=1500)
     (wheel,) = folder.glob("*.whl")
@@ -124,7 +124,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def data() -> set[str]:
-    """What an installed package has of the repository's data: names below the package."""
+    """Data of the repository in an installed package: names below the package."""
     paths = [path for name in ("scenarios", "docs", "workloads") for path in (REPOSITORY / name).rglob("*")]
     return {path.relative_to(REPOSITORY).as_posix() for path in paths if path.is_file()}
 

@@ -1,4 +1,4 @@
-"""What pages show is what happens; the site is built from them, and its links lead somewhere."""
+"""Pages show real output; the site is built from them, and its links lead somewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What papers say and what transports do: `paper_numbers.toml` beside the defaults and the declared deviations."""
+"""Numbers of papers and of transports: `paper_numbers.toml` compared with the defaults and the declared deviations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def deviations(transport: str) -> tuple[str, ...]:
 
 
 def answers(declared: str, number: dict[str, Any]) -> bool:
-    """Whether a declared deviation is about this number: its section, and its key by name."""
+    """True if a declared deviation is about this number: its section, and its key by name."""
     place, _, text = declared.partition(":")
     return number["place"] in place.split() and any(f"`{number['key']}{rest}" in text for rest in ("`", " ="))
 
@@ -55,7 +55,7 @@ def test_every_parameter_that_cites_a_paper_has_its_number(transport: str) -> No
 
 
 def test_a_changed_default_is_noticed() -> None:
-    """The comparison itself: a default beside another number of the paper's, with and without a deviation."""
+    """The comparison itself: a default against another number of the paper's, with and without a deviation."""
     number = {"transport": "amrt", "key": "backoff", "paper": 7, "place": "§IV-B"}
     assert defaults("amrt")["backoff"] != 7
     assert not any(answers(one, number) for one in deviations("amrt"))

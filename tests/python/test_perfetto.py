@@ -151,7 +151,7 @@ def test_ports_have_their_volume_and_what_was_sampled(run: package.Run, query: Q
     )
     series = run.series.to_polars().filter(pl.col("metric") == "queue_bytes").sort("t_s")
     assert queue == [(nanoseconds(at), value) for at, value in series.select("t_s", "value").iter_rows()]
-    # A mean over an interval holds from its begin, and a flow that is over has no throughput.
+    # A mean over an interval holds from its begin, and a flow has throughput only until its end.
     rates = query(
         "select c.ts, c.value from counter c join counter_track t on c.track_id = t.id where t.name like 'throughput%' "
         "order by c.ts"

@@ -138,13 +138,13 @@ class Handle:
         return self
 
     def update(self, bar: Any) -> None:  # noqa: ANN401
-        """Show it anew."""
+        """Show it again."""
         self.shown.append(bar._repr_html_())
 
 
 @pytest.fixture
 def notebook(monkeypatch: pytest.MonkeyPatch) -> Handle:
-    """What a notebook's kernel has of IPython."""
+    """Part of IPython that a notebook's kernel has."""
     handle = Handle()
     package, module = ModuleType("IPython"), ModuleType("IPython.display")
     package.get_ipython = lambda: SimpleNamespace(kernel=True)  # type: ignore[attr-defined]

@@ -60,7 +60,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def listed(headway: Headway) -> dict[str, object]:
-    """What is listed of the claim."""
+    """The listed row of the claim."""
     rows = json.loads(headway("list", "claims", "mine", "--json").out)
     row: dict[str, object] = next(row for row in rows if row["id"] == "two-share")
     return row
@@ -69,7 +69,7 @@ def listed(headway: Headway) -> dict[str, object]:
 def recorded_then_changed(
     headway: Headway, home: Path, verdicts: str, name: str, old: str, new: str
 ) -> dict[str, object]:
-    """What is listed of the claim once its verdict is on record and a file has another text in it."""
+    """The listed row of the claim once its verdict is on record and a file has another text in it."""
     (home / "verdicts.json").write_text(verdicts, encoding="utf-8")
     path = home / name
     text = path.read_text(encoding="utf-8")

@@ -179,7 +179,7 @@ class Cluster:
         self.logs: list[Path] = []
 
     def ask(self, *command: str) -> str:
-        """What one of Slurm's commands answers."""
+        """Answer of one of Slurm's commands."""
         if command[0] == "scancel":
             self.cancelled += command[2:]
             return ""
@@ -241,7 +241,7 @@ def sweeping(scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def all_done(outcome: SweepOutcome) -> bool:
-    """Whether every point of a sweep is done."""
+    """True if every point of a sweep is done."""
     return set(outcome.states.values()) == {State.DONE}
 
 

@@ -1,4 +1,4 @@
-"""What is said of arrivals that are too short for a steady state: before a run, after a sweep, in its report."""
+"""Warnings about arrivals that are too short for a steady state: before a run, after a sweep, in its report."""
 
 from __future__ import annotations
 

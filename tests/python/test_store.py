@@ -223,7 +223,7 @@ def test_processes_that_run_the_same_at_once_keep_it_once(tmp_path: Path, root: 
 
 
 def _reseal(entry: Path) -> None:
-    """Checksums anew, as somebody would who can write into the store."""
+    """Write the checksums again, as an attacker would who can write into the store."""
     names = [path.name for path in sorted(entry.iterdir()) if path.name not in (store.ENTRY_FILE, "SHA256SUMS")]
     sums = "".join(f"{hashlib.sha256((entry / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
     (entry / "SHA256SUMS").write_text(sums, "utf-8")

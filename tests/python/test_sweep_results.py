@@ -62,7 +62,7 @@ def test_quantities_that_are_swept_have_their_numbers_beside_them(swept: Path) -
     values = ["200 kB", "1 MB", 20, "8 packets"]
     for entry, size in zip(listed, values, strict=True):
         entry["axes"] = {"fabric.buffer": size, "traffic.0.load": 0.5}
-        # What a point says of itself would contradict.
+        # The point's own record would contradict.
         (swept / entry["dir"] / "point.json").unlink()
     (swept / "sweep.json").write_text(json.dumps(listed), encoding="utf-8")
     table = headway.read_sweep(swept).summary.to_polars()

@@ -192,7 +192,7 @@ ENDS = [
 ]
 
 
-# What users do, and a program that fails.
+# Interruptions by users, and a program that fails.
 OFTEN = (("python", signal.SIGINT), ("headway-switch", signal.SIGKILL))
 
 
@@ -255,7 +255,7 @@ SWITCH_MISTAKES = [
     (["amrt/fig11-testbed-dinamic", "--port=h0=lo"], "amrt/fig11-testbed-dynamic"),
     (["amrt/fig11-testbed-dynamic"], "Missing option '--port'"),
     (["FILE", "--port=h0=lo", "--variant=amrd"], "did you mean amrt"),
-    # What the program itself refuses is seen by a caller of the command.
+    # Refusals of the program itself are seen by a caller of the command.
     (["amrt/fig11-testbed-dynamic", "--port=h99=lo"], "headway-switch: --port h99=lo: the topology has only the hosts"),
     (["FILE", "--port=h0=nothere0"], "there is no interface `nothere0`"),
 ]

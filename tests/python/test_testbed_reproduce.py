@@ -79,7 +79,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int | None]]:
-    """The runs that the testbed was asked for, by label, with their slowdown; the simulator makes their results."""
+    """The runs that the testbed was to make, by label, with their slowdown; the simulator makes their results."""
     asked: list[tuple[str, int | None]] = []
 
     def arguments(path: Path, sets: Sequence[str], *more: object, simulated: bool) -> list[Any]:

@@ -45,7 +45,7 @@ CLOCKS = ("wall_s", "events_per_s", "packet_hops_per_s", "host", "memory_estimat
 
 
 def files(directory: Path) -> dict[str, bytes | str]:
-    """What a run wrote, without the clock's numbers in its manifest."""
+    """Files of a run, without the clock's numbers in its manifest."""
     found: dict[str, bytes | str] = {}
     for file in sorted(directory.iterdir()):
         if file.name == "SHA256SUMS":
@@ -148,7 +148,7 @@ def test_runs_side_by_side_come_before_threads() -> None:
 
 
 def test_a_command_that_makes_one_run_keeps_its_free_memory(tmp_path: Path) -> None:
-    """The kernel then clears each page once; whoever makes many runs gives the memory back between them."""
+    """The kernel then clears each page once; a command that makes many runs frees the memory between them."""
     file = tmp_path / "one.toml"
     file.write_text(TEXT.format(transport="amrt"))
     ask = "from headway.cli.main import status_of; from headway._headway import keep_memory; "

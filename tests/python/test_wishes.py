@@ -1,4 +1,4 @@
-"""What `[report]` asks for and cannot have is told before a run, and again when the report is made."""
+"""Wishes of `[report]` that cannot be met are reported before a run, and again when the report is made."""
 
 from __future__ import annotations
 
@@ -218,6 +218,6 @@ def test_ratios_are_drawn_against_what_is_swept_and_one_seed_has_no_interval(tmp
     found = headway.compare_variants(done, of=["mean"])
     assert curve.y == pytest.approx([found.row("homa", place=f"load={load_}").ratio for load_ in (0.4, 0.6)])
     assert "One seed, so no interval" in figure.caption
-    # On paper there is no selector that would bring the baseline's line.
+    # Paper lacks a selector that would bring the baseline's line.
     legend = draw(figure, styles(assemble(load(done.directory)))).legends[0]
     assert [text.get_text() for text in legend.get_texts()] == ["homa"]

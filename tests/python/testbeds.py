@@ -57,7 +57,7 @@ class Member:
 
     @property
     def alive(self) -> bool:
-        """Whether it is there, and not just waiting to be collected."""
+        """True if it is there, and not just waiting to be collected."""
         found = _member(self.pid)
         return found is not None and found.started == self.started
 
@@ -109,7 +109,7 @@ class Underway:
         return next(m for m in self.members if m.name == name)
 
     def check_nothing_is_left(self) -> None:
-        """Wait until every process is gone, and nobody is in any of the namespaces.
+        """Wait until every process is gone, and all of the namespaces are empty.
 
         The kernel gives the number of a namespace that is gone to the next one: who started later is of another run.
         """
@@ -134,7 +134,7 @@ def underway(scenario: Path, capture: Path, *arguments: str) -> Iterator[Underwa
         seen: list[Underway] = []
 
         def is_whole() -> bool:
-            """Whether each agent has a namespace. One that is just beginning has another name, or place."""
+            """True if each agent has a namespace. One that is just beginning has another name, or place."""
             members = family(process.pid)
             spaces = {space for m in members if (space := namespace(m.pid)) is not None and space != own}
             seen.append(Underway(process, members, spaces))

@@ -59,7 +59,7 @@ HANDSHAKE = [
     ("mac", 16),
 ]
 FIRST_HANDSHAKE = 0x80
-# What follows in a confirmation or an acceptance of hosts that share a key, which have a version of their own.
+# Fields that follow in a confirmation or an acceptance of hosts that share a key, which have a version of their own.
 SHARE = [("share", 32)]
 WITH_SHARE, SEALED_SESSION = ("confirm", "accept"), 3
 
@@ -97,13 +97,13 @@ class Captured:
 
     @property
     def name(self) -> str:
-        """What it is: a kind of packet, or of handshake."""
+        """Kind of packet, or of handshake."""
         first = self.data[START]
         return HANDSHAKES[first - FIRST_HANDSHAKE] if first >= FIRST_HANDSHAKE else KINDS[self.fields["kind"]]
 
     @property
     def is_headway(self) -> bool:
-        """Whether it is UDP in IPv4 in Ethernet, to or from Headway's port."""
+        """True if it is UDP in IPv4 in Ethernet, to or from Headway's port."""
         if len(self.data) < HEADERS or self.data[12:15] != b"\x08\x00\x45" or self.data[23] != 17:
             return False
         return PORT in struct.unpack_from("!HH", self.data, ETHERNET + IPV4)
@@ -156,7 +156,7 @@ def _options(order: str, body: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def tshark(path: Path, *arguments: str) -> str:
-    """What tshark says about a file, with the dissector loaded; skips the test where there is no tshark."""
+    """Output of tshark for a file, with the dissector loaded; skips the test without tshark."""
     program = lacking.program("tshark", "apt install tshark")
     command = [program, "-r", str(path), "-X", f"lua_script:{DISSECTOR}", "-o", "ip.check_checksum:TRUE", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-# What a page may take to be ready, in milliseconds; a bound, not a measure.
+# Time until a page is ready, in milliseconds; a bound, not a measure.
 PATIENCE = 120_000
 
 

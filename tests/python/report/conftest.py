@@ -11,7 +11,7 @@ from headway.reporting import build
 from report import make_runs
 from report.page_reader import Page
 
-# What reports of other tests left.
+# Files that reports of other tests left.
 MADE = shutil.ignore_patterns("report.html", "figures")
 KINDS = ("parking", "sweep", "single", "model")
 

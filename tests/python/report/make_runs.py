@@ -427,7 +427,7 @@ def amrt_gains(capacity: float, ratio: float, size: float, t_r: float) -> dict[s
 
 
 def make_model(directory: Path) -> Path:
-    """Results of a model scenario, which has no runs."""
+    """Results of a model scenario, without runs."""
     capacity = 1e9 * 100e-6 / 8 / 1500
     sizes = [100_000, 1_000_000, 10_000_000]
     model = {

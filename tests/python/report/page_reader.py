@@ -30,7 +30,7 @@ class Page:
 
     @property
     def data(self) -> dict[str, Any]:
-        """What the script reads values of drawn panels from, by panel."""
+        """Data from which the script reads values of drawn panels, by panel."""
         panels = self.content["panels"].items()
         return {name: panel for name, panel in panels if panel.get("first") and "series" in panel}
 
@@ -41,7 +41,7 @@ class Page:
 
     @property
     def body(self) -> str:
-        """What is there without the scripts and their data."""
+        """The page without the scripts and their data."""
         return self.text.partition('<script type="text/plain"')[0]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What a user can do to a results directory: always a `ResultsError` that names the file."""
+"""Damage that a user can do to a results directory: always a `ResultsError` that names the file."""
 
 from __future__ import annotations
 

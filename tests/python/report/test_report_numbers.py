@@ -151,7 +151,7 @@ TO_LAB = np.array([[0.21045, 0.79362, -0.00407], [1.97800, -2.42859, 0.45059], [
 
 
 def seen(colour: str, sight: np.ndarray) -> np.ndarray:
-    """A colour in OKLab as somebody with this colour vision sees it (Machado et al. 2009)."""
+    """A colour in OKLab as a person with this colour vision sees it (Machado et al. 2009)."""
     encoded = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
     cones = np.clip(TO_CONES @ np.clip(sight @ linear, 0, 1), 0, None)
@@ -166,7 +166,7 @@ def test_any_two_colours_of_a_set_can_be_told_apart(colours: str, mode: int, sig
     assert min(float(np.linalg.norm(seen(a, sight) - seen(b, sight))) for a, b in pairs) > 0.06
 
 
-# Transports that papers and questions set beside each other, beyond those of the scenarios here.
+# Transports that papers and questions compare with each other, beyond those of the scenarios here.
 TOGETHER = (
     ("amrt", "phost", "homa", "ndp", "expresspass", "rpo", "proactmp", "dctcp", "swift"),
     ("amrt", "phost", "homa", "ndp", "expresspass", "rcp", "dctcp", "cubic"),

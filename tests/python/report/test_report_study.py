@@ -1,4 +1,4 @@
-"""How points are arranged: what is drawn against, what makes a panel of its own, what becomes of several seeds."""
+"""Arrangement of points: what is drawn against, what makes a panel of its own, what becomes of several seeds."""
 
 from __future__ import annotations
 
