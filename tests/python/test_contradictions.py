@@ -110,7 +110,7 @@ def test_no_pair_is_reproduced_under_the_reading_on_record(path: Path) -> None:
 
 
 def brought(choices: Choices, name: str, value: Taken | None, claims: Sequence[Claim]) -> dict[str, object]:
-    """What claims about a figure measure in one short run of each of its variants, with a choice at a value."""
+    """Measures of a figure's claims in one short run of each of its variants, with a choice at a value."""
     scenario = Scenario.load(name, scale="smoke")
     points = []
     for point in scenario.points():

@@ -1,4 +1,4 @@
-"""What was changed after it was written is never shown as a result, whoever reads it."""
+"""A file that was changed after it was written is never shown as a result, by any command."""
 
 from __future__ import annotations
 

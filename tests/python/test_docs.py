@@ -16,7 +16,7 @@ ENTRANCES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md"]
 
 
 def linked(page: Path) -> list[Path]:
-    """The files and folders of the repository that a page links to; code is no link."""
+    """The files and folders of the repository that a page links to; code is not a link."""
     text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.DOTALL)
     targets = re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", text)
     return [(page.parent / target).resolve() for target in targets if not re.match(r"[a-z]+:", target)]
@@ -59,7 +59,7 @@ def folders() -> list[str]:
 
 
 def rows_of_folders() -> set[str]:
-    """The folders in the first column of the table; a name without a slash stands beside the one before it."""
+    """The folders in the first column of the table; a name without a slash is in the folder before it."""
     text = (DOCS / "architecture.md").read_text("utf-8").split("## Folders\n")[1].split("\n#")[0]
     found: set[str] = set()
     for first in re.findall(r"^\| (`.*?) \|", text, flags=re.MULTILINE):
@@ -98,7 +98,7 @@ COMPILED = {"", "rust", "no_run", "should_panic", "compile_fail", "ignore"}
 
 
 def examples(crate: Path) -> list[str]:
-    """Where the comments of a crate have blocks that rustdoc compiles."""
+    """Places of blocks in a crate's comments that rustdoc compiles."""
     found: list[str] = []
     for path in sorted((crate / "src").rglob("*.rs")):
         within = False

@@ -1,4 +1,5 @@
-"""Cycles of ASTRA-sim's microbenchmarks with Headway as the network, and with other back ends beside it, as a table.
+"""Cycles of ASTRA-sim's microbenchmarks with Headway as the network, and with other back ends for comparison, as a
+table.
 
     python microbenchmarks.py ASTRA_SIM HEADWAY_ASTRA [NAME=BINARY ...]
 
@@ -18,7 +19,7 @@ TRANSPORTS = ["ndp", "homa", "dctcp"]
 
 
 def cycles(command: list[str], npus: int) -> str:
-    """When the last NPU finished, or why that is not known."""
+    """Time at which the last NPU finished, or the reason why that is not known."""
     with tempfile.TemporaryDirectory() as folder:
         ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
     finished = [int(number) for number in re.findall(r"finished, (\d+) cycles", ran.stdout)]

@@ -151,7 +151,7 @@ pub struct HostContext {
 pub enum Ahead {
     /// The machine itself is at hand: it may ask for what it points at.
     Far,
-    /// What it asked for is at hand, and may be followed further.
+    /// The input that it requested is at hand, and may be followed further.
     Near,
 }
 

@@ -11,7 +11,7 @@ pub struct StateTable {
     pub name: &'static str,
     /// State names, the initial one first.
     pub states: &'static [&'static str],
-    /// Event names.
+    /// Names of the events, one for each column.
     pub events: &'static [&'static str],
     /// Legal transitions: (from, event, to).
     pub transitions: &'static [(&'static str, &'static str, &'static str)],

@@ -83,7 +83,7 @@ headway_params::params! {
         recovery: Recovery = Recovery::Selective, ParamKind::Choice(Recovery::WORDS);
         /// Greatest deviation of the gap between two credits from its mean, as a share of it. ExpressPass §3.1
         jitter: f64 = 0.1, ParamKind::Float { min: 0.0, max: 0.9 };
-        /// Source of this jitter and of the sizes of credits: with `seed`, runs of other seeds differ in them. Hosts on real packets have no seed.
+        /// Source of this jitter and of the sizes of credits: with `seed`, runs of other seeds differ in them. Hosts on real packets run without a seed.
         jitter_from: JitterFrom = JitterFrom::Numbers, ParamKind::Choice(JitterFrom::WORDS);
         /// Bytes by which a credit may be shorter than a control packet. ns2-defaults, paper: 0
         credit_shorter: u64 = 8, ParamKind::Bytes { min: 0, max: 60 };
