@@ -12,20 +12,20 @@ use headway_transport::Capabilities;
 use headway_transport::states::StateTable;
 use serde_json::{Value as Json, json};
 
-/// What can be listed.
+/// Names of the lists.
 pub const THINGS: &[&str] =
     &["transports", "topologies", "traffic", "workloads", "disciplines", "models", "tables"];
 
 /// A kind of thing that a scenario names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// `[transport] name`.
+    /// A transport: `[transport] name`.
     Transport,
-    /// `[fabric] discipline`.
+    /// A port discipline: `[fabric] discipline`.
     Discipline,
-    /// `[topology] kind`.
+    /// A topology: `[topology] kind`.
     Topology,
-    /// `[[traffic]] kind`.
+    /// A kind of traffic: `[[traffic]] kind`.
     Traffic,
     /// `cdf` of an entry of traffic.
     Workload,
@@ -44,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// What a name of this kind is, and where a scenario has it.
+    /// Sentence with the kind of a name, and its place in a scenario.
     fn says(self, name: &str) -> String {
         match self {
             Kind::Transport => format!("`{name}` is a transport: [transport] name = \"{name}\""),
@@ -68,7 +68,7 @@ impl Kind {
     }
 }
 
-/// The error with better help, if it is about a name of one of these kinds that there is not: whoever reads a scenario
+/// The error with better help, if it is about an unknown name of one of these kinds: the reader of a scenario
 /// knows only the names of one.
 pub(crate) fn with_hint(error: ScenarioError) -> ScenarioError {
     let help = match error.problem() {
@@ -149,7 +149,7 @@ fn transport(entry: &headway_transport::registry::Entry) -> Json {
     })
 }
 
-/// What a transport needs of its surroundings beyond ports, in words.
+/// Needs of a transport in its surroundings beyond ports, in words.
 fn needs(of: &Capabilities) -> Vec<&'static str> {
     let all = [
         (of.symmetric, "both directions of a flow on the same links"),

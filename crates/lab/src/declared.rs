@@ -78,7 +78,7 @@ fn data(name: &str, set: &Set) -> String {
     }
 }
 
-/// How the space of control packets follows from that of data, seen at two sizes of it.
+/// Rule by which the space of control packets follows from that of data, seen at two sizes of it.
 fn control(name: &str, set: &Set) -> String {
     let at = |n| (n, buffer(name, set, Some(Limit::Packets(n))).control);
     let full = u64::from(Sizes::default().full_wire());
@@ -152,12 +152,12 @@ fn routing() -> String {
     format!("`ecmp`; `symmetric` with {}", and(&names))
 }
 
-/// What is said of the transports that choose paths themselves.
+/// Sentences about the transports that choose paths themselves.
 fn own_paths() -> String {
     let ways = |entry: &transports::Entry| {
         let mut needs = settings(&entry.params);
         needs.retain(|(_, set)| transports::needs_pinned_paths(entry.info.name, set));
-        // Where the default is enough, no value of another parameter is a condition.
+        // If the default is enough, no value of another parameter is a condition.
         needs.first().map(|(words, _)| words.clone())
     };
     let (mut own, mut subflows): (Vec<String>, Vec<(String, Vec<String>)>) = (Vec::new(), Vec::new());

@@ -18,14 +18,14 @@ const PIECE: u64 = 4096;
 /// Events shown ahead of the first that differs.
 const BEFORE: u64 = 4;
 
-/// What two runs have in common, and where that ends.
+/// Common events of two runs, and the first difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// How many events the two runs had.
+    /// Number of events of the two runs.
     pub events: [u64; 2],
     /// The digest of the order of events of each, as a manifest has it.
     pub order_digests: [String; 2],
-    /// Where they part; `None` if they do not.
+    /// First difference; `None` if there is none.
     pub difference: Option<Difference>,
 }
 
@@ -36,11 +36,11 @@ pub struct Difference {
     pub number: u64,
     /// The events just before it, which both runs have.
     pub before: Vec<Json>,
-    /// What happens on the left; `None` where that run is over.
+    /// Event on the left; `None` where that run is over.
     pub left: Option<Json>,
-    /// What happens on the right.
+    /// Event on the right.
     pub right: Option<Json>,
-    /// What of the packet is not the same, where both have one.
+    /// Fields of the packet that differ, if both have one.
     pub differs: Vec<Differs>,
 }
 
@@ -49,9 +49,9 @@ pub struct Difference {
 pub struct Differs {
     /// The field of the packet, as [`WIRE_FIELDS`] or the event's JSON calls it.
     pub field: &'static str,
-    /// What the protocol calls it.
+    /// Name of the field in the protocol.
     pub name: &'static str,
-    /// What it is, with its unit.
+    /// Meaning with its unit.
     pub meaning: &'static str,
     /// Its value on the left and on the right, in words where values have names.
     pub values: [String; 2],
@@ -64,8 +64,8 @@ struct Side<'a> {
     links: Vec<String>,
 }
 
-/// Runs two scenarios and says where they part. `go_on` is asked for each piece of a run; when it says no, the answer
-/// is `None`.
+/// Runs two scenarios and finds the first difference. `go_on` is called for each piece of a run; if it returns false,
+/// the result is `None`.
 pub fn diff(
     left: &Scenario,
     right: &Scenario,
@@ -112,7 +112,7 @@ impl<'a> Side<'a> {
         Ok(Side { scenario, links: network.link_names(), resolved })
     }
 
-    /// Runs it; `None` if somebody did not want it to go on.
+    /// Runs it; `None` if `go_on` stopped it.
     fn digests(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Digests>, LabError> {
         let mut reader =
             Reader { pieces: Vec::new(), state: FxHasher::default(), events: 0, go_on, stopped: false };
@@ -149,7 +149,7 @@ impl<'a> Side<'a> {
             "flags": p.flags.0, "says": self.says(p) })
     }
 
-    /// What the packet says in its protocol: the fields of its declared view.
+    /// Meaning of the packet in its protocol: the fields of its declared view.
     fn says(&self, packet: &Packet) -> Vec<Json> {
         let fields = self.view(packet).map_or(&[][..], |view| view.fields);
         let one = |field: &headway_packet::ViewField| {
@@ -165,14 +165,15 @@ impl<'a> Side<'a> {
         Some(headway_transport::registry::find(&transport.name)?.packets)
     }
 
-    /// What its protocol declares of packets like this one. What is left of a data packet that a port cut has its fields.
+    /// View of its protocol for packets like this one. The header of a data packet that a port cut has the fields of
+    /// the data packet.
     fn view(&self, packet: &Packet) -> Option<&'static View> {
         let family = self.family(packet)?;
         let cut = || family.view(PacketKind::Data).filter(|_| packet.kind == PacketKind::Header);
         family.view(packet.kind).or_else(cut)
     }
 
-    /// What the packet's protocol calls a field, and what it is.
+    /// Name of a field in the packet's protocol, and its meaning.
     fn called(&self, packet: &Packet, field: &'static str) -> (&'static str, &'static str) {
         let declared = self.view(packet).and_then(|view| view.fields.iter().find(|one| one.field == field));
         match (declared, WIRE_FIELDS.iter().find(|one| one.name == field)) {
@@ -211,7 +212,7 @@ fn value(packet: &Packet, field: &str) -> Option<u64> {
     })
 }
 
-/// The same as a text: the names of values and of flags, and durations with their unit beside the number.
+/// The same as a text: the names of values and of flags, and durations with their unit next to the number.
 fn words(packet: &Packet, field: &str) -> String {
     let Some(value) = value(packet, field) else { return String::new() };
     let names = WIRE_FIELDS.iter().find(|one| one.name == field).map_or(&[][..], |one| one.values);
@@ -230,7 +231,7 @@ fn words(packet: &Packet, field: &str) -> String {
     }
 }
 
-/// What two packets do not have in common. A field has the name that the protocol of the left one gives it, unless only
+/// Differences of two packets. A field has the name that the protocol of the left one gives it, unless only
 /// the right one declares it.
 fn differs((left, a): (&Side<'_>, &Packet), (right, b): (&Side<'_>, &Packet)) -> Vec<Differs> {
     let mut found = Vec::new();
@@ -262,7 +263,7 @@ struct Digests {
     /// Digest of all events.
     last: u64,
     events: u64,
-    /// What the engine has of the order of events.
+    /// Digest of the order of events in the engine.
     order: u64,
 }
 

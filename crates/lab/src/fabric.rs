@@ -240,7 +240,7 @@ pub fn read(
         let network = Network::build(&topology.spec, &spec).map_err(|error| no_pfc(&item, &error))?;
         let lossless = Lossless::new(&network, Surplus::default()).map_err(|error| no_pfc(&item, &error))?;
         let memory = lossless.map_or(0, |lossless| lossless.buffer());
-        // What may wait at a port, its switch says; control waits as long as it has to.
+        // The switch limits what may wait at a port; control waits as long as it has to.
         spec.buffer.data = Limit::Bytes(memory);
         spec.buffer.control = space.control.unwrap_or(Limit::Packets(u32::MAX));
     }
@@ -256,7 +256,7 @@ pub fn read(
     Ok(spec)
 }
 
-/// Reads `[fabric.pfc]`.
+/// Parses the table `[fabric.pfc]`.
 fn pfc(item: &Item<'_>) -> Result<PfcParams, ScenarioError> {
     let table = item.table()?;
     let mut params = PfcParams::default();
@@ -394,7 +394,7 @@ fn buffer(spec: &FabricSpec, space: Space, at: &Origin) -> Result<Buffer, Scenar
         .map_err(|e| wrong(e.to_string()))
 }
 
-/// How switches choose among paths when the scenario does not say: by a hash, the same in both directions where
+/// Choice of paths by switches unless the scenario sets it: by a hash, the same in both directions where
 /// one of the transports needs that.
 fn own_routing(transports: &[TransportSpec]) -> Routing {
     let symmetric = |t: &TransportSpec| {
@@ -469,7 +469,7 @@ pub fn fabric_json(spec: &FabricSpec) -> Json {
     map.insert("framing".into(), spec.sizes.framing.into());
     map.insert("control".into(), spec.sizes.control.into());
     params_json(&mut map, &known, &spec.params);
-    // Only where it is said: what a run depends on is told apart by this, and most say nothing.
+    // Only if it is set: this identifies runs, and those of most scenarios must keep their digests.
     if spec.forwarding != Forwarding::StoreAndForward {
         let name = FORWARDINGS.iter().find(|(way, _)| *way == spec.forwarding).map_or("", |(_, name)| name);
         map.insert("forwarding".into(), name.into());

@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How a file that gzip has compressed begins.
+/// First bytes of a file that gzip has compressed.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Bytes of text in a compressed file at most. A small file may hold more than fits into memory.
 const MOST_TEXT: u64 = 4_000_000_000;
@@ -38,7 +38,7 @@ pub(crate) fn contents(path: &Path) -> Result<(String, Vec<u8>), Problem> {
     Ok((path.display().to_string(), open(path, bytes_of)?))
 }
 
-/// What is wrong with a file that cannot be read.
+/// Error for a file that cannot be read.
 fn unreadable(path: &Path, reason: impl Into<String>) -> Problem {
     Problem::Unreadable { path: path.display().to_string(), reason: reason.into() }
 }
@@ -54,11 +54,11 @@ fn open<T>(path: &Path, read: fn(&Path, u64) -> std::io::Result<T>) -> Result<T,
 /// The files of a trace.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    /// What they are.
+    /// Format of the files.
     pub(crate) format: Format,
     /// In the order of their ranks.
     pub(crate) files: Vec<Binary>,
-    /// The list of groups beside them, and whether it was asked for by name.
+    /// The list of groups next to them, and true if it was given by name.
     pub(crate) groups: Option<(Arc<Source>, bool)>,
 }
 
@@ -67,7 +67,8 @@ pub(crate) struct Opened {
 pub(crate) enum Unopened {
     /// A file is not there, or cannot be read.
     Unreadable(Problem),
-    /// It is no trace, or not of the format that was named: what it is instead, or the likeliest kinds and what speaks against each.
+    /// It is not a trace, or not of the format that was named: its real kind, or the likeliest kinds and the objection
+    /// to each.
     Other(Binary, String, Option<&'static str>),
 }
 
@@ -87,8 +88,8 @@ impl Unopened {
 }
 
 impl Opened {
-    /// Opens the file at `path` and, where there is one for each rank, all others beside it; and the list of groups at `groups`, or
-    /// else the one beside them.
+    /// Opens the file at `path` and, if there is one for each rank, all others next to it; and the list of groups at
+    /// `groups`, or else the one next to them.
     pub(crate) fn new(path: &Path, said: Option<Format>, groups: Option<&Path>) -> Result<Opened, Unopened> {
         let read = |path: &Path| {
             let bytes = open(path, bytes_of).map_err(Unopened::Unreadable)?;
@@ -164,7 +165,7 @@ impl Opened {
     }
 }
 
-/// Names of the files beside one; none where its folder cannot be read.
+/// Names of the files in the same folder; none if the folder cannot be read.
 fn beside(path: &Path) -> Vec<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! Transports that are in no registry: whoever asks for a scenario brings them along.
+//! Transports outside of the registry: the caller passes them with the scenario.
 
 use headway_network::TransportSpec;
 use headway_params::{ParamKind, ParamSpec, ParamValue};
@@ -13,9 +13,9 @@ pub struct Foreign {
     pub name: String,
     /// The port discipline it is meant to run over.
     pub discipline: String,
-    /// Its parameters.
+    /// Parameters of the transport.
     pub params: Vec<ParamSpec>,
-    /// What tells it apart from another of its name, such as its source text.
+    /// Source that distinguishes it from another of its name, such as its text.
     pub source: String,
 }
 
@@ -46,12 +46,12 @@ fn lasting(text: &str) -> &'static str {
     new
 }
 
-/// What scenarios know of a transport, in the registry or not.
+/// Facts about a transport for scenarios, in the registry or not.
 pub(crate) struct Known {
     pub(crate) name: String,
     pub(crate) discipline: String,
     pub(crate) params: Vec<ParamSpec>,
-    /// See [`headway_transport::Capabilities::symmetric`].
+    /// True if both directions need the same links: see [`headway_transport::Capabilities::symmetric`].
     pub(crate) symmetric: bool,
 }
 

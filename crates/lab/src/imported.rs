@@ -16,16 +16,16 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is known of a trace beside its files.
+/// Options for a trace in addition to its files.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Asked<'a> {
     /// Name of its format; by the file if `None`.
     pub format: Option<&'a str>,
-    /// What start times of a matrix count, `ps` or `us`.
+    /// Unit of a matrix's start times, `ps` or `us`.
     pub start_unit: Option<&'a str>,
     /// Its ranks, where the file does not say it.
     pub ranks: Option<u32>,
-    /// How long computations without a duration take.
+    /// Operations per second, for computations without a duration.
     pub operations_per_second: Option<f64>,
     /// The buffer of a collective that is given in chunks.
     pub collective_bytes: Option<&'a str>,
@@ -36,17 +36,17 @@ pub struct Asked<'a> {
 /// A scenario that runs a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// Its text.
+    /// Text of the scenario.
     pub text: String,
-    /// What was assumed, and what of the file has no effect.
+    /// Assumptions, and parts of the file that have no effect.
     pub notes: Vec<String>,
-    /// What the file holds: its groups with their ranks.
+    /// Contents of the file: its groups with their ranks.
     pub about: Vec<String>,
 }
 
 /// Most hosts of one switch.
 const MOST_OF_A_SWITCH: u32 = 64;
-/// What messages would call the text that is made here; what is wrong in it has no place that anybody could look at.
+/// Name in messages for the text that is made here; a mistake in it has no place that a user could look at.
 const MADE: &str = "the scenario to be written";
 
 /// A file, and what the scenario calls it.
@@ -120,14 +120,14 @@ fn made(files: &[Named<'_>], folder: &Path, asked: &Asked<'_>) -> Result<Importe
     finish(text(&trace, &parts, asked)?, folder, about)
 }
 
-/// What the reader of scenarios says of a text, it says now.
+/// Reads the text as a scenario, so that its errors appear now.
 fn finish(text: String, folder: &Path, about: Vec<String>) -> Result<Imported, ScenarioError> {
     let scenario = Request::text(&text, MADE, folder, &[], None).load()?;
     let notes = scenario.setup.as_ref().map_or(Vec::new(), |setup| setup.notes.clone());
     Ok(Imported { text, notes, about })
 }
 
-/// Options that a file of this format has no use for.
+/// Options that do not apply to a file of this format.
 fn refuse_unused(what: &str, format: Option<Format>, asked: &Asked<'_>) -> Result<(), ScenarioError> {
     let of = |wanted: Format| format == Some(wanted);
     let unused = [
@@ -149,7 +149,7 @@ fn refuse_unused(what: &str, format: Option<Format>, asked: &Asked<'_>) -> Resul
     }
 }
 
-/// Which of the files is what.
+/// Finds the topology and the traffic among the files.
 fn parts<'a>(files: &[Named<'a>], said: Option<Format>) -> Result<Parts<'a>, ScenarioError> {
     let mut topology: Option<(Named<'a>, Arc<Found>)> = None;
     let mut traffic: Option<(Named<'a>, Reader)> = None;
@@ -277,7 +277,7 @@ fn ports(hosts: u32) -> u32 {
     (2..).step_by(2).find(holds).unwrap_or(2)
 }
 
-/// The beginning of a scenario: its title, the topology beside the traffic or a made one, and the transport.
+/// The beginning of a scenario: its title, the topology that came with the traffic or a made one, and the transport.
 fn head(parts: &Parts<'_>, hosts: u32, is_tree: bool, transport: &str) -> String {
     let name = |shown: &str| {
         Path::new(shown).file_name().map_or_else(|| shown.into(), |name| name.to_string_lossy().into_owned())

@@ -8,7 +8,7 @@ use crate::text::key::{Key, Takes, key};
 pub struct Table {
     /// Its name, and that of the function that makes it in Python.
     pub name: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
     /// Its forms, each with its keys: one, or as many as the page has headings for it.
     pub forms: &'static [(&'static str, &'static [Key])],

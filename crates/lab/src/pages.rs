@@ -1,6 +1,6 @@
-//! What pages of the documentation say of declarations: tables of keys, columns, parameters, states and formats, as Markdown.
+//! Declarations in pages of the documentation: tables of keys, columns, parameters, states and formats, as Markdown.
 //!
-//! A page has a line `<!-- declared: NAME -->` in the place of each. Whoever shows a page puts the text there.
+//! A page has a line `<!-- declared: NAME -->` in the place of each. Programs that show a page put the text there.
 
 use crate::catalogue::catalogue;
 use crate::import::format::Format;

@@ -26,16 +26,16 @@ use std::cell::Cell;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-/// How often progress is reported.
+/// Interval at which progress is reported.
 const REPORT_EVERY: Duration = Duration::from_millis(200);
 
 /// Makes the machines of the scenario's foreign transports ([`crate::Foreign`]).
 pub trait Machines: Maker + Sync {
-    /// Whether one of them has failed: the run ends then, and has no results.
+    /// True if one of them has failed: the run ends then, and has no results.
     fn failed(&self) -> bool;
 }
 
-/// What to do with a run beside making it.
+/// Options of a run: what is done in addition to making it.
 #[derive(Clone, Default)]
 pub struct Options<'a> {
     /// Directory to write.
@@ -73,7 +73,7 @@ pub struct RunProgress {
     pub eta_s: Option<f64>,
 }
 
-/// What a run begins with.
+/// Inputs of a run.
 struct Ready<'a> {
     setup: &'a Setup,
     memory_bytes: u64,
@@ -140,7 +140,7 @@ pub fn run_scenario(
     write_results(scenario, &resolved, &outcome, around, options)
 }
 
-/// Runs a scenario for whoever wants to see its events, and keeps nothing. The witness ends the run by answering `false`.
+/// Runs a scenario for a witness of its events, and keeps nothing. The witness ends the run by returning `false`.
 pub(crate) fn run_witnessed(
     scenario: &Scenario,
     resolved: &Resolved,
@@ -150,7 +150,7 @@ pub(crate) fn run_witnessed(
     ran.map_err(|e| explain(e, scenario, resolved))
 }
 
-/// Makes results of an outcome, whoever ran it, and writes them where the options say.
+/// Makes results of an outcome, simulated or real, and writes them where the options say.
 pub fn write_results(
     scenario: &Scenario,
     resolved: &Resolved,
@@ -245,7 +245,7 @@ fn notes(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Vec<String> {
             "[[traffic]] entry {entry}, kind = \"external\", made no flow: no program handed one over (docs/c-interface.md)"
         ));
     }
-    // A scenario that asks for causes alone has no series to miss.
+    // A scenario that asks for causes alone expects no series.
     let nothing_asked = |sample: &SampleSpec| sample.every == Time::MAX;
     if outcome.samples.is_empty() && !resolved.spec.sample.as_ref().is_some_and(nothing_asked) {
         let why = match &resolved.spec.sample {
@@ -257,8 +257,8 @@ fn notes(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Vec<String> {
     found
 }
 
-/// Transports whose designs suppose that no data is lost, or hardly any, where ports of switches had no room for it. No
-/// numbers of the run: seeds say the same, and are told together.
+/// Transports whose designs suppose that no data is lost, or hardly any, where ports of switches had no room for it.
+/// The sentences contain no numbers of the run: seeds then give the same ones, which are printed once.
 fn shallow(setup: &Setup, outcome: &Outcome) -> Vec<String> {
     let full = [DropReason::BufferFull, DropReason::HeadroomFull];
     let was_full = |link: &LinkRecord| full.iter().any(|reason| link.counters.dropped[*reason as usize] > 0);

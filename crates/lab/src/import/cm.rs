@@ -34,7 +34,7 @@ pub fn start_unit(index: usize) -> Time {
 /// milliseconds there.
 const SUSPICIOUS: Time = Time::us(1);
 
-/// A warning where `starts`, which count picoseconds because nobody has said what they count, are likely to count microseconds.
+/// A warning if `starts`, which count picoseconds by default, are likely to count microseconds.
 pub fn doubt(name: &str, starts: impl Iterator<Item = Time> + Clone) -> Option<String> {
     let (first, last) = (starts.clone().min()?, starts.max()?);
     if first == last || last >= SUSPICIOUS {
@@ -52,9 +52,9 @@ pub fn doubt(name: &str, starts: impl Iterator<Item = Time> + Clone) -> Option<S
 pub struct Imported {
     /// Hosts of the network that it was made for.
     pub nodes: u64,
-    /// Where that is written.
+    /// Place where that is written.
     pub nodes_at: Origin,
-    /// Its connections.
+    /// Connections of the matrix.
     pub flows: Vec<ImportedFlow>,
 }
 
@@ -154,7 +154,7 @@ fn lines(numbers: &[usize]) -> String {
     format!("{} {}{more}", if numbers.len() == 1 { "line" } else { "lines" }, shown.join(", "))
 }
 
-/// What a trigger does when it is fired.
+/// Effect of a trigger when it is fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Starts all, and may be fired once.
@@ -212,7 +212,7 @@ impl Trigger {
             }
             Kind::OneShot | Kind::Barrier(_) | Kind::MultiShot => {}
         }
-        // Where a message that fires it is noticed.
+        // Host at which a message that fires it is noticed.
         let heard = |trace: &Trace, (operation, when): (u32, When)| {
             let one = &trace.operations[operation as usize];
             match one.what {

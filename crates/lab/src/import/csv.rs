@@ -24,14 +24,14 @@ const DEADLINE: usize = 7;
 const PATH: usize = 8;
 const SHARE: usize = 9;
 const TRANSPORT: usize = 10;
-/// The columns that a table must have, beside `id` or `name`.
+/// The columns that a table must have, in addition to `id` or `name`.
 const REQUIRED: [usize; 4] = [SRC, DST, BYTES, START];
 /// The column of start times in other units than seconds, and the unit.
 const STARTS: [(&str, &str); 4] =
     [("start_ms", "ms"), ("start_us", "us"), ("start_ns", "ns"), ("start_ps", "ps")];
-/// How a table begins that has what is needed, for messages.
+/// Shortest header with the required columns, for messages.
 const SHORTEST: &str = "id,src,dst,bytes,start_s";
-/// What is written: all that every flow has.
+/// Columns that are written: all that every flow has.
 const WRITTEN: &str = "id,src,dst,bytes,start_s,class,deadline_s";
 /// A line above the header that is for people only.
 const COMMENT: char = '#';
@@ -39,7 +39,7 @@ const COMMENT: char = '#';
 /// A table as its file gives it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// Its flows.
+    /// Flows of the table.
     pub flows: Vec<ImportedFlow>,
     /// Columns that say nothing about what is sent, in their order.
     pub kept: Vec<String>,
@@ -154,7 +154,7 @@ fn fields<'a>(source: &Arc<Source>, line: &'a str) -> Result<Vec<&'a str>, Scena
     }
 }
 
-/// Where a quoted text ends: at its first quote that is not doubled.
+/// Position at which a quoted text ends: at its first quote that is not doubled.
 fn closing(text: &str) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -264,7 +264,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// What the flow is called: its name, or else its number in the file.
+    /// Name of the flow: its name, or else its number in the file.
     fn called(&self) -> Result<String, ScenarioError> {
         let text = match (self.given(NAME), self.fields[ID]) {
             (Some(name), _) => name,

@@ -157,7 +157,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The next word that is no end of a line.
+    /// The next word that does not end a line.
     fn next(&mut self) -> Option<Word<'a>> {
         while self.words.0.get(self.at).is_some_and(|word| word.text == END) {
             self.at += 1;

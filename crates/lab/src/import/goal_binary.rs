@@ -10,20 +10,20 @@ use headway_units::Time;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How a schedule begins.
+/// First bytes of a schedule.
 const MAGIC: u64 = 4223;
 /// The same of one that a simulation has used up.
 const USED: u64 = 2342;
 /// Bytes before the places of the ranks' parts.
 const HEAD: usize = 8 + 4 + 2;
-/// Where offsets of parts count from.
+/// Position that offsets of parts count from.
 const BASE: usize = 8;
 /// Bytes of an operation.
 const OPERATION: usize = 39;
 /// A receive that names no sender, or no tag.
 const ANY: u32 = u32::MAX;
 
-/// Whether bytes begin as a schedule does.
+/// True if bytes begin as a schedule does.
 pub fn is_one(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC.to_le_bytes()) || bytes.starts_with(&USED.to_le_bytes())
 }

@@ -17,7 +17,7 @@ const PACKET: u64 = 1000;
 /// Largest number of a port.
 const MOST_PORT: u64 = 65_535;
 
-/// What the columns of a list are.
+/// Form of a list: the meaning of its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// `src dst class port bytes start_s`.
@@ -58,7 +58,7 @@ struct Row<'a> {
     words: Vec<&'a str>,
 }
 
-/// Which host each node of the topology is; `None` for switches.
+/// Host of each node of the topology; `None` for switches.
 pub type Nodes<'a> = &'a [Option<u32>];
 
 /// Reads a list for a network of so many hosts, or for as many as it names.
@@ -186,7 +186,7 @@ impl Reader<'_, '_> {
         Ok(number as u32)
     }
 
-    /// Who sends, and what.
+    /// Sender of a line, and its operation.
     fn flow(&self) -> Result<(u32, What), ScenarioError> {
         let due = if self.form == Form::Plain { 5 } else { 6 };
         if self.row.words.len() != due {

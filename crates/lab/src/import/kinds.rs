@@ -1,22 +1,22 @@
-//! Every kind of file that Headway reads, or knows and does not read: how its content is told from that of all others, who writes it, and
+//! Every kind of file that Headway reads, or knows and does not read: how its content is recognised, who writes it, and
 //! a small sample.
 //!
-//! What a file is, is decided by its content and never by its name. Each kind says what speaks against a file, so that an error can name
-//! the likeliest kinds and why the file is none of them.
+//! The kind of a file is decided by its content and never by its name. Each kind has its objection to a file, so that
+//! an error can name the likeliest kinds and why the file is none of them.
 
 use super::format::Format;
 use super::{chakra, goal_binary, simai};
 use crate::text::names;
 use crate::text::source::BYTE_ORDER_MARK;
 
-/// What reads a kind of file.
+/// Reader of a kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
     /// `kind = "trace"` and `headway import`; matrices, tables and flow lists also `kind = "file"`.
     Trace(Format),
     /// `kind = "file"` and `headway import`.
     Table,
-    /// `file` of `[topology]`, and `headway import` with traffic beside it.
+    /// `file` of `[topology]`, and `headway import` together with traffic.
     Topology(Network),
     /// `cdf` of traffic.
     Sizes,
@@ -39,22 +39,22 @@ pub enum Network {
 pub struct Kind {
     /// With its article, as messages call it.
     pub what: &'static str,
-    /// What reads it.
+    /// Reader of the kind.
     pub reader: Reader,
     /// Programs that write or read such files.
     pub by: &'static str,
-    /// Which versions or forms are read.
+    /// Versions or forms that are read.
     pub forms: &'static str,
-    /// What of such a file is left out.
+    /// Parts of such a file that are left out.
     pub left_out: &'static str,
-    /// A small file of this kind; empty for files that are no text.
+    /// A small file of this kind; empty for binary files.
     pub sample: &'static str,
     sniff: fn(&Content<'_>) -> Result<(), Against>,
 }
 
-/// What speaks against a file.
+/// Objection to a file.
 pub struct Against {
-    /// How near it comes: 0 for none of it.
+    /// Nearness to the kind: 0 for none of it.
     near: u8,
     why: String,
 }
@@ -66,7 +66,7 @@ fn against(near: u8, why: impl Into<String>) -> Result<(), Against> {
 /// The beginning of a file in rows of words.
 pub struct Content<'a> {
     bytes: &'a [u8],
-    /// Nothing if it is no text.
+    /// Its text, unless it is binary.
     text: Option<&'a str>,
     /// Rows that are not empty and no comment.
     rows: Vec<Vec<&'a str>>,
@@ -122,10 +122,10 @@ fn is_number(word: &str) -> bool {
     word.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-/// What makes a trace of Chakra of those of PyTorch.
+/// Advice that turns traces of PyTorch into one of Chakra.
 const JOIN: &str = "`chakra_trace_link` joins the trace of the host with that of the device, and `chakra_converter PyTorch` makes `.et` files of both";
 
-/// Kinds, those first that are told by more.
+/// Kinds, those with more distinctive content first.
 pub const KINDS: [Kind; 18] = [
     Kind {
         what: "a scenario of Headway",
@@ -516,7 +516,7 @@ pub const KINDS: [Kind; 18] = [
 ];
 
 impl Kind {
-    /// Whether it is read as this format of traces.
+    /// True if it is read as this format of traces.
     pub fn is(&self, format: Format) -> bool {
         self.reader == Reader::Trace(format)
     }

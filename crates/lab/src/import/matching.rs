@@ -1,4 +1,4 @@
-//! Which receive each send belongs to.
+//! Matching of sends and receives.
 //!
 //! The n-th send of a rank to another with a tag belongs to the n-th receive there that names this rank and this tag, in the order of
 //! the trace, as messages of MPI do not overtake each other. Receives of one rank that name no sender, or no tag, take what is left in
@@ -10,10 +10,10 @@ use crate::text::error::counted;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What a receive waits for.
+/// Send that a receive waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// This send.
+    /// This send, by its number.
     One(u32),
     /// The arrival of so many messages of the [`Open`] at this position.
     NthOf(u32, u32),
@@ -22,7 +22,7 @@ pub enum Source {
 /// Sends whose messages go to receives in the order in which they arrive.
 pub type Open = Vec<u32>;
 
-/// What belongs together.
+/// Sends and receives that belong together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matched {
     /// Each receive, and what it waits for.

@@ -20,13 +20,13 @@ use std::sync::Arc;
 /// A flow as a file gives it, not yet checked against a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedFlow {
-    /// What the file calls it.
+    /// Name in the file.
     pub id: String,
-    /// Sending host.
+    /// Host that sends.
     pub src: u64,
-    /// Receiving host.
+    /// Host that receives.
     pub dst: u64,
-    /// Application bytes.
+    /// Bytes of the application.
     pub bytes: u64,
     /// Time at which the flow starts.
     pub start: Time,
@@ -47,9 +47,9 @@ pub struct ImportedFlow {
 /// A value, and the bytes of the file in which it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given<T> {
-    /// The value.
+    /// The value that was read.
     pub value: T,
-    /// Its place.
+    /// Place of the value in the text.
     pub at: Range<usize>,
 }
 
@@ -58,11 +58,11 @@ pub struct Given<T> {
 pub struct Places {
     /// Byte range of the whole row in the file.
     pub row: Range<usize>,
-    /// Its source.
+    /// Place of its source.
     pub src: Range<usize>,
-    /// Its destination.
+    /// Place of its destination.
     pub dst: Range<usize>,
-    /// Its size.
+    /// Place of its size.
     pub bytes: Range<usize>,
 }
 

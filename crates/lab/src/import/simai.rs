@@ -18,12 +18,13 @@ use std::sync::Arc;
 /// Most ranks: a short file may name any number.
 const MOST_RANKS: u32 = 1 << 17;
 
-/// How the ranks divide the work.
+/// Policy by which the ranks divide the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Policy {
     /// Only the gradients of weights are exchanged.
     Data,
-    /// The forward pass and the gradients of inputs wait for their collectives; those of weights go beside.
+    /// The forward pass and the gradients of inputs wait for their collectives; those of weights overlap with
+    /// computation.
     Transformer,
     /// The collectives of weights, one after the other.
     Micro,
@@ -46,7 +47,7 @@ const OTHERS: [&str; 7] = [
     "DISTRIBUTED_INFERENCE",
 ];
 
-/// Which ranks a collective is of.
+/// Group of ranks of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
     Tensor,
@@ -104,7 +105,7 @@ impl Sizes {
         }
     }
 
-    /// Which group of its kind a rank is in.
+    /// Number of a rank's group of this kind.
     fn group(&self, group: Group, rank: u32) -> u32 {
         let (place, above) = (rank % self.tensor, rank / self.tensor);
         let (data, stage) = (above % self.data(), above / self.data());
@@ -117,7 +118,7 @@ impl Sizes {
     }
 }
 
-/// Whether a workload may begin with this word.
+/// True if a workload may begin with this word.
 pub fn is_policy(word: &str) -> bool {
     POLICIES.iter().any(|(known, _)| *known == word) || OTHERS.contains(&word)
 }
@@ -173,7 +174,7 @@ pub fn parse(
     Ok(Writer::new(source, sizes, notes, is_shared).write(policy, &layers))
 }
 
-/// How large a workload becomes.
+/// Size that a workload will have.
 struct Size<'a> {
     policy: Policy,
     layers: &'a [Layer],
@@ -181,7 +182,7 @@ struct Size<'a> {
     is_shared: bool,
 }
 
-/// What it is made of.
+/// Counts of its parts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     operations: u64,
@@ -190,7 +191,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// What there is too much of, in words.
+    /// The part whose count exceeds the limit, in words.
     fn beyond(&self) -> Option<String> {
         let all = [(self.operations, "operation"), (self.messages, "message"), (self.waits, "wait")];
         let (count, noun) = all.into_iter().find(|(count, _)| *count > MOST_OPERATIONS)?;

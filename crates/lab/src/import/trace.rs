@@ -12,19 +12,19 @@ use std::sync::Arc;
 /// Most operations of a trace, most of its messages and most of its waits: more would not fit into memory as flows.
 pub const MOST_OPERATIONS: u64 = 20_000_000;
 
-/// What a collective of so many ranks makes: its messages, and what waits for what because of it.
+/// Cost of a collective of so many ranks: its messages, and the waits that it causes.
 pub type Cost = fn(Collective, u32, usize) -> (u64, u64);
 
 /// A file of a trace.
 #[derive(Clone, Debug)]
 pub enum File {
-    /// A text.
+    /// A text file.
     Text(Arc<Source>),
-    /// Bytes that are no text, and the name that messages show for them.
+    /// Binary data, and the name that messages show for them.
     Binary(Arc<Binary>),
 }
 
-/// A file that is no text.
+/// A binary file.
 #[derive(Clone, Debug)]
 pub struct Binary {
     /// A path, or what stands for one.
@@ -89,7 +89,7 @@ impl Binary {
 pub struct Place {
     /// Position among the files of the trace.
     pub file: u32,
-    /// Which bytes.
+    /// Range of the bytes.
     pub span: Range<usize>,
 }
 
@@ -112,12 +112,12 @@ pub enum Collective {
     Gather,
     /// The root sends something else to each; the size is that of everything together.
     Scatter,
-    /// Nobody goes on before all have arrived.
+    /// No rank goes on before all have arrived.
     Barrier,
 }
 
 impl Collective {
-    /// In words.
+    /// Name in words.
     pub fn name(self) -> &'static str {
         match self {
             Collective::AllReduce => "all-reduce",
@@ -133,7 +133,7 @@ impl Collective {
     }
 }
 
-/// What a rank does.
+/// Kind of a rank's operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// It sends a message that is received without being asked for.
@@ -146,7 +146,7 @@ pub enum What {
         start: Time,
         /// Its class, where the file says one.
         class: Option<u16>,
-        /// When it is over even if not all has arrived, where the file says that.
+        /// Time at which it ends even if not all has arrived, if the file sets one.
         stop: Option<Time>,
     },
     /// It sends a message that the other rank receives by an operation.
@@ -171,18 +171,18 @@ pub enum What {
         /// Processor on which it takes its overhead.
         processor: Option<u16>,
     },
-    /// Time passes.
+    /// A computation.
     Compute {
-        /// How much.
+        /// Duration of the computation.
         takes: Time,
         /// Operations of one processor take turns.
         processor: Option<u16>,
     },
     /// It takes part in a collective. The n-th of a group at each rank belong together.
     Collective {
-        /// Which.
+        /// Kind of the collective.
         collective: Collective,
-        /// See [`Collective`].
+        /// Size in bytes, as [`Collective`] defines it.
         bytes: u64,
         /// Position among the groups of the trace.
         group: u32,
@@ -191,7 +191,7 @@ pub enum What {
     },
     /// It joins what it waits for.
     Join {
-        /// How many of them have to be over; all if `None`.
+        /// Number of them that have to be over; all if `None`.
         needs: Option<u32>,
         /// It happens at no rank: others hear of it at once.
         nowhere: bool,
@@ -201,17 +201,17 @@ pub enum What {
 /// Something that a rank does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// The rank.
+    /// Rank that does it.
     pub rank: u32,
-    /// What it does.
+    /// Kind of the operation.
     pub what: What,
-    /// What the file calls it, if it does.
+    /// Name in the file, if it has one.
     pub name: Option<Box<str>>,
-    /// Where that is written.
+    /// Place where that is written.
     pub at: Place,
 }
 
-/// What an operation waits for of another.
+/// Part of an operation that another waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// That all is over that the other waits for.
@@ -240,35 +240,35 @@ pub struct Wait {
 pub struct Failure {
     /// Number of the aggregation switch, over all pods.
     pub switch: u64,
-    /// Which of its links to the core.
+    /// Number of its link to the core.
     pub link: u64,
-    /// Where that is written.
+    /// Place where that is written.
     pub at: Place,
 }
 
 /// A program of ranks.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// How many ranks there are.
+    /// Number of ranks.
     pub ranks: u32,
-    /// What they do, in the order of the files.
+    /// Operations of the ranks, in the order of the files.
     pub operations: Vec<Operation>,
-    /// What waits for what.
+    /// Dependencies between operations.
     pub waits: Vec<Wait>,
     /// Ranks of each group, in order.
     pub groups: Vec<Vec<u32>>,
-    /// What the file calls each group, where it does; empty for all ranks.
+    /// Name of each group in the file, if it has one; empty for all ranks.
     pub group_names: Vec<String>,
     /// Links that are down.
     pub failures: Vec<Failure>,
-    /// Whether a collective stands for that of all equal groups: its first rank alone has it, all of its ranks begin when that one does,
-    /// and that one goes on when all are done.
+    /// True if a collective stands for that of all equal groups: its first rank alone has it, all of its ranks begin
+    /// when that one does, and that one goes on when all are done.
     pub is_shared: bool,
-    /// What the file says and Headway does not do, or what was assumed.
+    /// Statements of the file that Headway does not follow, and assumptions.
     pub notes: Vec<String>,
-    /// Which lines give a message its class, where any does, in words.
+    /// Lines that give a message its class, if any do, in words.
     pub classed: Option<String>,
-    /// What places refer to.
+    /// Files that places refer to.
     pub files: Vec<File>,
 }
 
@@ -289,7 +289,7 @@ impl Trace {
         self.waits.push(Wait { operation, cause, when });
     }
 
-    /// Where something is written.
+    /// Origin of a place, for messages.
     pub fn origin(&self, place: &Place) -> Origin {
         self.files[place.file as usize].origin(place.span.clone())
     }
@@ -300,7 +300,7 @@ impl Trace {
         ScenarioError::new(Problem::Contradiction(text.into()), &self.origin(at))
     }
 
-    /// What messages call a group.
+    /// Name of a group in messages.
     pub fn group_called(&self, group: usize) -> String {
         match self.group_names.get(group).filter(|name| !name.is_empty()) {
             Some(name) => format!("group `{name}` ({})", shown(&self.groups[group])),
@@ -308,7 +308,7 @@ impl Trace {
         }
     }
 
-    /// What messages call an operation.
+    /// Name of an operation in messages.
     pub fn called(&self, operation: u32) -> String {
         let one = &self.operations[operation as usize];
         match &one.name {

@@ -5,13 +5,13 @@ use super::{KINDS, ModelError};
 /// A function of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
-    /// How expressions call it.
+    /// Name in expressions.
     pub name: &'static str,
     /// One sentence, with the units of its arguments, and the equation.
     pub doc: &'static str,
     /// The names of its arguments.
     pub arguments: &'static [&'static str],
-    /// What it computes.
+    /// Computes the value.
     pub call: fn(&Arguments<'_>) -> Result<Value, ModelError>,
 }
 
@@ -26,7 +26,7 @@ pub enum Value {
     Word(String),
 }
 
-/// What a function was given: as many values as it has arguments.
+/// Arguments of a call: as many values as the function has parameters.
 pub struct Arguments<'a> {
     function: &'a Function,
     values: &'a [Value],

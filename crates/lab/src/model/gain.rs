@@ -1,4 +1,4 @@
-//! What the models of AMRT and RPO have in common: the gain of a transport that refills a link over one that never does, of
+//! Common part of the models of AMRT and RPO: the gain of a transport that refills a link over one that never does, of
 //! utilisation against the rate that is left, and of completion time against the moment of the loss.
 
 use super::path::{self, Path, list, number};
@@ -29,7 +29,7 @@ pub(super) const KEYS: &[Key] = &[
 /// A table that is right.
 pub(super) const EXAMPLE: &str = "rate = \"10 Gbps\"\nrtt = \"100 us\"\npacket = 1500\nsizes = [\"1 MB\"]\nrate_shares = [0.1, 0.9]\nloss_shares = [0.0, 0.5]";
 
-/// What a gain is evaluated for.
+/// Inputs of a gain.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Gain {
     path: Path,
@@ -39,7 +39,7 @@ pub(super) struct Gain {
     fixed_rate_share: f64,
 }
 
-/// What the two models draw differently.
+/// Titles and curves in which the two models differ.
 pub(super) struct Drawn {
     pub(super) title: &'static str,
     /// The caption, of which `{c}` is the path in packets and `{fixed}` the fixed share.

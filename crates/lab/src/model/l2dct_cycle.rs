@@ -19,7 +19,7 @@ pub use analysis::{Cycle, Setting};
 /// Of the longest cycle, drawn side by side.
 const CYCLES: f64 = 2.0;
 
-/// What the steady state is evaluated for.
+/// Inputs of the steady state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct L2dctCycle {
     path: Path,
@@ -142,7 +142,7 @@ fn answer(arguments: &Arguments<'_>) -> Result<Value, ModelError> {
     ])
 }
 
-/// Which form of equation 5 is solved.
+/// Form of equation 5 that is solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Equations 6 and 7, which leave b^2 / 4 out.

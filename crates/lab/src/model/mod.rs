@@ -27,7 +27,7 @@ macro_rules! models {
             pub use $module::$model;
         )+
 
-        /// Every model.
+        /// Every kind of model.
         pub const KINDS: &[Kind] = &[$(Kind::of::<$model>()),+];
     };
 }
@@ -41,12 +41,12 @@ models! {
     proactmp::ProactmpCredit,
 }
 
-/// What a model declares.
+/// Declaration of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// Its name in scenarios.
     pub name: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
     /// Paper, year and section.
     pub paper: &'static str,
@@ -54,7 +54,7 @@ pub struct Info {
     pub keys: &'static [Key],
     /// A table that is right, without `name`, as TOML.
     pub example: &'static str,
-    /// What expressions of claims may call.
+    /// Functions that expressions of claims may call.
     pub functions: &'static [Function],
 }
 
@@ -80,7 +80,7 @@ pub trait Model: Debug + Send + Sync {
     /// Every key with its value, and what follows from them in the units of the model, in the order of the documentation.
     fn table(&self) -> Map<String, Json>;
 
-    /// What its table asks for, as curves.
+    /// Draws the curves that its table asks for.
     fn draw(&self) -> Result<Picture, ModelError>;
 }
 
@@ -93,23 +93,23 @@ pub(crate) trait Declared: Model + Sized + 'static {
     fn read(table: &Reader<'_>) -> Result<Self, ScenarioError>;
 }
 
-/// Why a model has no answer.
+/// Reason why a model has no answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ModelError {
     /// A value outside of the model.
     #[error("{name} must be {allowed}, not {found}")]
     Range {
-        /// Which.
+        /// Name of the argument.
         name: &'static str,
-        /// What it may be.
+        /// Range that is allowed.
         allowed: &'static str,
-        /// What it is.
+        /// Value that was given.
         found: f64,
     },
     /// A word that the model does not know.
     #[error("{found:?} is not one of {known}")]
     Word {
-        /// The word.
+        /// The word that was given.
         found: String,
         /// All that it knows.
         known: String,
@@ -117,7 +117,7 @@ pub enum ModelError {
     /// A number that the model does not compute.
     #[error("the model has no {found} (it has {known})")]
     Answer {
-        /// What was asked for.
+        /// The picture that was requested.
         found: String,
         /// All that it computes.
         known: String,
@@ -130,15 +130,15 @@ pub enum ModelError {
     Argument {
         /// Of which function.
         function: &'static str,
-        /// Its name.
+        /// Name of the argument.
         argument: &'static str,
-        /// What it takes, in words.
+        /// Values that it takes, in words.
         takes: &'static str,
     },
     /// Another number of arguments.
     #[error("it is {function}({arguments})")]
     Count {
-        /// What the expression called.
+        /// Name that the expression called.
         function: &'static str,
         /// The names of its arguments.
         arguments: String,

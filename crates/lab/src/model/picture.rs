@@ -1,4 +1,4 @@
-//! What a model draws: curves as numbers, which the report draws as it draws those of runs.
+//! Picture of a model: curves as numbers, which the report draws as it draws those of runs.
 
 use serde_json::{Value as Json, json};
 
@@ -7,9 +7,9 @@ use serde_json::{Value as Json, json};
 pub struct Picture {
     /// Of the whole.
     pub title: &'static str,
-    /// What the curves are, with the equations.
+    /// Caption of the curves, with the equations.
     pub caption: String,
-    /// How many panels stand in a row.
+    /// Number of panels in a row.
     pub columns: usize,
     /// In the order in which they stand.
     pub panels: Vec<Panel>,
@@ -18,7 +18,7 @@ pub struct Picture {
 /// A pair of axes with curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// What it shows.
+    /// Title of the panel.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -33,15 +33,15 @@ pub struct Panel {
 /// One side of a panel: what is shown along it, and how far it goes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it shows.
+    /// Label of the axis.
     pub label: &'static str,
     /// `count` or `ratio`.
     pub quantity: &'static str,
-    /// Where it begins and ends.
+    /// Range of the axis.
     pub range: Range,
 }
 
-/// Where an axis begins and ends.
+/// Range of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
     /// From the first to the second.
@@ -57,11 +57,11 @@ pub enum Range {
 /// A line through points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What it is, for the legend.
+    /// Name of the curve, for the legend.
     pub name: String,
-    /// Horizontal places.
+    /// Horizontal positions of points.
     pub x: Vec<f64>,
-    /// Values.
+    /// Values at those positions.
     pub y: Vec<f64>,
 }
 

@@ -23,7 +23,7 @@ pub struct Allocation {
     pub remaining: f64,
 }
 
-/// What algorithm 1 allocates to packets that arrive at `times`, in order, of which none returns credit.
+/// Credit that algorithm 1 allocates to packets that arrive at `times`, in order, of which none returns credit.
 pub fn allocations(times: &[f64]) -> Result<Vec<Allocation>, ModelError> {
     let mut remaining = 1.0;
     let mut last = times.first().copied().unwrap_or(0.0);
@@ -44,7 +44,8 @@ pub fn allocations(times: &[f64]) -> Result<Vec<Allocation>, ModelError> {
     times.iter().map(|time| allocate(*time)).collect()
 }
 
-/// What is allocated to `count` packets that arrive evenly over `span` delays. ProactMP §III-C4, equations 5 and 7
+/// Credit that is allocated to `count` packets that arrive evenly over `span` delays. ProactMP §III-C4, equations 5 and
+/// 7
 pub fn total(count: u32, span: f64) -> Result<f64, ModelError> {
     check("the packets", "at least 2", count.into(), count >= 2)?;
     check("the span", "from 0 to 2 one-way delays", span, (0.0..=2.0).contains(&span))?;

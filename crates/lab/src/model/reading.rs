@@ -1,4 +1,4 @@
-//! The `[model]` table: a closed-form model to evaluate instead of a network to run, or beside it.
+//! The `[model]` table: a closed-form model to evaluate instead of a network to run, or in addition to it.
 
 use super::{KINDS, Kind, Model};
 use crate::text::source::{Origin, Source};

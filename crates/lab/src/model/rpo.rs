@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json};
 pub struct Gains {
     /// Completion time at full rate throughout, T_i = N S / C.
     pub t_i: f64,
-    /// When the link is full again, eq. 1.
+    /// Time at which the link is full again, eq. 1.
     pub t_f: f64,
     /// RPO's completion time, eq. 3.
     pub t_1: f64,

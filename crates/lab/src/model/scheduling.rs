@@ -14,7 +14,7 @@ use crate::text::key::{Takes, needed};
 use crate::text::{Item, Reader, ScenarioError};
 use serde_json::{Map, Value as Json, json};
 
-/// How the server is shared.
+/// Rule by which the server is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discipline {
     /// Evenly among all that are there.
@@ -40,27 +40,27 @@ impl Discipline {
 /// Work that comes at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Job {
-    /// When it comes.
+    /// Arrival time.
     pub arrival: f64,
-    /// How much it needs, in units of the server's rate.
+    /// Service that it needs, in units of the server's rate.
     pub size: f64,
 }
 
 /// A stretch of time in which nothing changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
-    /// Its beginning.
+    /// Start of the interval.
     pub from: f64,
-    /// Its end.
+    /// End of the interval.
     pub to: f64,
     /// Share of the server of each job.
     pub rates: Vec<f64>,
 }
 
-/// What becomes of the jobs.
+/// Outcome of the jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// When each job is done.
+    /// Time at which each job is done.
     pub finish: Vec<f64>,
     /// All time up to the last finish, without gaps.
     pub phases: Vec<Phase>,
@@ -98,7 +98,7 @@ pub fn serve(discipline: Discipline, jobs: &[Job]) -> Result<Schedule, ModelErro
     Ok(Schedule { finish, phases })
 }
 
-/// What the discipline ranks a job by: less is first, equal is shared.
+/// Quantity by which the discipline ranks a job: less is first, equal is shared.
 fn rank(discipline: Discipline, job: &Job, left: f64) -> f64 {
     match discipline {
         Discipline::Ps => 0.0,
@@ -107,7 +107,7 @@ fn rank(discipline: Discipline, job: &Job, left: f64) -> f64 {
     }
 }
 
-/// Whether ranks are equal but for rounding.
+/// True if ranks are equal but for rounding.
 fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
 }
@@ -127,7 +127,7 @@ fn share(discipline: Discipline, jobs: &[Job], left: &[f64], now: f64) -> Vec<f6
     rates
 }
 
-/// When a job next comes, ends, or (under least attained service) has had as much as one that waits.
+/// Time at which a job next comes, ends, or (under least attained service) has had as much as one that waits.
 fn next_change(
     discipline: Discipline,
     jobs: &[Job],

@@ -1,4 +1,4 @@
-//! What was sampled, as counters.
+//! Samples as counters.
 
 use super::read::Columns;
 use super::{Failed, Tree, nanoseconds, picoseconds};
@@ -12,15 +12,15 @@ use std::io::Write;
 /// A counter, and until when it has been told.
 struct Counter {
     track: Track,
-    /// Whether its values are of whole intervals, and not of their ends.
+    /// True if its values are of whole intervals, and not of their ends.
     of_interval: bool,
-    /// Whether nothing follows an interval without a row: it is zero then.
+    /// True if the value is zero in an interval without a row.
     falls: bool,
     until: Option<u64>,
 }
 
-/// A counter for each thing and metric: of a link below its port, of a flow below its sender. `every` is the interval in picoseconds, or why
-/// nobody knows.
+/// A counter for each thing and metric: of a link below its port, of a flow below its sender. `every` is the interval
+/// in picoseconds, or the reason why it is unknown.
 pub(super) fn write<W: Write>(
     trace: &mut Writer<W>,
     series: &Columns<'_>,

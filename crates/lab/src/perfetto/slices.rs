@@ -28,7 +28,7 @@ struct Item {
     /// `None` where it was not over at the end.
     finish: Option<u64>,
     args: Vec<Arg>,
-    /// What tracks it may be on.
+    /// Tracks that it may be on.
     lane: Lane,
 }
 
@@ -173,7 +173,7 @@ impl<'w, W: Write> Slices<'w, W> {
         let tracks = tracks(trace, &items, &order)?;
         let (mut out, mut into) =
             (arrows(items.len(), &edges, |e| e.0), arrows(items.len(), &edges, |e| e.1));
-        // What ends comes before what begins in one nanosecond, unless it began in it.
+        // An end comes before a begin in the same nanosecond, unless it is the end of that slice.
         let mut events: Vec<(u64, Turn, usize, usize)> = Vec::with_capacity(2 * items.len());
         for (place, &item) in order.iter().enumerate() {
             let start = nanoseconds(items[item].start);
@@ -203,7 +203,7 @@ impl<'w, W: Write> Slices<'w, W> {
     }
 }
 
-/// Which of several events of one nanosecond comes first.
+/// Order of several events of one nanosecond.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Turn {
     Ends,
@@ -271,7 +271,7 @@ fn tracks<W: Write>(trace: &mut Writer<W>, items: &[Item], order: &[usize]) -> R
             }
         };
         if let Some(finish) = item.finish.map(nanoseconds) {
-            // What begins and ends in one nanosecond takes its track for all of it.
+            // A slice that begins and ends in one nanosecond takes its track for all of it.
             pool.taken.push(Reverse((if finish == start { start + 1 } else { finish }, place)));
         }
         chosen[number] = Some(pool.made[place]);

@@ -29,7 +29,7 @@ impl Table {
     }
 }
 
-/// What a buffer of Arrow keeps of a table.
+/// Data of a table that a buffer of Arrow keeps alive.
 struct Shared<T>(Arc<T>);
 
 impl<T: ArrowNativeType> AsRef<[u8]> for Shared<Vec<T>> {

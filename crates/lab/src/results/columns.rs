@@ -294,7 +294,7 @@ pub const SERIES: &[Field] = &[
     },
 ];
 
-/// What `series` samples, besides gauges of the rules of ports.
+/// Metrics of `series`, in addition to gauges of the rules of ports.
 pub const METRICS: &[Field] = &[
     Field::new(
         "throughput_bps",

@@ -1,16 +1,16 @@
-//! What is declared of a column, of a number and of a gauge: name, unit, label, meaning and quantity.
+//! Declarations of columns, numbers and gauges: name, unit, label, meaning and quantity.
 
 use Quantity::{Bytes, Count, List, Rate, Ratio, Share, Text, Time};
 use headway_gauges::{GaugeInfo, GaugeUnit};
 
-/// What a value is a number of, which says how it is shown.
+/// Quantity of a value, which decides how it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// A name, or a number that only names something.
     Text,
     /// Something that has parts of its own.
     List,
-    /// Seconds.
+    /// Time in seconds.
     Time,
     /// Amounts of data, shown as kB, MB and so on.
     Bytes,
@@ -58,13 +58,13 @@ pub struct Field {
     pub name: &'static str,
     /// The unit of its values; empty for names.
     pub unit: &'static str,
-    /// What figures and tables call it.
+    /// Name in figures and tables.
     pub label: &'static str,
     /// One sentence of what it is.
     pub doc: &'static str,
-    /// What it is a number of.
+    /// Quantity of the value.
     pub quantity: Quantity,
-    /// Whether a column may be without a value.
+    /// True if a column may be without a value.
     pub nullable: bool,
     /// The least that a number is, but for exceptions that its sentence names: intervals do not reach below it.
     pub least: f64,
@@ -85,7 +85,7 @@ impl Field {
         Field { unit: "packets", ..Field::new(name, Count, label, doc) }
     }
 
-    /// What a transport or a discipline declares.
+    /// Field for the gauge of a transport or a discipline.
     pub(super) const fn gauge(info: &GaugeInfo) -> Field {
         match info.unit {
             GaugeUnit::Bytes => Field::new(info.name, Bytes, info.label, info.doc),
@@ -125,11 +125,11 @@ impl Field {
 /// A number of results that is made from an `F`.
 #[derive(Clone, Copy, Debug)]
 pub struct Number<F> {
-    /// What is declared of it.
+    /// Declaration of the number.
     pub field: Field,
-    /// How it is made.
+    /// Function that computes it.
     pub of: F,
-    /// Whether the summary of a report shows it.
+    /// True if the summary of a report shows it.
     pub shown: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How a table becomes a file, and a file a table.
+//! Conversion between tables and files.
 
 use super::table::Table;
 use std::error::Error;
@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Files of tables. The lab brings no format of its own, because the crates of it would be half of what a build of the
-/// simulator compiles: whoever wants files says who makes them.
+/// simulator compiles: a caller that wants files passes a writer.
 pub trait TableFormat: Sync {
     /// Writes a whole table, with the metadata of its columns.
     fn write(&self, table: &Table, to: &mut (dyn Write + Send)) -> Result<(), Box<dyn Error>>;
@@ -15,11 +15,11 @@ pub trait TableFormat: Sync {
     fn read(&self, path: &Path) -> Result<Table, Box<dyn Error>>;
 }
 
-/// Where results are written.
+/// Destination of results.
 #[derive(Clone, Copy)]
 pub struct Directory<'a> {
-    /// The directory.
+    /// Path of the directory.
     pub path: &'a Path,
-    /// What makes files of the tables.
+    /// Format of the tables' files.
     pub format: &'a dyn TableFormat,
 }

@@ -1,4 +1,4 @@
-//! What there is to say about jobs: entries of traffic whose messages wait for each other.
+//! Results of jobs: entries of traffic whose messages wait for each other.
 
 use super::field::Quantity::{Bytes, Count, List, Rate, Text, Time as Seconds};
 use super::field::{Field, Number};
@@ -197,7 +197,7 @@ fn of<T>(all: &[T], is_own: impl Fn(&T) -> bool) -> Vec<u32> {
     (0..).zip(all).filter(|(_, one)| is_own(one)).map(|(number, _)| number).collect()
 }
 
-/// When a node began.
+/// Time at which a node began.
 fn start(graph: &Graph, outcome: &Outcome, node: u32) -> Option<Time> {
     match graph.node(node) {
         Node::Flow(flow) => outcome.flows[flow as usize].start,
@@ -205,7 +205,7 @@ fn start(graph: &Graph, outcome: &Outcome, node: u32) -> Option<Time> {
     }
 }
 
-/// When a node was over: a flow when its last byte had arrived.
+/// Time at which a node was over: a flow when its last byte had arrived.
 fn end(graph: &Graph, outcome: &Outcome, node: u32) -> Option<Time> {
     match graph.node(node) {
         Node::Flow(flow) => {
@@ -216,7 +216,7 @@ fn end(graph: &Graph, outcome: &Outcome, node: u32) -> Option<Time> {
     }
 }
 
-/// What a node takes at least.
+/// Least time of a node.
 fn least(graph: &Graph, resolved: &Resolved, outcome: &Outcome, node: u32) -> Time {
     match graph.node(node) {
         Node::Flow(flow) => outcome.flows[flow as usize].ideal,
@@ -229,7 +229,7 @@ fn least(graph: &Graph, resolved: &Resolved, outcome: &Outcome, node: u32) -> Ti
 fn earliest(graph: &Graph, resolved: &Resolved, outcome: &Outcome) -> Vec<(Time, Time)> {
     let count = resolved.spec.flows.len() + graph.steps().len();
     let mut times = vec![(Time::ZERO, Time::ZERO); count];
-    // When causes are over at the earliest, of steps that do not need all of them.
+    // Earliest times at which causes are over, of steps that do not need all of them.
     let mut some: FxHashMap<u32, Vec<Time>> = FxHashMap::default();
     graph.in_order(|node| {
         if let Some(mut overs) = some.remove(&node) {
@@ -292,7 +292,7 @@ fn bound(
     (over - begin).max(busiest.unwrap_or(Time::ZERO)).max(computed)
 }
 
-/// What bounded the end of a job: from its last node back, always to the cause that was over last.
+/// Critical path of a job: from its last node back, always to the cause that was over last.
 fn path(graph: &Graph, resolved: &Resolved, outcome: &Outcome, nodes: &[u32]) -> Option<Vec<Link>> {
     let ends: Vec<(Time, u32)> =
         nodes.iter().map(|node| Some((end(graph, outcome, *node)?, *node))).collect::<Option<_>>()?;
@@ -316,7 +316,7 @@ fn path(graph: &Graph, resolved: &Resolved, outcome: &Outcome, nodes: &[u32]) ->
             Cause::Flow(flow, Until::Known) => outcome.flows[flow as usize].known.map(|at| (at, flow)),
             Cause::Step(step) => outcome.steps[step as usize].finish.map(|at| (at, graph.of_step(step))),
         };
-        // What was over later is nothing that a step needed.
+        // A cause that was over later cannot have been needed by a step.
         let is_before = |(end, _): &(Time, u32)| *end <= began;
         let over = causes.of(at).iter().filter_map(over).filter(is_before);
         let last = over.max_by_key(|(end, node)| (*end, std::cmp::Reverse(*node)));
@@ -374,7 +374,7 @@ impl Job<'_> {
         (each > 0.0).then(|| bytes as f64 * 8.0 / each)
     }
 
-    /// When the first flow of each round began, and when its last was over.
+    /// Start of the first flow of each round, and end of its last.
     fn spans(&self) -> BTreeMap<u32, (Time, Option<Time>)> {
         let mut rounds: BTreeMap<u32, (Time, Option<Time>)> = BTreeMap::new();
         for &flow in &self.flows {

@@ -1,11 +1,11 @@
-//! What the transports of a run are called.
+//! Labels of the transports of a run.
 
 use crate::fabric::param_json;
 use crate::traffic::Kernel;
 use headway_network::TransportSpec;
 use serde_json::Value as Json;
 
-/// What the transports of a run are called in its results: by their names, and where several have one name, with the
+/// Labels of the transports of a run in its results: their names, and where several have one name, with the
 /// parameters that each of them sets, as in `dctcp(g=0.25)`. The kernel's are called by their controls, as in
 /// `kernel-cubic`, in the simulator as well.
 pub(super) fn labels(transports: &[TransportSpec], stacks: &[Option<Kernel>]) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! How much of their nominal load links got while flows were still arriving.
+//! Share of their nominal load that links got while flows were still arriving.
 
 use crate::scenario::Setup;
 use crate::traffic::load::Loaded;

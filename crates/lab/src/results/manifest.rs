@@ -1,4 +1,4 @@
-//! What was run, where and how: `manifest.json`.
+//! Record of a run, its version and its machine: `manifest.json`.
 
 #![allow(clippy::disallowed_methods, reason = "the manifest says on which machine a run was made")]
 
@@ -14,7 +14,7 @@ pub const IDEAL_FCT_FORMULA: &str = "store and forward on the flow's path withou
     E[h][i] = max(E[h-1][i] + d_(h-1) + s, E[h][i-1]) + w_i / C_h, FCT = E[H][N] + d_H; packets i of w_i bytes on the \
     wire, links h of rate C_h and delay d_h, switch latency s; from the hand-over at the sender to the last byte at the receiver";
 
-/// What the driver knows of a run and the simulator does not.
+/// Facts about a run that the driver knows and the simulator does not.
 #[derive(Clone, Debug)]
 pub struct RunInfo {
     /// Wall-clock time of the simulation.
@@ -25,7 +25,7 @@ pub struct RunInfo {
     pub memory_bytes: u64,
     /// Sentences about what looks odd.
     pub warnings: Vec<String>,
-    /// What a run on real packets says of itself; `None` for a simulation.
+    /// Record of a run on real packets; `None` for a simulation.
     pub testbed: Option<Json>,
 }
 
@@ -84,7 +84,7 @@ pub fn about(scenario: &Scenario) -> Map<String, Json> {
     ])
 }
 
-/// What went wrong on each link where something did.
+/// Counts of faults on each link that had any.
 fn faults(outcome: &Outcome) -> Vec<Json> {
     let row = |link: &LinkRecord| {
         let faults = &link.faults;

@@ -1,4 +1,4 @@
-//! What is measured of flows, of ports and of machines: a part of a summary each.
+//! Measures of flows, of ports and of machines: a part of a summary each.
 
 use super::field::Quantity::{Count, List, Ratio, Time as TimeOf};
 use super::field::{Field, Number};
@@ -46,7 +46,7 @@ pub(super) fn measured(flows: &Flows<'_>, warmup: Time) -> Vec<Measured> {
     measured
 }
 
-/// Whether a flow begins after the warm-up.
+/// True if a flow begins after the warm-up.
 pub(super) fn begins_after(record: &FlowRecord, warmup: Time) -> bool {
     record.start.is_some_and(|start| start >= warmup)
 }
@@ -88,10 +88,10 @@ pub(super) fn bands(flows: &[Measured]) -> [(&'static str, &[Measured]); BANDS.l
     })
 }
 
-/// What makes a number of round trips.
+/// Function that makes a number of round trips.
 pub type OfTrips = fn(&RoundTrips) -> Json;
 
-/// What makes a number of all gauges of one name.
+/// Function that makes a number of all gauges of one name.
 pub type OfGauges = fn(&[&Gauge]) -> Json;
 
 /// Numbers of `round_trips` in the summary. An upper end of a bin, and so a quantile, is at most a hundredth too high.
@@ -133,7 +133,7 @@ pub const ROUND_TRIPS: &[Number<OfTrips>] = &[
     ),
 ];
 
-/// What the summary says of each gauge, of all that have its name.
+/// Numbers of the summary for each gauge, over all that have its name.
 pub const GAUGE_PARTS: &[Number<OfGauges>] = &[
     Number::new(Field::new("max", Ratio, "max", "the largest value that any of that name ever had"), |all| {
         json!(all.iter().map(|gauge| gauge.max).max())

@@ -1,4 +1,4 @@
-//! What a run directory holds, and how it is written.
+//! Contents of a run directory, and the way in which it is written.
 
 #[cfg(feature = "arrow")]
 mod arrow;
@@ -34,13 +34,13 @@ pub struct RunOutput {
     pub flows: Table,
     /// One row a directed link.
     pub links: Table,
-    /// What was sampled.
+    /// Samples of the run.
     pub series: Table,
     /// One row a step between flows, and one row for each flow or step and what it waits for; `None` of a run in which
     /// nothing waits.
     pub graph: Option<(Table, Table)>,
-    /// The numbers.
+    /// Numbers of the run.
     pub summary: Json,
-    /// What was run, where and how.
+    /// Record of the run: scenario, version and machine.
     pub manifest: Json,
 }

@@ -1,4 +1,4 @@
-//! Parquet files by the crate `parquet`, for programs that have no Python beside them.
+//! Parquet files by the crate `parquet`, for programs without Python.
 
 #![allow(clippy::disallowed_methods, reason = "this is where results are read")]
 

@@ -1,4 +1,4 @@
-//! What numbers of a summary are made from: a run, or the part that one of its transports has in it.
+//! Data that numbers of a summary are made from: a run, or the part of one of its transports.
 
 use super::link_use::link_use;
 use super::measures::{Measured, Times, begins_after, measured};
@@ -27,7 +27,7 @@ pub struct Part<'a> {
     pub(super) warmup: Time,
     /// That of the whole run.
     pub(super) outcome: &'a Outcome,
-    /// `None` where nobody knows: real switches do not tell by transport what they drop.
+    /// `None` if it is unknown: real switches do not count drops by transport.
     pub(super) drops: Option<u64>,
     pub(super) data_drops: Option<u64>,
     pub(super) trims: Option<u64>,
@@ -52,7 +52,7 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// With the network, where loads are told of its links.
+    /// With the network, if loads of its links are reported.
     pub(super) fn new(
         spec: &'a RunSpec,
         setup: &Setup,
@@ -122,7 +122,7 @@ impl<'a> Run<'a> {
         own.map(|link| link.counters.queue_max_bytes).max()
     }
 
-    /// What pauses did on all links.
+    /// Sum of a count of pauses over all links.
     pub(super) fn sum_of_pauses(&self, of: fn(&PauseCounts) -> u64) -> Json {
         self.part.outcome.links.iter().map(|link| of(&link.pauses)).sum::<u64>().into()
     }
@@ -168,7 +168,7 @@ impl Part<'_> {
         self.flows.iter().map(|(_, record)| of(record)).sum::<Option<u64>>().into()
     }
 
-    /// What was delivered of it, over what was delivered of all.
+    /// Bytes of it that were delivered, over those of all.
     pub(super) fn goodput_share(&self) -> Option<f64> {
         let all: u64 = self.outcome.flows.iter().map(|record| record.delivered).sum();
         let own: u64 = self.flows.iter().map(|(_, record)| record.delivered).sum();

@@ -1,6 +1,6 @@
-//! What results hold, said once: every column, every number of the summary and every gauge, with its unit, label, meaning
-//! and quantity. Each list is where its values are made; here they are together. The native module hands them to Python,
-//! and the tables of docs/results.md are written from them.
+//! Schema of results, declared once: every column, every number of the summary and every gauge, with its unit, label,
+//! meaning and quantity. Each list is where its values are made; here they are together. The native module hands them
+//! to Python, and the tables of docs/results.md are written from them.
 
 pub use super::columns::{EDGES, FLOWS, LINKS, METRICS, SERIES, STEPS};
 pub use super::field::{Field, Number, Quantity};
@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json, json};
 /// A gauge, and who has it.
 #[derive(Clone, Debug)]
 pub struct GaugeField {
-    /// Its declaration.
+    /// Declaration of the gauge.
     pub field: Field,
     /// The transports and disciplines that declare it.
     pub owners: Vec<&'static str>,
@@ -27,8 +27,8 @@ impl GaugeField {
     }
 }
 
-/// What machines and rules of switch ports measure of themselves, as transports and disciplines declare it, and what is
-/// measured of a kernel's TCP.
+/// Measurements of machines and of the rules of switch ports, as transports and disciplines declare them, and those of
+/// a kernel's TCP.
 pub fn gauges() -> Vec<GaugeField> {
     let transports = headway_transport::registry::all();
     let machines = transports.iter().map(|entry| (entry.info.name, entry.gauges));
@@ -45,7 +45,7 @@ pub fn gauges() -> Vec<GaugeField> {
     found
 }
 
-/// What machines can be asked of each flow while a run goes on, as transports declare it.
+/// Probes of machines for each flow while a run goes on, as transports declare them.
 pub fn probes() -> Vec<GaugeField> {
     let mut found: Vec<GaugeField> = Vec::new();
     for entry in headway_transport::registry::all() {

@@ -1,6 +1,6 @@
 //! Quantiles, means, fairness: each defined once.
 
-/// How quantiles are defined, for the manifest and for readers of the summary.
+/// Definition of quantiles, for the manifest and for readers of the summary.
 pub const QUANTILE_DEFINITION: &str =
     "nearest rank: the smallest value such that at least the share q of all values is not above it";
 

@@ -1,4 +1,4 @@
-//! Whether messages that arrive at random met a network in a steady state.
+//! Checks that messages that arrive at random met a network in a steady state.
 
 use super::statistics::mean;
 use crate::scenario::run_length::RunLength;
@@ -17,7 +17,7 @@ pub struct Arrivals {
     /// Mean slowdowns of the messages that started in the first half of the arrivals after the warm-up, and in the
     /// second; nothing where one of the halves has too few.
     pub(super) halves: Option<(f64, f64)>,
-    /// What bytes of unfinished messages grow by in the second half, over the bytes that arrive in it.
+    /// Growth of the bytes of unfinished messages in the second half, over the bytes that arrive in it.
     pub(super) growth: Option<f64>,
 }
 

@@ -34,12 +34,12 @@ pub enum Of {
 }
 
 impl Of {
-    /// Whether it is a number of the whole run.
+    /// True if it is a number of the whole run.
     pub fn is_of_run(self) -> bool {
         !matches!(self, Of::Transport(_))
     }
 
-    /// Whether it is a number of each of several transports.
+    /// True if it is a number of each of several transports.
     pub fn is_of_transport(self) -> bool {
         matches!(self, Of::Times(_) | Of::Flows(_) | Of::Transport(_))
     }
@@ -221,7 +221,7 @@ pub const SUMMARY: &[Number<Of>] = &[
 /// Makes the summary, and sentences about what in it is empty.
 pub fn summarise(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> (Json, Vec<String>) {
     let spec = &resolved.spec;
-    // Whoever loads links has said how much of them.
+    // Entries that load links declare their nominal load.
     let loads = setup.traffic.iter().any(|entry| entry.pattern.nominal_load().is_some());
     let network = if loads { Network::build(&setup.topology.spec, &setup.fabric).ok() } else { None };
     let run = Run::new(spec, setup, network.as_ref(), outcome);

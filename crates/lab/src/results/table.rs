@@ -73,7 +73,7 @@ impl Table {
     }
 }
 
-/// One column.
+/// One column of a table.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "they are named after Arrow's types")]
 pub enum Column {
@@ -140,7 +140,7 @@ impl Column {
         }
     }
 
-    /// Whether each row has a value; `None` of a column without gaps.
+    /// True for each row that has a value; `None` for a column without gaps.
     pub fn valid(&self) -> Option<&[bool]> {
         let valid = match self {
             Column::UInt16(column) => &column.valid,
@@ -161,7 +161,7 @@ impl Column {
     }
 }
 
-/// Whether each row has a value, of a column with gaps.
+/// True for each row that has a value, of a column with gaps.
 type Valid = Option<Arc<Vec<bool>>>;
 
 fn gaps(valid: Vec<bool>) -> Valid {
@@ -195,7 +195,7 @@ impl<T: Copy> Values<T> {
         is_valid(&self.valid, row).then(|| self.values[row])
     }
 
-    /// Each row.
+    /// Values of all rows.
     pub fn iter(&self) -> impl Iterator<Item = Option<T>> {
         (0..self.values.len()).map(|row| self.get(row))
     }
@@ -204,7 +204,7 @@ impl<T: Copy> Values<T> {
 /// Text, one a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Text {
-    /// Where that of each row begins, and where the last one ends.
+    /// Start of each row's text, and the end of the last one.
     pub(super) offsets: Arc<Vec<i32>>,
     /// That of all rows.
     pub(super) text: Arc<String>,
@@ -222,7 +222,7 @@ impl Text {
         is_valid(&self.valid, row).then(|| self.value(row))
     }
 
-    /// Each row.
+    /// Texts of all rows.
     pub fn iter(&self) -> impl Iterator<Item = Option<&str>> {
         (0..self.offsets.len() - 1).map(|row| self.get(row))
     }

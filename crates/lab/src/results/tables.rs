@@ -18,7 +18,7 @@ use headway_units::Time;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How a flow ended, as in results. A flow that never started counts as unfinished.
+/// Word in results for a flow's end. A flow that never started counts as unfinished.
 pub fn state_name(state: FlowState) -> &'static str {
     match state {
         FlowState::Done => "done",
@@ -168,7 +168,7 @@ pub fn graph(resolved: &Resolved, outcome: &Outcome) -> Result<Option<(Table, Ta
     Ok(Some((batch("steps", STEPS, steps)?, batch("edges", EDGES, edges)?)))
 }
 
-/// What a step without a name is called.
+/// Name of a step that has none of its own.
 pub fn step_name(number: usize) -> String {
     format!("step {number}")
 }

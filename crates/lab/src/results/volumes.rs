@@ -1,14 +1,14 @@
-//! What links carried for whom: the busiest of them, with the share of each entry of traffic.
+//! Bytes of links by entry of traffic: the busiest links, with the share of each entry of traffic.
 
 use crate::scenario::{Resolved, Setup};
 use headway_network::{LinkRecord, Outcome};
 use serde_json::{Value as Json, json};
 use std::cmp::Reverse;
 
-/// Links that are told.
+/// Largest number of links that are listed.
 const MOST: usize = 16;
 
-/// The links with the most bytes, the busiest first; `None` where nobody asked.
+/// The links with the most bytes, the busiest first; `None` if volumes are not sampled.
 pub(super) fn busiest_links(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Option<Json> {
     resolved.spec.sample.as_ref().filter(|sample| !sample.volumes.is_empty())?;
     let mut links: Vec<(u64, &LinkRecord)> =

@@ -1,4 +1,4 @@
-//! Writing a run directory: each file whole or not at all, with a checksum beside it.
+//! Writing a run directory: each file whole or not at all, with a checksum next to it.
 
 #![allow(clippy::disallowed_methods, reason = "this is where run directories are written")]
 
@@ -81,7 +81,7 @@ impl Write for Sink {
     }
 }
 
-/// A file that is written whole beside its place, so that a reader never meets half of it.
+/// A file that is written whole next to its place, so that a reader never meets half of it.
 struct Part {
     path: PathBuf,
     hash: Sha256,

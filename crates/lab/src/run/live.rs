@@ -24,7 +24,7 @@ pub struct Live {
     wall: Duration,
 }
 
-/// Where messages are handed over: it makes flows of them, and is there while the run goes on.
+/// Injector of messages: it makes flows of them while the run goes on.
 pub struct Desk {
     later: Later,
     network: Arc<Network>,
@@ -51,7 +51,7 @@ impl Desk {
         Ok(((self.flows - 1) as u32, flow))
     }
 
-    /// How many hosts there are.
+    /// Number of hosts.
     pub fn hosts(&self) -> u32 {
         self.network.hosts()
     }
@@ -108,7 +108,7 @@ impl Live {
         Ok(rest?)
     }
 
-    /// How far it is, and the digest of its events so far.
+    /// Progress of the run, and the digest of its events so far.
     pub fn progress(&self) -> (Progress, u64) {
         self.session.progress()
     }
@@ -123,7 +123,7 @@ impl Live {
         let taken: FxHashSet<String> = resolved.names.iter().cloned().collect();
         for number in resolved.spec.flows.len()..spec.flows.len() {
             let name = number.to_string();
-            // Somebody may have called another flow by this number.
+            // Another flow may already have this number as its name.
             resolved.names.push(if taken.contains(&name) { format!("#{name}") } else { name });
             resolved.entries.push(entry);
             resolved.rounds.push(None);

@@ -1,4 +1,4 @@
-//! What more threads would give a run, from a count of what each part of its network has to do.
+//! Gain of more threads for a run, estimated from the events in each part of its network.
 //!
 //! The network is divided as it is for so many threads, and its parts take turns on one. Each window of time counts with
 //! the events of its busiest part, and one in which parts cannot go on side by side with all of its events. An event
@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 const MEETINGS: u64 = 200;
 const TIMES: usize = 50;
 
-/// Counts windows.
+/// Counts of windows.
 #[derive(Default)]
 struct Counted {
     parts: usize,

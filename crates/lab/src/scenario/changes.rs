@@ -14,7 +14,7 @@ const CHANGE: [&str; 4] = ["at", "until", "rate", "delay"];
 const PACKETS: [&str; 8] =
     ["drop", "dark_from", "dark_until", "loss", "duplicate", "reorder", "reorder_by", "kind"];
 
-/// What a table says.
+/// Kind of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Down,

@@ -18,21 +18,21 @@ const LOOKED_AT: f64 = 10_000.0;
 /// Bytes at most of a burst: twice what Linux hands to an interface at once.
 const LARGEST_BURST: u64 = 1_000_000;
 
-/// What hosts do that wires and transports do not.
+/// Properties of hosts beyond their wires and transports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hosts {
     /// By how much a host's packets are late at most.
     pub jitter: Time,
-    /// What their processors and interfaces take.
+    /// Costs of their processors and interfaces.
     pub costs: HostCosts,
     /// Room of the queue in front of their links, where there is one.
     pub queue: Option<Limit>,
 }
 
-/// Packets that the queue in front of a host's link holds when nothing is said: Linux's `txqueuelen`.
+/// Packets that the queue in front of a host's link holds by default: Linux's `txqueuelen`.
 const USUAL_QUEUE: Limit = Limit::Packets(1000);
 
-/// Reads what hosts do, or what they do where nothing is said.
+/// Reads the properties of hosts, or their defaults.
 pub(super) fn read(table: &Reader<'_>) -> Result<Hosts, ScenarioError> {
     let Some(item) = table.get("hosts") else { return Ok(Hosts::default()) };
     let table = item.table()?;

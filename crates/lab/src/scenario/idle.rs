@@ -124,12 +124,12 @@ fn is_first_seed(plan: &Plan, set: &Override) -> bool {
     set.path.trim() == "seed" && matches!(plan.seeds, Seeds::Counted { .. })
 }
 
-/// Whether a value is still the one that was given.
+/// True if a value is still the one that was given.
 fn is_left(root: &Table, set: &Override) -> bool {
     overrides::find(root, &set.path).is_some_and(|node| Arc::ptr_eq(&node.at.source, &set.node.at.source))
 }
 
-/// What sets it again, and what to write instead.
+/// The key that sets it again, and what to write instead.
 fn why(plan: &Plan, set: &Override) -> (String, String) {
     let path = &set.path;
     let covers = |key: &str| key == path || path.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));

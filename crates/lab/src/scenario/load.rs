@@ -19,12 +19,12 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// What a run waits for: the value in a scenario.
+/// Event that a run waits for, with its word in a scenario.
 pub(super) const UNTIL: [(Until, &str); 2] = [(Until::Received, "received"), (Until::Known, "known")];
 /// Memory limit where neither the scenario nor the system says one.
 const DEFAULT_MEMORY: u64 = 16_000_000_000;
 
-/// A scenario's text and how it was asked for.
+/// A scenario's text, with its overrides and scale.
 #[derive(Clone, Debug)]
 pub struct Request {
     source: Arc<Source>,
@@ -33,7 +33,7 @@ pub struct Request {
     sets: Vec<Arc<str>>,
     scale: Option<String>,
     foreign: Arc<[Foreign]>,
-    /// The tree as every point has it before it is changed, once somebody asked for it.
+    /// The tree as every point has it before it is changed, once it was computed.
     base: Arc<OnceLock<(Table, Origin)>>,
 }
 
@@ -155,7 +155,7 @@ impl Request {
         }
     }
 
-    /// What was asked for with `--set`.
+    /// Overrides from `--set`.
     pub(super) fn overrides(&self) -> Result<Vec<Override>, ScenarioError> {
         self.sets.iter().map(|s| overrides::argument(s)).collect()
     }
@@ -207,7 +207,7 @@ impl Request {
         Request { scale: Some(scale.into()), base: Arc::default(), ..self.clone() }
     }
 
-    /// The scenario that a tree holds; `plan` is what it varies, where that is no longer in the tree.
+    /// The scenario that a tree holds; `plan` is its variation, if that is no longer in the tree.
     fn read(&self, root: &Table, at: &Origin, plan: Option<&plan::Plan>) -> Result<Scenario, ScenarioError> {
         let table = Reader::root(root, at, "the scenario");
         table.refuse_unknown(&[ABOUT_KEYS, SETUP_KEYS].concat())?;
@@ -252,7 +252,7 @@ impl Request {
 /// Tables of the root that only sweeps read.
 pub(super) const OF_SWEEPS: [&str; 2] = ["sweep", "variants"];
 
-/// Whether an override, or its path, is of one of these tables.
+/// True if an override, or its path, is of one of these tables.
 pub(super) fn is_of_sweep(set: &str) -> bool {
     OF_SWEEPS.contains(&set.split(['.', '=']).next().unwrap_or_default().trim())
 }
@@ -278,7 +278,7 @@ const SETUP_KEYS: &[&str] = &[
     "hosts",
 ];
 
-/// Whether the report draws a model, which needs no network.
+/// True if the report draws a model, which needs no network.
 fn draws_model(report: &serde_json::Value) -> bool {
     report.get("figure").is_some_and(|figure| match figure.as_array() {
         Some(figures) => figures.iter().any(|f| f == "model"),
@@ -400,7 +400,7 @@ fn check_external(setup: &Setup) -> Result<(), ScenarioError> {
     Err(ScenarioError::new(Problem::Contradiction(text.into()), &second.at))
 }
 
-/// Messages of another program have no place among the flows of entries.
+/// Messages of another program do not belong to the flows of any entry.
 fn check_volumes(setup: &Setup) -> Result<(), ScenarioError> {
     let Some(sample) = setup.sample.as_ref().filter(|sample| sample.volumes) else { return Ok(()) };
     if !setup.traffic.iter().any(|entry| entry.pattern.is_external()) {
@@ -410,11 +410,11 @@ fn check_volumes(setup: &Setup) -> Result<(), ScenarioError> {
     Err(ScenarioError::new(Problem::Contradiction(text.into()), &sample.every_at))
 }
 
-/// Whether lossless switches go with the rest of the scenario.
+/// Checks that lossless switches go with the rest of the scenario.
 fn check_lossless(setup: &Setup) -> Result<(), BuildError> {
     headway_network::lossless::check_around(&setup.hosts.costs)?;
     let network = Network::build(&setup.topology.spec, &setup.fabric)?;
-    // What hosts are late by is under way as well.
+    // Packets that delayed hosts send late are under way as well.
     let surplus = Surplus::new(setup.hosts.jitter, &setup.transports, &setup.faults);
     Lossless::new(&network, surplus).map(drop)
 }
@@ -463,12 +463,12 @@ fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError
     Ok(())
 }
 
-/// Names of all links; none when the network cannot be built, which is said elsewhere.
+/// Names of all links; empty if the network cannot be built, which is reported elsewhere.
 fn network_links(topology: &Topology, fabric: &FabricSpec) -> Vec<String> {
     Network::build(&topology.spec, fabric).map(|n| n.link_names()).unwrap_or_default()
 }
 
-/// Names of all switches, likewise.
+/// Names of all switches, with the same exception.
 fn network_switches(topology: &Topology, fabric: &FabricSpec) -> Vec<String> {
     Network::build(&topology.spec, fabric).map(|n| n.switch_names()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What a run needs against what it may take: refused before anything is made, at the key to change.
+//! Memory that a run needs, against its limit: refused before anything is made, at the key to change.
 
 use super::Setup;
 use super::sample::{Flows, Sample};
@@ -11,7 +11,7 @@ use headway_packet::Sizes;
 use headway_units::Time;
 use std::sync::Arc;
 
-/// What the network alone needs, before anything is made for its hosts.
+/// Memory of the network alone, before anything is made for its hosts.
 pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), ScenarioError> {
     let least = Limit::Packets(1);
     let fabric = FabricSpec {
@@ -56,7 +56,7 @@ pub(super) struct Rows {
 }
 
 impl Setup {
-    /// What a run needs, or an error at the key that asks for most of it when that is more than may be taken.
+    /// Memory that a run needs, or an error at the key that needs most of it if the limit is exceeded.
     pub fn check_memory(&self) -> Result<Estimate, ScenarioError> {
         let (spec, flows) = (self.bare(), self.expected());
         let estimate = headway_network::estimate_for(&spec, flows);
@@ -81,7 +81,7 @@ impl Setup {
         Ok(self.memory_limit.saturating_sub(estimate.memory_bytes.saturating_sub(growing)))
     }
 
-    /// How many rows the tables of its results will have.
+    /// Number of rows that the tables of its results will have.
     pub(super) fn expected_rows(&self) -> Result<Rows, ScenarioError> {
         let estimate = self.check_memory()?;
         let flows = self.expected();
@@ -105,7 +105,7 @@ impl Setup {
         RunSpec { stop, ..self.spec(Vec::new(), FlowChoice::None) }
     }
 
-    /// How many flows there will be.
+    /// Number of flows that there will be.
     fn expected(&self) -> headway_network::Flows {
         let expected: f64 = self.traffic.iter().map(|e| e.expected_flows(self.topology.hosts)).sum();
         let total = expected.ceil() as u64;
@@ -122,7 +122,7 @@ impl Setup {
         for entry in &self.traffic {
             let flows = entry.expected_flows(self.topology.hosts);
             let bytes = entry.expected_bytes(self.topology.hosts) as f64;
-            // What is complete may have answers under way while the next begin.
+            // Flows that are complete may have answers under way while the next begin.
             let open = (2.0 * entry.expected_at_once(self.topology.hosts)).min(flows);
             let share = if flows > 0.0 { open / flows } else { 0.0 };
             at_once += open;
@@ -146,8 +146,9 @@ impl Setup {
         }
     }
 
-    /// Credits in flight at the most: few flows are looked at one by one, and only made for it where somebody gives out
-    /// credits. That depends on nothing that is read after the first estimate: neither on what is sampled nor on faults.
+    /// Largest number of credits in flight: a few flows are looked at one by one, and only made for it if a transport
+    /// gives out credits. That depends on nothing that is read after the first estimate: neither on samples nor on
+    /// faults.
     fn credits(&self, flows: u64) -> Option<u64> {
         let hosts = u64::from(self.topology.hosts);
         if !headway_network::counts_credits(&self.transports, flows, hosts) {
@@ -187,7 +188,7 @@ fn too_big(estimate: &Estimate, limit: u64, at: &Origin) -> ScenarioError {
     ScenarioError::new(Problem::TooBig { needed, limit: quantity::show_bytes(limit) }, at)
 }
 
-/// The other way out. A limit that is too large for the machine is no advice beyond some size.
+/// The other way out. Beyond some size a higher limit is not helpful advice, as no machine has that much.
 fn or_raise(estimate: &Estimate) -> String {
     const LARGE: u64 = 1_000_000_000_000;
     if estimate.memory_bytes > LARGE {

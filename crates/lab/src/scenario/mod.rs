@@ -37,8 +37,8 @@ use std::sync::{Arc, OnceLock};
 /// Version of the simulator, part of every run's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Counts the changes of behaviour: a run of another epoch is another run, although its scenario is the same. Whoever
-/// changes what any scenario does raises it; `tests/golden/epoch.digests` finds out where that was forgotten.
+/// Counts the changes of behaviour: a run of another epoch is another run, although its scenario is the same. A commit
+/// that changes what any scenario does raises it; `tests/golden/epoch.digests` finds out where that was forgotten.
 pub const EPOCH: u32 = 6;
 
 /// A text form of flows.
@@ -46,18 +46,18 @@ pub const EPOCH: u32 = 6;
 pub enum ExportFormat {
     /// htsim's `.cm`, start times in picoseconds.
     ConnectionMatrix,
-    /// `id,src,dst,bytes,start_s,class,deadline_s`.
+    /// Comma-separated: `id,src,dst,bytes,start_s,class,deadline_s`.
     Csv,
 }
 
-/// What a scenario is called and is for.
+/// Name and purpose of a scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
     /// Stem of its file, or what stands for it.
     pub name: String,
-    /// One line.
+    /// Title in one line.
     pub title: String,
-    /// Prose.
+    /// Description in prose.
     pub description: String,
     /// The publication it reproduces.
     pub paper: String,
@@ -66,11 +66,11 @@ pub struct About {
 /// A scenario, checked.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// What it is called.
+    /// Name and purpose.
     pub about: About,
     /// Seed of all streams of random numbers.
     pub seed: u64,
-    /// What to run; `None` for a scenario that only evaluates a model.
+    /// Setup of the run; `None` for a scenario that only evaluates a model.
     pub setup: Option<Setup>,
     /// A closed-form model to evaluate.
     pub model: Option<model::Settings>,
@@ -80,44 +80,44 @@ pub struct Scenario {
     pub plan: Plan,
     /// The scales that it writes out.
     written_scales: Vec<String>,
-    /// How it was asked for, to load its points.
+    /// Request that it was loaded by, to load its points.
     pub(crate) request: Request,
 }
 
-/// What a scenario runs.
+/// Setup of a run.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Seed of everything random, for what is estimated of it.
     seed: u64,
-    /// Latest end.
+    /// Latest end of the run.
     pub stop: Time,
-    /// When a flow has ended, for a run that ends with its last one.
+    /// End of a flow, for a run that ends with its last one.
     pub until: Until,
     /// Flows that start earlier are left out of the summary.
     pub warmup: Time,
     /// Links whose utilisation is the bottleneck's; empty for the busiest.
     pub bottleneck: Vec<String>,
-    /// The network.
+    /// Topology of the network.
     pub topology: Topology,
-    /// Its ports.
+    /// Ports of the network.
     pub fabric: FabricSpec,
     /// Transports; traffic entries refer to them by position.
     pub transports: Vec<TransportSpec>,
     /// Transports that are in no registry.
     foreign: Arc<[Foreign]>,
-    /// How flows begin.
+    /// Start of flows.
     pub start: traffic::Start,
-    /// What hosts are asked to send.
+    /// Traffic of the hosts.
     pub traffic: Vec<traffic::Entry>,
-    /// What was assumed about files that do not say it themselves, each once.
+    /// Assumptions about files that do not say it themselves, each once.
     pub notes: Vec<String>,
-    /// What files of traffic hold, in sentences.
+    /// Facts about files of traffic, in sentences.
     pub facts: Vec<String>,
-    /// What to sample.
+    /// Samples to take.
     pub sample: Option<Sample>,
-    /// What goes wrong on links.
+    /// Faults on links.
     pub faults: Vec<FaultSpec>,
-    /// What hosts do that wires and transports do not.
+    /// Properties of hosts beyond their wires and transports.
     pub hosts: Hosts,
     /// Bytes that a run may take.
     pub memory_limit: u64,
@@ -128,7 +128,7 @@ pub struct Setup {
 /// A run and the names of its flows.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// What the simulator gets.
+    /// Specification for the simulator.
     pub spec: RunSpec,
     /// Name of each flow.
     pub names: Vec<String>,
@@ -136,14 +136,14 @@ pub struct Resolved {
     pub entries: Vec<usize>,
     /// Round of each flow in its entry, where flows come in rounds.
     pub rounds: Vec<Option<u32>>,
-    /// Steps of the graph, with the names that somebody gave them.
+    /// Steps of the graph, with the names in the scenario.
     pub steps: Vec<traffic::MadeStep>,
-    /// What looks odd before the run.
+    /// Warnings before the run.
     pub warnings: Vec<String>,
 }
 
 impl Scenario {
-    /// What it runs, or an error for a scenario that runs nothing.
+    /// The setup of its run, or an error for a scenario that runs nothing.
     pub fn setup(&self) -> Result<&Setup, ScenarioError> {
         self.setup.as_ref().ok_or_else(|| {
             let text = format!("`{}` evaluates a model; it has no network to run", self.about.name);
@@ -197,7 +197,8 @@ impl Scenario {
         if let Some(setup) = &self.setup {
             setup.describe(&mut map);
             if setup.stop == Time::MAX {
-                // What such scenarios had once. All runs are the same that ended before, and so are their names.
+                // The former default of such scenarios. All runs that ended before it are the same, and so are their
+                // names.
                 map.insert("stop".into(), Time::s(100).to_string().into());
             }
         }
@@ -277,7 +278,7 @@ impl Setup {
     fn describe(&self, map: &mut Map<String, Json>) {
         let mut put = |key: &str, value: Json| map.insert(key.into(), value);
         put("stop", if self.stop == Time::MAX { Json::Null } else { self.stop.to_string().into() });
-        // Where it is as usual, it is no part of what tells runs apart.
+        // The usual value is left out, so that runs of older scenarios keep their digests.
         if let Some((_, name)) = load::UNTIL.iter().find(|(u, _)| *u == self.until && *u != Until::Received) {
             put("until", (*name).into());
         }
@@ -381,7 +382,7 @@ impl Setup {
         Ok(Resolved { spec, names, entries, rounds, steps, warnings })
     }
 
-    /// What looks odd in it before it is run: loads that cannot be carried, transports in a network that is not what
+    /// Warnings before it is run: loads that cannot be carried, transports in a network that is not what
     /// they need.
     pub fn warnings(&self) -> Vec<String> {
         let overload = self.traffic.iter().filter_map(|entry| entry.pattern.warning());
@@ -395,7 +396,7 @@ impl Setup {
         notes.chain(overload).chain(fabric).chain(self.tiny_buffer()).chain(self.timing_warnings()).collect()
     }
 
-    /// Ports that have no room for a full packet of data.
+    /// Ports that cannot hold a full packet of data.
     fn tiny_buffer(&self) -> Option<String> {
         let full = self.fabric.sizes.full_wire();
         let some = self.fabric.at.iter().filter(|at| at.ports != PortChoice::Hosts);
@@ -408,7 +409,7 @@ impl Setup {
         })
     }
 
-    /// What is known of its transports, once for each name.
+    /// Declarations of its transports, once for each name.
     fn named_transports(&self) -> impl Iterator<Item = Known> {
         self.transport_names().into_iter().filter_map(|name| foreign::find(name, &self.foreign))
     }
@@ -435,7 +436,7 @@ impl Setup {
         self.transport_names().into_iter().filter(own).collect()
     }
 
-    /// Transports that do not slow down to the slowest link, over switches that drop what has no room.
+    /// Transports that do not slow down to the slowest link, over switches that drop excess packets.
     fn too_fast(&self) -> impl Iterator<Item = String> {
         let slowest = self.topology.spec.slowest();
         let lossy = self.fabric.pfc.is_none();
@@ -499,7 +500,7 @@ impl Setup {
             })
     }
 
-    /// Whether switches have paths to choose from.
+    /// True if switches have paths to choose from.
     fn has_many_paths(&self) -> bool {
         self.topology.spec.has_many_paths()
     }
@@ -524,7 +525,7 @@ impl Setup {
                 Some(name) => name.clone(),
                 None => {
                     let number = position.to_string();
-                    // Somebody may have called another flow by this number.
+                    // Another flow may already have this number as its name.
                     let name = if positions.contains_key(&number) { format!("#{number}") } else { number };
                     if lookup {
                         positions.insert(name.clone(), position as u32);
@@ -559,7 +560,7 @@ impl Setup {
         ScenarioError::new(Problem::Contradiction(text), &self.traffic[entry].at)
     }
 
-    /// Where the last flow of this name, or its traffic entry, is written.
+    /// Place of the last flow of this name, or of its traffic entry.
     pub(crate) fn origin_of(&self, entry: usize, name: Option<&str>) -> &Origin {
         let entry = &self.traffic[entry];
         let named = entry.pattern.written().iter().rev().find(|f| f.name.as_deref() == name);

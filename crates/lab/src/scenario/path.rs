@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 /// Pairs of hosts that are looked at; where there are more, they are alike.
 const LOOKED_AT: usize = 10_000;
 
-/// What a flow meets on the longest path, when no other packet is there.
+/// Properties of the longest path for a flow, when no other packet is there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LongestPath {
     /// Round trip of a full data packet out and a control packet back.
@@ -24,7 +24,7 @@ pub struct LongestPath {
     pub bdp: f64,
 }
 
-/// Where a flow goes, and how long it takes there to say that it has arrived.
+/// Path of a flow, and the time until its sender knows of an arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowWay {
     /// The links that all of its data packets take, by number: its whole path, or where packets may take several paths
@@ -78,7 +78,7 @@ impl Scenario {
         let links = network.links_between(src, dst)?;
         let delay = links.iter().map(|&l| network.hop_delay(&network.links()[l as usize]));
         let sizes = &setup.fabric.sizes;
-        // What the engine tells transports of the path.
+        // The same path properties that the engine gives transports.
         let path = network.path(src, dst);
         Some(LongestPath {
             round_trip: path.base_rtt,

@@ -19,22 +19,22 @@ const MOST_SEEDS: u64 = 10_000;
 /// A variant or a scale: a name and what it overrides.
 #[derive(Clone, Debug)]
 pub struct Changes {
-    /// How the sweep calls this variant.
+    /// Name of the variant in the sweep.
     pub name: String,
-    /// What it sets.
+    /// Overrides of the variant.
     pub overrides: Vec<Override>,
 }
 
 /// One swept key.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// Its path.
+    /// Path of the key.
     pub key: String,
     /// One override a value.
     pub values: Vec<Override>,
 }
 
-/// What `[variants]` and `[sweep]` ask for.
+/// Plan of `[variants]` and `[sweep]`.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// In the order written.
@@ -52,7 +52,7 @@ pub enum Seeds {
     Counted {
         /// The scenario's own.
         first: u64,
-        /// How many.
+        /// Number of seeds.
         count: u64,
     },
     /// Those that are written.
@@ -66,7 +66,7 @@ impl Default for Seeds {
 }
 
 impl Seeds {
-    /// How many there are.
+    /// Number of seeds.
     pub fn count(&self) -> usize {
         match self {
             Seeds::Counted { count, .. } => *count as usize,
@@ -88,13 +88,13 @@ impl Seeds {
 pub struct Point {
     /// Unique in the sweep.
     pub label: String,
-    /// Name of the variant, or where there are no variants of the transport, or of several with `+` between them.
+    /// Name of the variant, or without variants that of the transport, or of several with `+` between them.
     pub variant: String,
     /// Value of each swept key.
     pub axes: Vec<(String, Json)>,
-    /// What all random streams of the run are drawn from.
+    /// Seed of all random streams of the run.
     pub seed: u64,
-    /// What to override.
+    /// Overrides of the point.
     pub overrides: Vec<Override>,
 }
 

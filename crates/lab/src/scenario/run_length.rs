@@ -1,4 +1,4 @@
-//! Whether random arrivals last long enough for the network to reach a steady state.
+//! Checks that random arrivals last long enough for the network to reach a steady state.
 //!
 //! A link at which messages arrive at random is taken as an M/G/1 queue. In heavy traffic its mean queue approaches the
 //! steady state as `exp(-t / r)` does, with the relaxation time `r = 2 p E[S^2] / (E[S] (1 - p)^2)`: `S` is the time that a
@@ -16,16 +16,16 @@ const WARMUP: f64 = 2.0;
 /// Relaxation times of arrivals that are measured after it.
 const MEASURED: f64 = 5.0;
 
-/// How long arrivals last, and how long they would have to.
+/// Duration of random arrivals, and the duration that a steady state would need.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunLength {
     /// Load of the links that are loaded most.
     pub load: f64,
-    /// When the first message may arrive, in seconds.
+    /// Time at which the first message may arrive, in seconds.
     pub start_s: f64,
-    /// How long messages arrive, in seconds, roughly.
+    /// Time for which messages arrive, in seconds, roughly.
     pub arrivals_s: f64,
-    /// What the warm-up leaves out of that, in seconds.
+    /// Part of that time that the warm-up leaves out, in seconds.
     pub warmup_s: f64,
     /// The relaxation time, in seconds; none where the load is not less than what the links carry.
     pub relaxation_s: Option<f64>,
@@ -45,7 +45,7 @@ impl RunLength {
 }
 
 impl Setup {
-    /// How long its random arrivals last and would have to; nothing without such arrivals, or where several load
+    /// Duration of its random arrivals, and the one that it needs; `None` without such arrivals, or if several load
     /// different links.
     pub fn run_length(&self) -> Option<RunLength> {
         self.traffic.iter().find_map(|entry| entry.pattern.random_arrivals())?;

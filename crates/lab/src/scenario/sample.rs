@@ -8,7 +8,7 @@ use headway_transport::registry;
 use headway_units::Time;
 use serde_json::{Value as Json, json};
 
-/// Which flows to sample, by the names they will have.
+/// Flows to sample, by the names they will have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flows {
     /// No flow is sampled.
@@ -19,22 +19,22 @@ pub enum Flows {
     Named(Vec<(String, Origin)>),
 }
 
-/// What to sample.
+/// Samples to take.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// Interval; the end of time where nothing is sampled that takes one.
     pub every: Time,
-    /// Where it is written.
+    /// Place where it is written.
     pub every_at: Origin,
-    /// Which flows are sampled.
+    /// Flows that are sampled.
     pub flows: Flows,
-    /// Which links are sampled.
+    /// Links that are sampled.
     pub links: LinkChoice,
-    /// What machines are asked of the flows.
+    /// Probes of machines for the flows.
     pub probes: ProbeChoice,
-    /// Whether the completion time of every flow is told by cause.
+    /// True if the completion time of every flow is recorded by cause.
     pub causes: bool,
-    /// Whether bytes of links are told apart by entry of traffic.
+    /// True if bytes of links are counted by entry of traffic.
     pub volumes: bool,
 }
 
@@ -79,7 +79,7 @@ pub fn read(
         },
     };
     let (causes, volumes) = (asked("causes")?, asked("volumes")?);
-    // What is told once, at the end.
+    // Quantities that are reported once, at the end.
     let once = causes || volumes;
     let some_flows = match &flows {
         Flows::None => false,
@@ -95,7 +95,7 @@ pub fn read(
     let every = table.get("every");
     table.finish(&[], None)?;
     let (every, every_at) = match every {
-        // Causes are told once a flow, and volumes once a link.
+        // Causes are reported once a flow, and volumes once a link.
         None if once && !periodic => (Time::MAX, table.at().clone()),
         Some(item) if once && !periodic => {
             let text = "`every` has no effect: no flow and no link is sampled".to_string();
@@ -119,7 +119,7 @@ pub fn read(
     Ok(Sample { every, every_at, flows, links, probes, causes, volumes })
 }
 
-/// Whether machines are asked, and what: all that they have, or probes by name.
+/// Choice of probes: none, all that machines have, or some by name.
 fn probe_choice(item: &Item<'_>, transports: &[TransportSpec]) -> Result<ProbeChoice, ScenarioError> {
     let mut known: Vec<&str> = Vec::new();
     for transport in transports {
@@ -220,7 +220,7 @@ impl Sample {
         };
         map["flows"] = flows;
         map["links"] = links;
-        // Without, it is no part of what tells runs apart.
+        // A scenario without probes leaves them out, so that its digest does not change.
         match &self.probes {
             ProbeChoice::None => {}
             ProbeChoice::All => map["probes"] = json!(true),

@@ -32,8 +32,8 @@ pub(super) fn tune(
     }
 }
 
-/// The sizes of all random messages of these entries, each distribution weighted by its messages a second. Without any there
-/// is nothing to see, unless somebody only wants to know the network.
+/// The sizes of all random messages of these entries, each distribution weighted by its messages a second. `None`
+/// without any, unless only the network matters.
 fn traffic<'a>(
     entries: impl Iterator<Item = &'a Entry>,
     topology: &Topology,

@@ -1,4 +1,4 @@
-//! How much a run is to simulate, before it starts: from which its time is forecast.
+//! Amount of work of a run, before it starts: its time is forecast from that.
 
 use super::Scenario;
 use headway_network::Network;
@@ -10,7 +10,7 @@ const LOOKED_AT: usize = 1_000;
 /// Packets that cross a link for one full packet of data: itself, and one that answers or grants it.
 const PER_PACKET: f64 = 2.0;
 
-/// What flows to one host take together.
+/// Flows to one host, taken together.
 #[derive(Clone, Copy)]
 struct Arrivals {
     first: Time,

@@ -3,12 +3,13 @@
 use super::error::{Problem, ScenarioError};
 use super::source::{Origin, Source};
 
-/// How much of a file is looked at for what no text has.
+/// Bytes of a file that are searched for a zero byte, which no text has.
 const LOOKED_AT: usize = 8000;
 
-/// The text that `bytes` hold; the error says where the file `name` is none.
+/// The text that `bytes` hold; the error names the place where the file `name` is not UTF-8.
 ///
-/// A file with a zero byte near its beginning is no text at all. Any other is shown at its first byte that is not UTF-8.
+/// A file with a zero byte near its beginning is not a text at all. Any other is shown at its first byte that is not
+/// UTF-8.
 pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, ScenarioError> {
     if let Some(at) = bytes.iter().take(LOOKED_AT).position(|byte| *byte == 0) {
         let reason = format!("it is a binary file, not text: byte {} is zero", at + 1);
@@ -19,7 +20,7 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, ScenarioError> {
         Err(error) => (error.utf8_error().valid_up_to(), error.into_bytes()),
     };
     let wrong = bytes[valid];
-    // What cannot be read is shown as U+FFFD: the first one stands where the text before it ends.
+    // Invalid bytes are shown as U+FFFD: the first one stands where the text before it ends.
     let source = Source::new(name, String::from_utf8_lossy(&bytes));
     let at = Origin::new(&source, valid..valid + char::REPLACEMENT_CHARACTER.len_utf8());
     let latin = char::from(wrong);

@@ -1,4 +1,4 @@
-//! What can be wrong, and how it is shown.
+//! Errors in inputs, and the way in which they are shown.
 
 use super::show;
 use super::source::Origin;
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What is wrong with a scenario or with a file it names.
+/// Mistake in a scenario or in a file it names.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Problem {
     /// Not TOML, not CSV, not a connection matrix.
@@ -20,7 +20,7 @@ pub enum Problem {
         /// Name of the table that holds the key.
         table: String,
     },
-    /// A key that exists, but has no effect here.
+    /// A key that exists, without effect here.
     #[error("key `{key}` has no effect: {table} does not use it")]
     UnusedKey {
         /// The key as it is written.
@@ -33,7 +33,7 @@ pub enum Problem {
     MissingKey {
         /// The key as it is written.
         key: String,
-        /// Where it should stand.
+        /// Table in which it should stand.
         table: String,
     },
     /// A value of the wrong type.
@@ -51,7 +51,7 @@ pub enum Problem {
     Quantity {
         /// The key as it is written.
         key: String,
-        /// What is wrong with it.
+        /// Reason, in words.
         reason: String,
     },
     /// A value outside of its range.
@@ -75,9 +75,9 @@ pub enum Problem {
     /// A name that is not registered.
     #[error("there is no {what} `{name}`")]
     NoSuchName {
-        /// What kind of thing.
+        /// Kind of the thing.
         what: &'static str,
-        /// How the scenario calls it.
+        /// Name in the scenario.
         name: String,
     },
     /// A path of an override that names no key.
@@ -85,7 +85,7 @@ pub enum Problem {
     Path {
         /// Keys joined by dots, as they were written.
         path: String,
-        /// Where it stops, and why.
+        /// Place where it stops, and the reason.
         reason: String,
     },
     /// A flow from a host to itself.
@@ -99,9 +99,9 @@ pub enum Problem {
     /// A host that is not there.
     #[error("host {host} is not there: the network has {}", numbered(*hosts))]
     NoSuchHost {
-        /// The number.
+        /// Number of the host.
         host: i64,
-        /// How many there are.
+        /// Number of hosts.
         hosts: u64,
     },
     /// No path between two hosts.
@@ -124,7 +124,7 @@ pub enum Problem {
     /// A file that cannot be read.
     #[error("cannot read {path}: {reason}")]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: String,
         /// The reason, as the operating system gives it.
         reason: String,
@@ -218,7 +218,7 @@ impl ScenarioError {
         self
     }
 
-    /// What is wrong.
+    /// The mistake.
     pub fn problem(&self) -> &Problem {
         &self.0.problem
     }
@@ -265,15 +265,15 @@ pub enum LabError {
         path: PathBuf,
         /// The reason, as the operating system gives it.
         reason: String,
-        /// What the operating system calls it.
+        /// Kind of the operating system's error.
         kind: std::io::ErrorKind,
     },
     /// Results of a run cannot be read.
     #[error("cannot read {path}: {reason}")]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Fault of the file.
         reason: String,
     },
     /// A port's counters contradict each other: such numbers are not written.
@@ -282,14 +282,14 @@ pub enum LabError {
     /// A capture cannot be written.
     #[error("cannot write the capture {path}: {reason}")]
     Capture {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The reason, as the operating system gives it.
         reason: String,
-        /// What the operating system calls it, if it is the one to complain.
+        /// Kind of the operating system's error, if it is the cause.
         kind: Option<std::io::ErrorKind>,
     },
-    /// A machine of a transport that is in no registry has failed, and whoever made it knows why.
+    /// A machine of the caller's own transport has failed; the caller knows the reason.
     #[error("a machine of the scenario's own transport failed; no results are written")]
     Machine,
     /// A table that could not be made.
@@ -298,7 +298,7 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// What a person should see.
+    /// Text for a person.
     pub fn render(&self) -> String {
         match self {
             LabError::Scenario(error) => error.render(),
@@ -311,7 +311,7 @@ impl LabError {
     }
 }
 
-/// What helps where results cannot be written.
+/// Advice for results that cannot be written.
 fn remedy(kind: std::io::ErrorKind, path: &Path) -> Cow<'static, str> {
     use std::io::ErrorKind as Kind;
     let fixed = match kind {

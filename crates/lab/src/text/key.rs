@@ -2,20 +2,20 @@
 
 pub use headway_params::takes::Takes;
 
-/// What a reader asks a table for.
+/// Key that a reader asks a table for.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// How it is called.
+    /// Name of the key.
     pub name: &'static str,
     /// The kind of value that it takes.
     pub takes: Takes,
-    /// What it is when nothing is said; empty where it has to be given.
+    /// Default; empty if the key has to be given.
     pub usual: &'static str,
-    /// One sentence.
+    /// Description in one sentence.
     pub doc: &'static str,
 }
 
-/// A key with a value when nothing is said.
+/// A key with a default.
 pub(crate) const fn key(name: &'static str, takes: Takes, usual: &'static str, doc: &'static str) -> Key {
     Key { name, takes, usual, doc }
 }

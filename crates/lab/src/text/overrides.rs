@@ -5,14 +5,14 @@ use super::parse;
 use super::source::{Origin, Source};
 use super::tree::{Entry, Node, Table, Value};
 
-/// One value to set, and where that was asked for.
+/// One value to set, and the place where it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Override {
     /// Keys and list indices, joined by dots.
     pub path: String,
-    /// Where the path is written.
+    /// Place where the path is written.
     pub path_at: Origin,
-    /// The value.
+    /// Value to set.
     pub node: Node,
 }
 
@@ -41,7 +41,7 @@ pub fn argument(text: &str) -> Result<Override, ScenarioError> {
     Ok(Override { path: path.into(), path_at, node })
 }
 
-/// Whether what is not TOML was meant to be: it begins like a text, a list or a table, or leaves a quote open.
+/// True if a text that is not TOML was meant to be: it begins like a text, a list or a table, or leaves a quote open.
 fn is_broken_toml(given: &str) -> bool {
     given.starts_with(['"', '\'', '[', '{']) || !given.matches('"').count().is_multiple_of(2)
 }
@@ -65,7 +65,7 @@ fn list(entry: &Entry, above: &str, found: &mut Vec<Override>) {
     }
 }
 
-/// Whether a dot follows the key where it is written, and so more of the path.
+/// True if a dot follows the key where it is written, and so more of the path.
 fn is_dotted(entry: &Entry) -> bool {
     let at = &entry.key_at;
     at.source
@@ -75,7 +75,7 @@ fn is_dotted(entry: &Entry) -> bool {
 }
 
 /// Sets values in order, but names of transports first: naming another transport starts from its defaults,
-/// so the parameters of the one before go, and those set beside the name stay.
+/// so the parameters of the one before go, and those set together with the name stay.
 pub fn apply_all(root: &mut Table, changes: &[Override]) -> Result<(), ScenarioError> {
     let names = |change: &&Override| change.path.replace(' ', "") == "transport.name";
     for change in changes.iter().filter(names) {

@@ -31,7 +31,7 @@ pub fn no_value(source: &Arc<Source>, span: Range<usize>) -> ScenarioError {
         Err(error) => {
             let found = syntax(source, &error, span.start);
             match found.origin() {
-                // An error at the end of the text has no width: the whole value shows where.
+                // An error at the end of the text is empty: the whole value shows where.
                 Some(at) if !at.span.is_empty() => found,
                 _ => ScenarioError::new(found.problem().clone(), &Origin::new(source, span)),
             }

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 
 type Read<T> = Result<T, ScenarioError>;
 
-/// A table that remembers which keys were asked for.
+/// A table that remembers the keys that were read.
 pub struct Reader<'a> {
     table: &'a Table,
     at: Origin,
@@ -27,7 +27,7 @@ impl<'a> Reader<'a> {
         Reader { table, at: at.clone(), path: String::new(), document, asked: RefCell::default() }
     }
 
-    /// Where the table begins.
+    /// Start of the table.
     pub fn at(&self) -> &Origin {
         &self.at
     }
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// All keys that nobody asked for so far, each asked for by this.
+    /// All keys that were not read so far; this call reads them.
     pub fn rest(&self) -> Vec<(&'a Entry, Item<'a>)> {
         let unasked: Vec<_> = self.table.entries.iter().filter(|e| !self.was_asked(&e.key)).collect();
         unasked.iter().for_each(|e| self.asked.borrow_mut().push(e.key.clone()));
@@ -83,8 +83,8 @@ impl<'a> Reader<'a> {
         Err(error.maybe_help(help))
     }
 
-    /// Refuses what was not asked for. Keys in `elsewhere` exist, but have no effect in this table as it
-    /// stands; `what` says how it stands.
+    /// Refuses keys that were not read. Keys in `elsewhere` exist, but have no effect in this table as it stands;
+    /// `what` says how it stands.
     pub fn finish(&self, elsewhere: &[&str], what: Option<String>) -> Read<()> {
         let Some(entry) = self.table.entries.iter().find(|e| !self.was_asked(&e.key)) else {
             return Ok(());
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
         Err(error.maybe_help(names::suggestion(&entry.key, known)))
     }
 
-    /// The keys that were asked for so far.
+    /// The keys that were read so far.
     pub fn asked(&self) -> Vec<String> {
         self.asked.borrow().clone()
     }
@@ -269,7 +269,7 @@ impl<'a> Item<'a> {
             _ => return None,
         };
         let plain = number.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0)?;
-        // Nobody means a million Gbps: that is bits in a second, written out.
+        // A number of a million or more means bits in a second, written out, and not Gbps.
         let written_out = Rate::new(plain as u64).filter(|_| plain >= 1e6);
         let with = |d: &Dimension| match (d, written_out) {
             (Dimension::Rate, Some(rate)) => format!("\"{rate}\""),
@@ -415,7 +415,7 @@ impl<'a> Item<'a> {
         }
     }
 }
-/// How a number in percent is written here.
+/// Form in which a number in percent is written here.
 fn percent(text: &str) -> Option<String> {
     let number: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
     number.is_finite().then(|| format!("a share is a number without a unit: {}", number / 100.0))

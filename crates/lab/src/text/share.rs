@@ -7,14 +7,14 @@ use serde_json::Value as Json;
 /// As one of how many flows a flow starts: `of`, less some thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Rounded up.
+    /// Number of flows, rounded up.
     pub of: u32,
     /// Thousandths that it is less.
     pub fewer: u16,
 }
 
 impl Share {
-    /// Alone.
+    /// A flow that starts alone.
     pub const ALL: Share = Share { of: 1, fewer: 0 };
     const ALLOWED: &str = "a number from 1, with three decimals at most";
 

@@ -1,4 +1,4 @@
-//! How a problem is shown: the message, the lines around its place with a mark below it, and advice.
+//! Text of a problem: the message, the lines around its place with a mark below it, and advice.
 
 use super::source::Origin;
 use std::fmt::Write;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What spreadsheets put before a text.
+/// Mark that spreadsheets put before a text.
 pub const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A text with the name that messages show for it.
@@ -14,7 +14,8 @@ pub struct Source {
     pub name: String,
     /// The whole text.
     pub text: String,
-    /// Whether its name says the place already, as that of a part of a binary file does: then it has no lines of its own.
+    /// True if its name contains the place already, as that of a part of a binary file does: then it has no lines of
+    /// its own.
     pub listing: bool,
 }
 
@@ -24,7 +25,7 @@ impl Source {
         Arc::new(Source { name: name.into(), text: text.into(), listing: false })
     }
 
-    /// A part of a file that is no text, as it is shown; the name says which part.
+    /// A part of a binary file, as it is shown; the name identifies the part.
     pub fn listing(name: impl Into<String>, text: impl Into<String>) -> Arc<Source> {
         Arc::new(Source { name: name.into(), text: text.into(), listing: true })
     }
@@ -47,7 +48,7 @@ impl fmt::Debug for Source {
 /// A place in a text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// The text.
+    /// The text that it points into.
     pub source: Arc<Source>,
     /// Range of bytes of the text.
     pub span: Range<usize>,

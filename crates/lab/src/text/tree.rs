@@ -5,13 +5,13 @@ use super::source::Origin;
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// What is written there.
+    /// Value that is written there.
     pub value: Value,
     /// Place of the value in the file.
     pub at: Origin,
 }
 
-/// What a document can hold. Numbers are finite: parsing refuses the others.
+/// Value of a document. Numbers are finite: parsing refuses the others.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `true` or `false`.
@@ -33,9 +33,9 @@ pub enum Value {
 pub struct Entry {
     /// The word before the equals sign, without quotes.
     pub key: String,
-    /// Where the key is written.
+    /// Place where the key is written.
     pub key_at: Origin,
-    /// Its value.
+    /// Value of the key.
     pub node: Node,
 }
 
@@ -64,7 +64,7 @@ impl Table {
 }
 
 impl Value {
-    /// What it is, in words, for messages.
+    /// Description of the value, for messages.
     pub fn found(&self) -> String {
         match self {
             Value::Bool(v) => v.to_string(),

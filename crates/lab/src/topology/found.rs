@@ -7,17 +7,17 @@ use serde_json::{Map, Value as Json, json};
 /// A graph, checked.
 #[derive(Debug)]
 pub struct Found {
-    /// What the simulator builds.
+    /// Graph that the simulator builds.
     pub graph: Graph,
-    /// Where the number of its hosts is written.
+    /// Place where the number of its hosts is written.
     pub at: Origin,
     /// Every key with its value.
     pub resolved: Map<String, Json>,
-    /// Which host each node of the file is, where it numbers hosts and switches together; `None` for switches.
+    /// Host of each node of the file, if it numbers hosts and switches together; `None` for switches.
     pub nodes: Option<Vec<Option<u32>>>,
     /// Links by their ends on which packets are lost at random, in both directions, with the probability.
     pub losses: Vec<(u32, u32, f64)>,
-    /// What of the file is not read, or was assumed.
+    /// Parts of the file that are not read, and assumptions.
     pub notes: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ impl Found {
     }
 }
 
-/// What messages and lists of links call a node.
+/// Name of a node in messages and lists of links.
 pub(super) fn name(node: u32, hosts: u32) -> String {
     if node < hosts { format!("h{node}") } else { format!("s{}", node - hosts) }
 }

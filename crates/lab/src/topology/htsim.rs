@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How many of one there are in another, if that is a whole number.
+    /// Number of times that one divides another, if that is a whole number.
     fn divided(&self, (whole, word): (u64, &str), by: u64, why: &str) -> Read<u64> {
         if by == 0 || !whole.is_multiple_of(by) {
             return Err(self.text.wrong(word, format!("{whole} is not a multiple of {by}: {why}")));
@@ -226,7 +226,7 @@ impl<'a> Reader<'a> {
         Err(self.text.wrong_line(at, text))
     }
 
-    /// What is written as the over-subscription of a tier is that of its links, in ports.
+    /// Checks that the over-subscription of a tier is that of its links, in ports.
     fn oversubscribed(&self, tier: usize, down: u64, up: u64) -> Read<()> {
         self.fits(tier, "oversubscribed", down / up.max(1), "`radix_down` and `radix_up`")
     }

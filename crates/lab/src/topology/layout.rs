@@ -1,4 +1,4 @@
-//! The picture of a topology, for whoever draws it.
+//! Layout of a topology, for programs that draw it.
 
 use super::Topology;
 use headway_network::topology::sketch::Sketch;

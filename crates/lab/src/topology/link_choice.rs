@@ -1,4 +1,4 @@
-//! Which links a table means, and how that is written out.
+//! Links that a table chooses, and the form in which that is written out.
 
 use crate::text::{Item, Problem, ScenarioError, Value, names};
 use headway_network::LinkChoice;
@@ -14,7 +14,7 @@ pub struct Known<'a> {
     pub switches: &'a dyn Fn() -> Vec<String>,
 }
 
-/// Which links: all, or a list of names, of which `a<->b` is both directions.
+/// Choice of links: all, or a list of names, of which `a<->b` is both directions.
 pub(crate) fn choice(item: &Item<'_>, known: &Known<'_>) -> Read<LinkChoice> {
     match item.value() {
         Value::List(nodes) if nodes.is_empty() => Err(item.range("at least one link", "an empty list")),

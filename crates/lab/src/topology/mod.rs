@@ -36,7 +36,7 @@ impl Named {
 pub struct Topology {
     /// Name of the kind of topology.
     pub kind: &'static str,
-    /// What the simulator builds.
+    /// Specification that the simulator builds.
     pub spec: TopologySpec,
     /// Time a switch takes beyond store-and-forward.
     pub switch_latency: Time,
@@ -44,13 +44,13 @@ pub struct Topology {
     pub hosts: u32,
     /// The key that says most about its size.
     pub size: Named,
-    /// Which part of the network each host is in, for graphs that may be in pieces.
+    /// Part of the network of each host, for graphs that may be in pieces.
     pieces: Option<Vec<u32>>,
-    /// Which host each node of its file is, where that numbers hosts and switches together.
+    /// Host of each node of its file, if that numbers hosts and switches together.
     pub nodes: Option<Vec<Option<u32>>>,
     /// Names of the links on which its file says that packets are lost, both directions, with the probability.
     pub losses: Vec<(Vec<String>, f64)>,
-    /// What was assumed about its file.
+    /// Assumptions about its file.
     pub notes: Vec<String>,
     resolved: Json,
 }
@@ -61,7 +61,7 @@ impl Topology {
         self.resolved.clone()
     }
 
-    /// Whether there is a path between two hosts.
+    /// True if there is a path between two hosts.
     pub fn reachable(&self, src: u32, dst: u32) -> bool {
         self.pieces.as_ref().is_none_or(|pieces| pieces[src as usize] == pieces[dst as usize])
     }
@@ -133,7 +133,7 @@ struct Keys<'a, 'b> {
     resolved: Map<String, Json>,
     /// Those that say most about the size, with their values.
     sizes: Vec<(u32, Named)>,
-    /// See [`Topology`].
+    /// Hosts of the file's nodes: see [`Topology`].
     nodes: Option<Vec<Option<u32>>>,
     losses: Vec<(u32, u32, f64)>,
     notes: Vec<String>,

@@ -40,7 +40,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// What the first line promises.
+/// Counts in the first line.
 struct Head<'a> {
     nodes: u64,
     nodes_word: &'a str,
@@ -163,7 +163,8 @@ pub fn parse(source: &Arc<Source>) -> Read<Found> {
     Ok(Found { notes, losses, nodes: Some(nodes), ..found })
 }
 
-/// Error rates by the two ends of their links; those of links between the same two nodes have to agree, as links are told apart by their ends.
+/// Error rates by the two ends of their links; those of links between the same two nodes have to agree, as their ends
+/// identify links.
 fn by_ends(
     text: &Text<'_>,
     links: &[(u32, u32, LinkSpec)],

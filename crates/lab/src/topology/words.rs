@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 type Read<T> = Result<T, ScenarioError>;
 
-/// A line that is not empty and is no comment: its number, from 1, and its words.
+/// A line that is not empty and not a comment: its number, from 1, and its words.
 pub(super) struct Line<'a> {
     pub(super) number: usize,
     pub(super) words: Vec<&'a str>,

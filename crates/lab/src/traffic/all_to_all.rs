@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 /// Every rank sends something else to every other rank; `bytes` are those that a rank has for all ranks, itself included.
 pub type AllToAll = Collective<Exchange>;
 
-/// How many at a time, and how unequal.
+/// Number of messages at a time, and their inequality.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exchange {
     /// Messages that a rank has on their way at a time.
@@ -131,8 +131,8 @@ impl Algorithm for Exchange {
     }
 }
 
-/// What each rank sends to each other, if that is not the same for all. All of a buffer goes to others, a byte to each at
-/// least.
+/// Bytes that each rank sends to each other, if they are not the same for all. All of a buffer goes to others, a byte
+/// to each at least.
 fn unequal(ranks: u32, bytes: u64, skew: f64, random: &mut Stream) -> Option<Vec<Vec<u64>>> {
     if skew == 0.0 {
         return None;

@@ -6,7 +6,7 @@ use super::job::{Collective, HalfRing, OnRing, RING_KEYS};
 /// Every rank gets what each of them has; `bytes` are those of all together.
 pub type AllGather = Collective<HalfRing<Gather>>;
 
-/// See [`AllGather`].
+/// Algorithm of [`AllGather`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gather;
 

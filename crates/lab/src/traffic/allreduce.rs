@@ -177,7 +177,7 @@ fn both_trees(ranks: u32, bytes: u64, chunks: u64) -> Schedule {
         let half = Parts::of(bytes, 2).get(half as u64);
         for chunk in 0..chunks {
             let size = Parts::of(half, chunks).get(chunk);
-            // What has come from below, and from above.
+            // Messages that have come from below, and from above.
             let mut came: Vec<Vec<u32>> = vec![Vec::new(); ranks as usize];
             for &rank in order.iter().rev() {
                 let Some(parent) = parents[rank as usize] else { continue };
@@ -210,7 +210,7 @@ fn halving(ranks: u32, bytes: u64) -> Schedule {
             let owner = if round < half { partner } else { rank };
             let size = parts.sum(u64::from(owner / apart * apart), u64::from(apart));
             let send = schedule.send(round, rank, partner, size);
-            // What came in any round before is part of what is sent.
+            // Data of any round before is part of what is sent.
             for before in 0..round {
                 schedule.after(send, before * ranks + (rank ^ distance(before)));
             }

@@ -24,7 +24,7 @@ pub enum Along {
     Tree,
     /// From rank to rank, in chunks.
     Chain {
-        /// How many.
+        /// Number of chunks.
         chunks: u64,
     },
 }
@@ -72,7 +72,7 @@ impl Algorithm for Along {
         let mut schedule = Schedule::default();
         match *self {
             Along::Tree => {
-                // What each rank has received, and sent last.
+                // Messages that each rank has received, and sent last.
                 let (mut received, mut sent) = (vec![None; ranks as usize], vec![None; ranks as usize]);
                 for round in 0..ranks.next_power_of_two().ilog2() {
                     for rank in 0..(1 << round).min(ranks) {

@@ -1,4 +1,4 @@
-//! What entries of every kind may carry: a class, deadlines, a first window, a transport.
+//! Keys of entries of every kind: a class, deadlines, a first window, a transport.
 
 use super::Context;
 use super::keys::{Key, Takes, key};
@@ -9,7 +9,7 @@ use headway_network::{FlowSpec, TransportSpec};
 use headway_transport::InitialWindow;
 use headway_units::Time;
 
-/// The keys of every kind beside its own.
+/// The keys that every kind has in addition to its own.
 pub const COMMON: &[Key] = &[
     key(
         "class",
@@ -77,10 +77,10 @@ pub const COMMON: &[Key] = &[
     ),
 ];
 
-/// What every kind of traffic may carry.
+/// Common settings of every kind of traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Common {
-    /// Application class.
+    /// Class of the application.
     pub class: u16,
     /// From a flow's start.
     pub deadline: Option<Time>,
@@ -90,7 +90,7 @@ pub struct Common {
     pub jitter: Time,
     /// Each flow starts as one of this many.
     pub share: Share,
-    /// When flows are over.
+    /// Time at which flows are over.
     pub stop: Option<Time>,
     /// Packets back to back before a pause.
     pub clump: u32,
@@ -146,7 +146,7 @@ impl Common {
 pub struct Deadlines {
     /// Mean, the smallest included.
     pub mean: Time,
-    /// Smallest deadline.
+    /// Smallest deadline that is drawn.
     pub least: Time,
 }
 

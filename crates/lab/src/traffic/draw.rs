@@ -28,21 +28,21 @@ pub trait RandomSource {
 /// A flow of the file that a random scenario may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Sending host.
+    /// Host that sends.
     pub src: u64,
-    /// Receiving host.
+    /// Host that receives.
     pub dst: u64,
-    /// Application bytes.
+    /// Bytes of the application.
     pub bytes: u64,
     /// Start in microseconds.
     pub start_us: u64,
-    /// Application class.
+    /// Class of the application.
     pub class: u64,
 }
 
 /// The network that an entry is drawn for, and how much the entry may send.
 pub struct Ground<'a> {
-    /// Where choices come from.
+    /// Source of random choices.
     pub dice: &'a mut dyn RandomSource,
     /// Hosts of the network, at least two.
     pub hosts: u64,
@@ -56,11 +56,11 @@ pub struct Ground<'a> {
     pub slot: u64,
     /// Longest base round trip, in picoseconds.
     pub round_trip: u64,
-    /// Whether paths are pinned.
+    /// True if paths are pinned.
     pub pinned: bool,
     /// Names of the file of flows, as a table and as a matrix.
     pub file_names: [&'static str; 2],
-    /// What is in that file, once an entry has named it.
+    /// Flows in that file, once an entry has named it.
     pub file: &'a mut Option<Vec<Listed>>,
 }
 
@@ -83,13 +83,13 @@ impl Ground<'_> {
         self.round_trip * 4 + self.slot * 100
     }
 
-    /// When something begins, as a duration with its unit.
+    /// Start of something, as a duration with its unit.
     pub fn start(&mut self) -> Json {
         let latest = self.latest();
         duration(if self.dice.percent(40) { 0 } else { self.dice.below(latest) })
     }
 
-    /// Two hosts.
+    /// Two different hosts.
     pub fn pair(&mut self) -> (u64, u64) {
         let src = self.dice.below(self.hosts);
         (src, (src + 1 + self.dice.below(self.hosts - 1)) % self.hosts)

@@ -19,13 +19,13 @@ pub struct Incast {
     pub senders: Vec<u32>,
     /// Number of the receiving host.
     pub receiver: u32,
-    /// How much each: always the same, or drawn.
+    /// Size of each: always the same, or drawn.
     amount: Amount,
     /// Start of the first round.
     pub start: Time,
     /// Number of rounds.
     pub repeat: u64,
-    /// How long from one to the next.
+    /// Time from one to the next.
     pub period: Time,
 }
 

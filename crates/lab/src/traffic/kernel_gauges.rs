@@ -1,4 +1,4 @@
-//! What is measured of the connections of a kernel's TCP on real packets; the simulator has none of it.
+//! Measurements of connections of a kernel's TCP on real packets; the simulator has none of them.
 
 use headway_gauges::GaugeInfo;
 

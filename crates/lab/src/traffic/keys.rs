@@ -1,4 +1,4 @@
-//! What a kind of traffic declares of its keys.
+//! Declaration of the keys of a kind of traffic.
 
 pub(super) use crate::text::key::{Takes, key, needed};
 

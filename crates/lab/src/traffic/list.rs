@@ -8,13 +8,13 @@ use headway_units::Time;
 /// A flow, its name, and where it is written.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// The flow.
+    /// Specification of the flow.
     pub spec: FlowSpec,
     /// Its name, if it has one.
     pub name: Option<String>,
     /// Place of the flow in its file.
     pub at: Origin,
-    /// Where its path is written, if it has one.
+    /// Place where its path is written, if it has one.
     pub path_at: Option<Origin>,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn horizon(flows: &[Written]) -> (Time, u64) {
     (last, flows.iter().map(|f| f.spec.bytes).fold(0, u64::saturating_add))
 }
 
-/// How many hosts they go to.
+/// Number of hosts that they go to.
 pub(super) fn receivers(flows: &[Written]) -> u64 {
     let mut all: Vec<u32> = flows.iter().map(|f| f.spec.dst).collect();
     all.sort_unstable();

@@ -1,4 +1,4 @@
-//! What a load means: the links it is relative to, and the bytes it counts.
+//! Meaning of a load: the links it is relative to, and the bytes it counts.
 //!
 //! * `host-links`: the reference is the sum of the rates of all hosts' links, and every flow counts. Load
 //!   0.6 means that each host sends at 0.6 of its link's rate on average.
@@ -15,7 +15,7 @@ use crate::workload::{Cdf, Interpolation};
 use headway_network::{Link, Network, TopologySpec};
 use headway_packet::Sizes;
 
-/// Which links a load is relative to.
+/// Links that a load is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// Hosts' own links.
@@ -31,10 +31,10 @@ impl Reference {
     pub const NAMES: &[&str] = &["host-links", "core-links", "receiver-links"];
 }
 
-/// What a traffic entry is to put on links.
+/// Load that a traffic entry is to put on links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NominalLoad {
-    /// Which links.
+    /// Links that it loads.
     pub on: Reference,
     /// Bits on the wire a second of all of its flows that use these links.
     pub bps: f64,
@@ -53,7 +53,7 @@ pub struct Capacity {
     pub crossing: f64,
 }
 
-/// How hosts are grouped under switches, where groups are of one size.
+/// Groups of hosts under switches, if groups are of one size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Racks {
     /// First host of each group; a last entry is the number of hosts.
@@ -123,7 +123,7 @@ impl Loaded {
         Some(Loaded { links, bps, capacity_bps })
     }
 
-    /// What is put on them over what they carry.
+    /// Ratio of their load to their capacity.
     pub fn share(&self) -> f64 {
         self.bps / self.capacity_bps
     }
@@ -136,7 +136,7 @@ pub fn capacity(topology: &Topology) -> Capacity {
     Capacity { hosts_bps: topology.spec.host_bps(&all), core_bps: topology.spec.core_bps(), crossing }
 }
 
-/// What flows from some hosts to others can take, in bits per second: the receivers' links, or the middle link of
+/// Largest rate of flows from some hosts to others, in bits per second: the receivers' links, or the middle link of
 /// a dumbbell.
 pub fn inflow(topology: &Topology, senders: &[u32], receivers: &[u32]) -> f64 {
     let links = topology.spec.host_bps(receivers);

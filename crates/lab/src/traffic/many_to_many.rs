@@ -19,7 +19,7 @@ pub struct ManyToMany {
     pub receivers: Vec<u32>,
     /// To how many receivers each sender sends.
     pub fan_out: u32,
-    /// How much to each.
+    /// Bytes to each receiver.
     pub bytes: u64,
     /// Start of all messages.
     pub start: Time,

@@ -81,7 +81,7 @@ type Read = fn(&Reader<'_>, &Context<'_>, &Common) -> Result<(Arc<dyn Pattern>, 
 pub struct Kind {
     /// Its name and its keys.
     pub info: PatternInfo,
-    /// How long it takes where nothing else is in the network; empty where nobody says it.
+    /// Time that it takes in a network without other traffic, as a formula; empty if it is unknown.
     pub form: &'static str,
     /// An entry at random, without `kind` and without what entries of every kind may have.
     pub draw: fn(&mut Ground<'_>) -> Json,
@@ -106,23 +106,23 @@ fn read_one<P: Declared>(
 /// Messages that arrive at random, each independent of the others.
 #[derive(Clone, Copy, Debug)]
 pub struct RandomArrivals<'a> {
-    /// Their sizes.
+    /// Sizes of the messages.
     pub sizes: &'a Cdf,
-    /// How many arrive a second.
+    /// Number of arrivals in a second.
     pub per_second: f64,
-    /// When the first may arrive.
+    /// Time at which the first may arrive.
     pub start: Time,
-    /// What they put on the links that they load most.
+    /// Load on the links that they load most.
     pub heaviest: &'a load::NominalLoad,
 }
 
-/// What there is to know of the flows of an entry.
+/// Interface of a pattern of flows.
 pub trait Pattern: Debug + Send + Sync {
     /// Makes its flows, in their order.
     fn generate(&self, making: &mut Making<'_>);
 
-    /// When its last flow starts, and how many bytes have to be sent after that at most, both roughly: for estimates
-    /// of runs that have no stated end.
+    /// Start of its last flow, and the most bytes that have to be sent after that, both roughly: for estimates
+    /// of runs without a stated end.
     fn horizon(&self, hosts: u32) -> (Time, u64);
 
     /// Roughly how many flows it makes, before they are made.
@@ -131,7 +131,7 @@ pub trait Pattern: Debug + Send + Sync {
     /// Roughly how many bytes all of its flows have.
     fn expected_bytes(&self, hosts: u32) -> u64;
 
-    /// How many of its flows are under way at a time at the most, where all are about as long as each other and wait for
+    /// Largest number of its flows that are under way at a time, where all are about as long as each other and wait for
     /// those before them.
     fn expected_at_once(&self, hosts: u32) -> f64 {
         self.expected_flows(hosts)
@@ -142,20 +142,20 @@ pub trait Pattern: Debug + Send + Sync {
         0.0
     }
 
-    /// How many hosts they go to at the most.
+    /// Largest number of hosts that they go to.
     fn receivers(&self, hosts: u32) -> u64 {
         u64::from(hosts)
     }
 
-    /// Whether its flows start at different times, so that they do not meet again and again in the same phase.
+    /// True if its flows start at different times, so that they do not meet again and again in the same phase.
     fn is_spread(&self) -> bool;
 
-    /// What looks odd about it before it is run.
+    /// Warning about it before it is run.
     fn warning(&self) -> Option<String> {
         None
     }
 
-    /// How its messages arrive, where they do so at random.
+    /// Its random arrivals, if its messages arrive at random.
     fn random_arrivals(&self) -> Option<RandomArrivals<'_>> {
         None
     }
@@ -165,12 +165,12 @@ pub trait Pattern: Debug + Send + Sync {
         None
     }
 
-    /// Whether its messages come from another program while the run goes on.
+    /// True if its messages come from another program while the run goes on.
     fn is_external(&self) -> bool {
         false
     }
 
-    /// What is asked about it when it is over, if it is a job.
+    /// Facts for its results when it is over, if it is a job.
     fn job(&self) -> Option<JobInfo> {
         None
     }
@@ -181,7 +181,7 @@ pub trait Pattern: Debug + Send + Sync {
     }
 }
 
-/// What closed forms are written in.
+/// Words that closed forms are written in.
 pub const FORM_WORDS: &str = "n ranks, buffers of S bytes; t(x) is the completion time of a message of x bytes between two ranks that nothing else \
     disturbs (`ideal_s`), s(x) the time that its packets take on a link, and a the time that the packet takes by which a receiver acknowledges \
     a message, which goes before the next message; 0 for a transport that has none. It is so where a message needs no permission and one acknowledgement, \
@@ -191,7 +191,7 @@ pub const FORM_WORDS: &str = "n ranks, buffers of S bytes; t(x) is the completio
 pub(crate) trait Declared: Pattern + Sized + 'static {
     /// Its name, its keys.
     const INFO: PatternInfo;
-    /// How long it takes where nothing else is in the network, by [`FORM_WORDS`]. Empty where nobody says it.
+    /// Time that it takes in a network without other traffic, by [`FORM_WORDS`]. Empty if it is unknown.
     const FORM: &'static str = "";
 
     /// One of it, and its keys with their values.
@@ -212,18 +212,18 @@ pub struct Made {
     pub flows: Vec<Flow>,
     /// Steps, in the same order.
     pub steps: Vec<MadeStep>,
-    /// Which flow or step waits for which, by position in the two lists.
+    /// Dependencies between flows and steps, by position in the two lists.
     pub edges: Vec<(Node, Cause)>,
 }
 
 /// A step between flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MadeStep {
-    /// What the simulator gets.
+    /// Step that the simulator gets.
     pub step: GraphStep,
-    /// Its name, when somebody gave it one.
+    /// Name, if the scenario gives one.
     pub name: Option<String>,
-    /// Which `[[traffic]]` entry it comes from.
+    /// Position of the `[[traffic]]` entry that it comes from.
     pub entry: usize,
 }
 
@@ -239,9 +239,9 @@ impl Made {
     }
 }
 
-/// Where the flows of an entry are made.
+/// Builder of an entry's flows.
 pub struct Making<'a> {
-    /// What they have in common.
+    /// Settings that they share.
     pub common: &'a Common,
     /// Seed of the run.
     pub seed: u64,
@@ -251,7 +251,7 @@ pub struct Making<'a> {
     pub hosts: u32,
     /// Number of the `[[traffic]]` entry.
     entry: usize,
-    /// Where its flows and steps begin among all.
+    /// Position of its first flow and first step among all.
     first_flow: u32,
     first_step: u32,
     /// The round that flows belong to from now on, where its flows come in rounds.
@@ -309,7 +309,7 @@ impl Making<'_> {
     }
 }
 
-/// How flows begin: the `[start]` table.
+/// Start of flows: the `[start]` table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
     /// Every share is ignored.
@@ -318,17 +318,17 @@ pub struct Start {
     pub clump: u32,
 }
 
-/// What traffic is checked against.
+/// Context that traffic is checked against.
 pub struct Context<'a> {
     /// Topology of the scenario.
     pub topology: &'a Topology,
-    /// Packet sizes.
+    /// Sizes of packets.
     pub sizes: Sizes,
-    /// How paths are chosen.
+    /// Choice of paths.
     pub routing: Routing,
-    /// Where relative paths start.
+    /// Folder in which relative paths start.
     pub folder: &'a Path,
-    /// How flows begin.
+    /// Start of flows.
     pub start: Start,
     /// Transports that are in no registry.
     pub(crate) foreign: &'a [Foreign],
@@ -336,9 +336,9 @@ pub struct Context<'a> {
     pub(crate) own: Option<&'a TransportSpec>,
     /// The transports of all entries so far. Entries add theirs while they are read against everything else here.
     pub(crate) transports: RefCell<Transports>,
-    /// What was assumed about files that do not say it themselves.
+    /// Assumptions about files that do not say it themselves.
     pub(crate) notes: RefCell<Vec<String>>,
-    /// What files of traffic hold, in sentences that are no warnings.
+    /// Facts about files of traffic, in sentences that are not warnings.
     pub(crate) facts: RefCell<Vec<String>>,
 }
 
@@ -367,11 +367,11 @@ impl Context<'_> {
 /// One flow to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// What the simulator gets.
+    /// Flow that the simulator gets.
     pub spec: FlowSpec,
-    /// Its name, when somebody gave it one.
+    /// Name, if the scenario gives one.
     pub name: Option<String>,
-    /// Which `[[traffic]]` entry it comes from.
+    /// Position of the `[[traffic]]` entry that it comes from.
     pub entry: usize,
     /// The round of its entry, where flows come in rounds.
     pub round: Option<u32>,
@@ -380,13 +380,13 @@ pub struct Flow {
 /// One `[[traffic]]` entry, checked.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Where it is written.
+    /// Place where it is written.
     pub at: Origin,
     /// Its kind of traffic.
     pub kind: &'static str,
     /// The key that says how many flows it makes; `None` when the network says that.
     pub count: Option<Named>,
-    /// What its flows have in common.
+    /// Settings that its flows share.
     pub common: Common,
     /// Pattern that makes the flows of the entry.
     pub pattern: Arc<dyn Pattern>,
@@ -489,8 +489,8 @@ impl Entry {
         }
     }
 
-    /// When its last flow starts, and how long its flows take one after the other at `rate`, roughly: for
-    /// estimates of runs that have no stated end.
+    /// Start of its last flow, and the time that its flows take one after the other at `rate`, roughly: for
+    /// estimates of runs without a stated end.
     pub fn horizon(&self, hosts: u32, rate: Rate) -> (Time, Time) {
         let (last, bytes) = self.pattern.horizon(hosts);
         let ps = u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.bps());
@@ -502,7 +502,7 @@ impl Entry {
         self.pattern.expected_bytes(hosts)
     }
 
-    /// How many hosts they go to at the most.
+    /// Largest number of hosts that they go to.
     pub fn receivers(&self, hosts: u32) -> u64 {
         self.pattern.receivers(hosts)
     }
@@ -512,7 +512,7 @@ impl Entry {
         self.pattern.expected_flows(hosts)
     }
 
-    /// How many of its flows are under way at a time at the most.
+    /// Largest number of its flows that are under way at a time.
     pub fn expected_at_once(&self, hosts: u32) -> f64 {
         self.pattern.expected_at_once(hosts)
     }

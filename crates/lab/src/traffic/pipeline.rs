@@ -35,7 +35,7 @@ enum Order {
     InTurn,
 }
 
-/// What a stage computes.
+/// Computation of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Work {
     backward: bool,
@@ -125,7 +125,7 @@ impl Declared for Pipeline {
 }
 
 impl Pipeline {
-    /// What a stage computes in an iteration, in order.
+    /// Computations of a stage in an iteration, in order.
     fn work(&self, stage: u32, stages: u32) -> Vec<Work> {
         let batches = self.micro_batches;
         let forward = |batch| Work { backward: false, batch };

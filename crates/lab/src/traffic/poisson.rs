@@ -12,7 +12,7 @@ use crate::workload::{Cdf, library};
 use headway_units::Time;
 use serde_json::{Value as Json, json};
 
-/// When arrivals end.
+/// End of arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Until {
     Flows(u64),
@@ -28,13 +28,13 @@ pub struct Poisson {
     until: Until,
     pairs: Pairs,
     nominal: NominalLoad,
-    /// What it puts on those of the hosts' links and the core's that it loads most.
+    /// Load on those of the hosts' links and the core's that it loads most.
     heaviest: NominalLoad,
-    /// What the offered load is on other links, when it is more than they carry.
+    /// Warning with the offered load on other links, if it is more than they carry.
     warning: Option<String>,
 }
 
-/// Which pairs of hosts flows may have.
+/// Pairs of hosts that flows may have.
 #[derive(Clone, Debug, PartialEq)]
 enum Pairs {
     /// Any of so many hosts to any other, or to any other outside of its group.
@@ -247,7 +247,7 @@ impl Pattern for Poisson {
     }
 }
 
-/// Which links the load is a share of, and their bits per second for flows that all count.
+/// Links that the load is a share of, and their bits per second for flows that all count.
 fn read_reference(
     table: &Reader<'_>,
     load: &Item<'_>,

@@ -21,7 +21,7 @@ const MOST: u64 = MOST_OPERATIONS;
 /// Larger groups are counted by a formula.
 const COUNTED: u32 = 256;
 
-/// What a collective makes: its messages, and the edges that belong to them and to its ranks.
+/// Cost of a collective: its messages, and the edges that belong to them and to its ranks.
 pub(crate) fn cost(collective: Collective, ranks: u32, allreduce: usize) -> (u64, u64) {
     if ranks < 2 {
         return (0, 1);
@@ -48,14 +48,14 @@ pub(crate) fn cost(collective: Collective, ranks: u32, allreduce: usize) -> (u64
     (messages, messages + waits + lasts as u64 + n)
 }
 
-/// How a program is done.
+/// Settings of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// When ranks begin.
+    /// Time at which ranks begin.
     pub(crate) start: Time,
-    /// What a send and a receive each take on their processor.
+    /// Time that a send and a receive each take on their processor.
     pub(crate) overhead: Time,
-    /// What each byte of a message but the first takes there in addition.
+    /// Time that each byte of a message but the first takes there in addition.
     pub(crate) byte_overhead: Time,
     /// Least time between the beginnings of two messages that a host sends, and of two that it receives.
     pub(crate) gap: Time,
@@ -66,7 +66,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// What a message takes on a processor.
+    /// Time that a message takes on a processor.
     fn overhead_of(&self, bytes: u64) -> Time {
         self.overhead.saturating_add(self.byte_overhead.saturating_mul(bytes.saturating_sub(1)))
     }
@@ -114,11 +114,11 @@ pub(crate) struct Program {
 /// The nodes of an operation: what waits for others, and what it is over with.
 #[derive(Clone, Copy, Debug)]
 struct Nodes {
-    /// What waits for whatever the operation waits for.
+    /// Node that waits for everything that the operation waits for.
     begin: Node,
-    /// The step at which it begins, where somebody waits for that.
+    /// The step at which it begins, if another operation waits for that.
     begun: Option<u32>,
-    /// What is over when the operation is.
+    /// Cause that is over when the operation is.
     over: Cause,
 }
 
@@ -198,7 +198,7 @@ impl Program {
         last.saturating_add(self.computes)
     }
 
-    /// See [`super::JobInfo`].
+    /// Collective for the job's facts: see [`super::JobInfo`].
     pub(crate) fn collective(&self) -> Option<(u64, f64)> {
         self.collective
     }
@@ -243,7 +243,7 @@ impl Builder<'_> {
                 }
                 What::Send { to, bytes, processor, .. } => {
                     let takes = settings.overhead_of(bytes);
-                    // What a rank sends to itself needs no interface.
+                    // A message of a rank to itself needs no interface.
                     let gap = settings.gap(true).filter(|_| to != one.rank);
                     let host = Some(one.rank);
                     let step = self.step(number, GraphStep { host, takes, processor, gap, needs: None });
@@ -411,7 +411,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A receive is over when its message is there and it was asked for, and its overhead later.
+    /// A receive is over when its message is there and it was posted, and its overhead later.
     fn receive(&mut self, matched: &matching::Matched, nodes: &[Nodes], sent: &[Option<Cause>]) {
         let bytes = |send: u32| match self.trace.operations[send as usize].what {
             What::Send { bytes, .. } => bytes,
@@ -565,7 +565,7 @@ impl Builder<'_> {
         for (position, lasts) in (0..).zip(schedule.lasts(ranks.len(), from)) {
             let end = over(at(position));
             lasts.into_iter().for_each(|cause| self.edge(end, cause));
-            // Where one operation stands for all ranks, it begins once.
+            // An operation that stands for all ranks begins once.
             if position == 0 || at(position) != first {
                 self.edge(end, began(at(position)));
             }

@@ -1,4 +1,4 @@
-//! What readers of several kinds have in common: hosts, sets of hosts, sizes of messages.
+//! Common parts of readers of several kinds: hosts, sets of hosts, sizes of messages.
 
 use super::Context;
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError};
@@ -50,7 +50,7 @@ pub(super) fn host_set(
     })
 }
 
-/// Where the entry of a list is written, or the whole value when it is none.
+/// Place of the entry of a list, or of the whole value if it is not a list.
 pub(super) fn element<'a>(item: &Item<'a>, index: usize) -> &'a Origin {
     match item.value() {
         crate::text::Value::List(nodes) => nodes.get(index).map_or(item.at(), |node| &node.at),

@@ -6,7 +6,7 @@ use super::job::{Collective, HalfRing, OnRing, RING_KEYS};
 /// Each rank gets its part of the sum of what all of them have; `bytes` are those that each begins with.
 pub type ReduceScatter = Collective<HalfRing<Scatter>>;
 
-/// See [`ReduceScatter`].
+/// Algorithm of [`ReduceScatter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scatter;
 

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 /// A distribution of sizes and what is known about it.
 pub(super) struct MessageSizes {
-    /// The distribution.
+    /// Distribution of sizes.
     pub cdf: Cdf,
     /// Mean that its source divides a load by.
     pub published: Option<f64>,
@@ -24,7 +24,7 @@ pub(super) struct MessageSizes {
     pub name: Json,
 }
 
-/// The key beside `cdf`.
+/// The key that goes with `cdf`.
 pub(super) const INTERPOLATION: Key = key(
     "interpolation",
     Takes::Word(&["linear", "step"]),
@@ -32,7 +32,7 @@ pub(super) const INTERPOLATION: Key = key(
     "of a file: straight lines between rows, or only the rows' own sizes; by default lines, but steps where the first probability is not 0 or the file's mean says so",
 );
 
-/// Another.
+/// Another key that goes with `cdf`.
 pub(super) const SIZE_UNIT: Key = key(
     "size_unit",
     Takes::Word(&["bytes", "packets"]),
@@ -57,7 +57,7 @@ fn drawn(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<M
     Ok(sizes)
 }
 
-/// How much a message is.
+/// Size of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Amount {
     /// Always the same.
@@ -90,7 +90,7 @@ impl Amount {
         Ok((Amount::Drawn(drawn.cdf), shown))
     }
 
-    /// One message.
+    /// Draws the size of one message.
     pub(super) fn draw(&self, stream: &mut Stream) -> u64 {
         match self {
             Amount::Fixed(bytes) => *bytes,
@@ -113,7 +113,7 @@ fn named(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<M
         let (cdf, published) = (workload.cdf()?, workload.published_mean);
         return Ok(MessageSizes { cdf, published, digest: None, name: name.into() });
     }
-    // Names of the library have no dot, and a file has one or lies in a folder.
+    // Names of the library contain no dot, and a file has one or lies in a folder.
     if !name.contains(['/', '.']) {
         let known = library::WORKLOADS.iter().map(|w| w.name);
         let problem = Problem::NoSuchName { what: "flow-size distribution", name: name.clone() };

@@ -17,7 +17,7 @@ struct Control {
     multipath: Option<&'static str>,
     /// The machine of a connection that answers marks though the control does not ask for them, and what makes it that.
     marked: Option<(&'static str, &'static [(&'static str, f64)])>,
-    /// Whether it asks for marks by itself.
+    /// True if it asks for marks by itself.
     asks: bool,
     /// Parameters that `headway kernel load` sets, by the names that the machine has for them.
     settings: &'static [&'static str],
@@ -58,17 +58,17 @@ const CONTROLS: &[Control] = &[
 
 /// The preset of the machines that does as Linux does.
 const PRESET: (&str, &str) = ("preset", "linux-4.19");
-/// What the machines call the packets of a first window.
+/// Parameter of the machines for the packets of a first window.
 const FIRST: &str = "initial_window";
 /// The longest first window.
 const MOST_WINDOW: u64 = 1000;
-/// How subflows take different paths, where paths have numbers.
+/// Setting by which subflows take different paths, if paths are numbered.
 const MESH: (&str, &str) = ("path_manager", "full-mesh");
 /// Keys of an entry that say how a flow begins or ends, which the kernel decides by itself.
 const OF_ENTRIES: &[&str] = &["share", "clump", "stop"];
-/// Keys of a flow that say how it begins, goes or ends, likewise.
+/// Keys of a flow that set its start, path or end; the kernel cannot follow them either.
 const OF_FLOWS: &[&str] = &["share", "slot", "clump", "path", "connection", "stop"];
-/// How an entry stands whose flows are the kernel's.
+/// Phrase for an entry whose flows are the kernel's.
 const WITH: &str = "with stack = \"kernel\"";
 
 /// The kernel's TCP, as an entry asks for it.
@@ -76,9 +76,9 @@ const WITH: &str = "with stack = \"kernel\"";
 pub struct Kernel {
     /// The kernel's name of the congestion control.
     pub congestion: &'static str,
-    /// Whether connections are multipath TCP.
+    /// True if connections are multipath TCP.
     pub mptcp: bool,
-    /// Whether connections ask for marks though the control does not.
+    /// True if connections ask for marks though the control does not.
     pub ecn: bool,
     /// Packets of the first window, where it is not the kernel's own.
     pub initial_window: Option<u32>,
@@ -131,13 +131,13 @@ impl Kernel {
         Ok(Some((Kernel { congestion: control.name, mptcp, ecn, initial_window }, spec)))
     }
 
-    /// What it is called in results.
+    /// Name in results.
     pub fn label(self) -> String {
         let (mptcp, ecn) = (if self.mptcp { "mptcp-" } else { "" }, if self.ecn { "-ecn" } else { "" });
         format!("kernel-{mptcp}{}{ecn}", self.congestion)
     }
 
-    /// Whether its connections ask for marks because of a setting of the host, and not by themselves.
+    /// `Some` if its connections ask for marks only by a setting of the host, with that setting.
     pub fn asks_by_setting(self) -> Option<bool> {
         let asks = CONTROLS.iter().any(|c| c.name == self.congestion && c.asks);
         (!asks).then_some(self.ecn)
@@ -148,7 +148,7 @@ impl Kernel {
         map.insert("stack".into(), "kernel".into());
         map.insert("congestion".into(), self.congestion.into());
         map.insert("mptcp".into(), self.mptcp.into());
-        // What is not said is no part of what identifies a run.
+        // A default is left out, so that it does not change the identity of a run.
         if self.ecn {
             map.insert("ecn".into(), true.into());
         }
@@ -192,7 +192,7 @@ fn find_control(item: &Item<'_>, name: &str) -> Result<&'static Control, Scenari
     })
 }
 
-/// Whether connections ask for marks by a setting of the host; those whose control asks by itself need none.
+/// True if connections ask for marks by a setting of the host; those whose control asks by itself need none.
 fn read_ecn(table: &Reader<'_>, control: &Control, mptcp: bool) -> Result<bool, ScenarioError> {
     let Some(item) = table.get("ecn") else { return Ok(false) };
     let ecn = boolean(&item)?;
@@ -280,7 +280,7 @@ impl Transports {
         })
     }
 
-    /// Whether an entry has this one, by Headway's own stack.
+    /// True if an entry has this one, by Headway's own stack.
     pub(crate) fn has_own(&self, spec: &TransportSpec) -> bool {
         self.specs.iter().zip(&self.stacks).any(|(s, k)| s == spec && k.is_none())
     }

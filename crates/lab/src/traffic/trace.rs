@@ -24,10 +24,10 @@ pub struct Trace {
     program: Program,
 }
 
-/// What a matrix may say about its failed links.
+/// Values of a matrix's key for its failed links.
 const FAILURES: [&str; 2] = ["refused", "elsewhere"];
 
-/// Which groups of a workload do its collectives.
+/// Groups of a workload that do its collectives.
 const EQUAL_GROUPS: [&str; 2] = ["each", "one"];
 
 /// LogGOPSim's default: larger messages are sent when the receiver is ready.
@@ -198,7 +198,7 @@ impl Declared for Trace {
     }
 }
 
-/// The item of a key, which is refused where the format has no use for it.
+/// The item of a key, which is refused if the format does not use it.
 fn used<'a>(
     table: &Reader<'a>,
     format: Format,
@@ -214,7 +214,7 @@ fn used<'a>(
     }
 }
 
-/// What the reader of the format is told.
+/// Options for the reader of the format.
 fn told<'a>(table: &Reader<'_>, format: Format) -> Result<(Told<'a>, Resolved), ScenarioError> {
     let mut resolved = Resolved::new();
     let unit = used(table, format, "start_unit", &[Format::Matrix])?;
@@ -265,7 +265,7 @@ fn unordered(trace: &Imported, path: &str, context: &Context<'_>, common: &Commo
     ))
 }
 
-/// Links that are down are no part of traffic.
+/// Refuses failed links, which are not part of traffic, unless they are declared elsewhere.
 fn failures(table: &Reader<'_>, trace: &Imported, resolved: &mut Resolved) -> Result<(), ScenarioError> {
     let item = table.get("failures");
     let choice = item.as_ref().map_or(Ok(0), |item| item.choice(&FAILURES))?;
@@ -287,7 +287,7 @@ fn failures(table: &Reader<'_>, trace: &Imported, resolved: &mut Resolved) -> Re
     }
 }
 
-/// How the program is done.
+/// Settings of the program.
 fn settings(table: &Reader<'_>, format: Format) -> Result<(Settings, Resolved), ScenarioError> {
     let goal = [Format::Goal];
     let start = start(table)?;

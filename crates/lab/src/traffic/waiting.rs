@@ -23,9 +23,9 @@ const UNTIL: [(&str, Until); 2] = [("received", Until::Received), ("known", Unti
 /// A step, its name, and where it is written.
 #[derive(Clone, Debug)]
 pub struct WrittenStep {
-    /// Its name.
+    /// Name of the step.
     pub name: String,
-    /// Where and how long.
+    /// Host and duration of the step.
     pub step: GraphStep,
     at: Origin,
 }
@@ -79,7 +79,7 @@ fn processor(item: &Item<'_>, host: Option<u32>) -> Result<u16, ScenarioError> {
     Ok(number as u16)
 }
 
-/// How many of the `after` things have to be over.
+/// Number of the `after` things that have to be over.
 fn needs(item: &Item<'_>, after: u64) -> Result<u32, ScenarioError> {
     if after == 0 {
         let text = "`needs` counts what is in `after`, and the step waits for nothing";

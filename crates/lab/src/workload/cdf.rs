@@ -5,7 +5,7 @@ use super::table::{self, Unit};
 use crate::text::{ScenarioError, Source};
 use std::sync::Arc;
 
-/// What happens between the rows of a table.
+/// Interpolation between the rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
     /// Straight lines in (bytes, probability); equal bytes are a point mass, equal probabilities a gap.
@@ -34,7 +34,7 @@ pub struct Cdf {
 /// A table that was read, and what is to be said about it.
 #[derive(Clone, Debug)]
 pub struct Read {
-    /// The distribution.
+    /// Distribution of sizes.
     pub cdf: Cdf,
     /// In words what the text was taken to be, where it does not say so itself.
     pub taken: Option<String>,
@@ -42,9 +42,9 @@ pub struct Read {
     pub stated: Option<f64>,
     /// The mean of the same rows with the other interpolation, where that can be read.
     pub other: Option<f64>,
-    /// Why it is read by steps, where nobody said so.
+    /// Reason why it is read by steps, if that was not set.
     pub stepped: Option<String>,
-    /// Whether nothing in the text says what its sizes count.
+    /// True if nothing in the text defines the unit of its sizes.
     pub is_unit_open: bool,
 }
 
@@ -52,7 +52,8 @@ pub struct Read {
 const TAIL_ROWS: f64 = 40.0;
 
 impl Cdf {
-    /// Reads a table, with the header `bytes,cdf` or in a form of other simulators; refuses one that is no distribution.
+    /// Reads a table, with the header `bytes,cdf` or in a form of other simulators; refuses one that is not a
+    /// distribution.
     pub fn parse(source: &Arc<Source>, interpolation: Interpolation) -> Result<Cdf, ScenarioError> {
         Ok(Cdf::read(source, Some(interpolation), None)?.cdf)
     }
@@ -199,12 +200,12 @@ impl Cdf {
         }
     }
 
-    /// The table.
+    /// Rows of the table.
     pub fn rows(&self) -> &[(u64, f64)] {
         &self.rows
     }
 
-    /// How it is read.
+    /// Interpolation between rows.
     pub fn interpolation(&self) -> Interpolation {
         self.interpolation
     }

@@ -10,9 +10,9 @@ pub struct Workload {
     pub name: &'static str,
     /// One line for listings and the documentation.
     pub summary: &'static str,
-    /// Where it is from.
+    /// Source of the distribution.
     pub paper: &'static str,
-    /// How its rows are read.
+    /// Interpolation between its rows.
     pub interpolation: Interpolation,
     /// Mean that the source's own scripts divide the load by, in bytes, where they state one.
     pub published_mean: Option<f64>,
@@ -21,7 +21,7 @@ pub struct Workload {
 
 macro_rules! library {
     ($($name:literal $rule:ident $mean:expr, $paper:literal, $summary:literal;)+) => {
-        /// Every distribution.
+        /// Every distribution of the library.
         pub const WORKLOADS: &[Workload] = &[$(Workload {
             name: $name,
             summary: $summary,

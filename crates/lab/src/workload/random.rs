@@ -7,7 +7,7 @@ use headway_units::Time;
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-/// What random numbers are for. The numbers are part of the format of runs: never reuse one.
+/// Purpose of random numbers. The numbers are part of the format of runs: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -17,19 +17,19 @@ pub enum Purpose {
     Sizes = 102,
     /// Sources and destinations.
     Pairs = 103,
-    /// Who sends to whom in a permutation.
+    /// Pairs of senders and receivers in a permutation.
     Permutation = 104,
-    /// Which senders answer.
+    /// Senders that answer.
     Responsive = 105,
-    /// How long after its start a flow has to be done.
+    /// Time after its start at which a flow has to be done.
     Deadlines = 106,
-    /// What is added to starts.
+    /// Delay that is added to starts.
     Jitter = 107,
-    /// Which hosts are the ranks of jobs.
+    /// Hosts that are the ranks of jobs.
     Placement = 108,
 }
 
-/// SplitMix64's finaliser.
+/// Finaliser of SplitMix64.
 fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

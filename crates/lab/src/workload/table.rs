@@ -5,7 +5,7 @@ use crate::text::source::BYTE_ORDER_MARK;
 use crate::text::{Origin, Problem, ScenarioError, Source, names, quantity};
 use std::sync::Arc;
 
-/// How far the last probability may be from 1, for tables written with few digits.
+/// Largest distance of the last probability from 1, for tables written with few digits.
 const LAST_ROW_TOLERANCE: f64 = 1e-6;
 /// Data bytes of a packet in the tables of ns-2 and of the simulators that took them over.
 const PACKET: u64 = 1460;
@@ -30,11 +30,11 @@ const SHARES: &[&str] = &[
     "percentile",
     "cdf_percent",
 ];
-/// What can be read, for messages.
+/// Forms that can be read, for messages.
 const FORMS: &str = "readable are `bytes,cdf` and two columns of sizes in bytes and probabilities to 1 or percentages to \
     100, divided by commas, semicolons or blanks; and three columns with sizes in packets, as of ns-2";
 
-/// What may stand behind a size, for messages.
+/// Units that may stand behind a size, for messages.
 const UNITS: &str = "a size is a number of bytes, or has a unit: B, kB, MB, GB, KiB, MiB or GiB";
 
 /// A distribution's rows, and the fields that messages point at.
@@ -49,14 +49,14 @@ pub(super) struct Table<'a> {
     pub taken: Option<String>,
     /// The mean that its first line states, in bytes.
     pub stated: Option<f64>,
-    /// Whether nothing in the text says what its sizes count.
+    /// True if nothing in the text defines the unit of its sizes.
     pub is_unit_open: bool,
 }
 
-/// What sizes count.
+/// Unit of sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes.
+    /// Bytes of application data.
     Bytes,
     /// Packets with 1460 bytes of data, as in ns-2.
     Packets,
@@ -74,7 +74,7 @@ impl Unit {
     }
 }
 
-/// How the fields of a table are to be read.
+/// Form in which the fields of a table are to be read.
 #[derive(Clone, Copy)]
 struct Form<'a> {
     separator: Separator,
@@ -95,7 +95,7 @@ enum Separator {
 
 impl Separator {
     fn of(line: &str) -> Separator {
-        // Where there are both, the commas are those of decimals.
+        // If both occur, the commas are those of decimals.
         if line.contains(';') {
             Separator::Semicolon
         } else if line.contains(',') {
@@ -304,7 +304,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Bytes of a size as it is written, and whether its unit stands beside it.
+/// Bytes of a size as it is written, and true if its unit stands next to it.
 fn size_of(source: &Arc<Source>, size: &str, form: Form<'_>) -> Result<(u64, bool), ScenarioError> {
     let whole = size.parse::<u64>().ok().or_else(|| rounded(size));
     if let Some(bytes) = whole.and_then(|number| number.checked_mul(form.unit)) {
@@ -335,7 +335,7 @@ fn is_number(field: &str) -> bool {
     field.parse::<f64>().is_ok()
 }
 
-/// Whether it is a number, or one with a unit behind it.
+/// True if it is a number, or one with a unit behind it.
 fn starts_with_number(field: &str) -> bool {
     is_number(field) || field.starts_with(|first: char| first.is_ascii_digit())
 }
@@ -355,7 +355,7 @@ pub(super) fn wrong(source: &Arc<Source>, part: &str, text: String) -> ScenarioE
 mod tests {
     use super::*;
 
-    /// What the same distribution gives in each form, and what is said of it.
+    /// The same distribution in each form, and the sentences about it.
     #[test]
     fn forms_of_other_simulators_are_the_same_distribution() {
         let rows = [(0, 0.0), (14_600, 0.15), (1_460_000, 0.995), (2_920_000, 1.0)];

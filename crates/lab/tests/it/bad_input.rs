@@ -1,4 +1,4 @@
-//! What is wrong with an input is said with file, line, caret and the nearest name: the texts themselves.
+//! Errors about inputs name file, line, caret and the nearest name: the texts themselves.
 
 #![allow(clippy::disallowed_methods, reason = "tests write temporary directories")]
 
@@ -212,7 +212,7 @@ snapshot!(ten_million_hosts, {
     let text =
         LEAF_SPINE.replace("hosts_per_rack = 8", "hosts_per_rack = 2_500_000").replace("LOAD", "flows = 10");
     let shown = wrong(&text, &["memory_limit=\"4 GB\""]);
-    // What a host takes is the simulator's business.
+    // The memory of a host is the simulator's business.
     let (head, rest) = shown.split_once("about ").unwrap_or_default();
     let (amount, tail) = rest.split_once(" GB,").unwrap_or_default();
     assert!(amount.parse::<f64>().is_ok_and(|gb| gb > 4.0), "{amount}");
@@ -609,7 +609,7 @@ fn bytes_and_bits_are_not_taken_for_each_other() {
     );
     let bits = wrong(&edited("10 Gbps", "10 Gbit"), &[]);
     assert!(bits.contains("`Gbit` is not a unit") && bits.contains("\"10 Gb"), "{bits}");
-    // Where neither is wanted, a unit of what is wanted is offered.
+    // If neither is right, a unit of the expected dimension is offered.
     let time = wrong(&edited("10 us", "10 GBps"), &[]);
     assert!(time.contains("`10 GBps` is a rate, not a duration"), "{time}");
 }

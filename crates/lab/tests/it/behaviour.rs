@@ -1,4 +1,4 @@
-//! What each transport makes of six small scenarios, as numbers that can be read: `tests/golden/behaviour` holds a
+//! Results of each transport in six small scenarios, as numbers that can be read: `tests/golden/behaviour` holds a
 //! table for each transport of the registry. A digest of the order of events says that something changed; these say
 //! what it did to completion times, queues and drops. `HEADWAY_TRANSPORTS=mine` leaves out the other transports.
 
@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// The scenarios, each a file beside the tables.
+/// The scenarios, each a file next to the tables.
 const SCENARIOS: [&str; 6] = ["incast", "dumbbell", "web-search", "faults", "parking-lot", "permutation"];
 
 /// A column: its heading, how wide it is, and its number in a run.
@@ -75,7 +75,7 @@ fn table(transport: &str) -> String {
     out + "\n"
 }
 
-/// What is different, number by number: `web-search p99_fct_us 812.4 -> 837.6 (+3.1 %)`.
+/// Differences, number by number: `web-search p99_fct_us 812.4 -> 837.6 (+3.1 %)`.
 fn changes(committed: &str, found: &str) -> Vec<String> {
     let rows = |text: &str| -> Vec<Vec<String>> {
         text.lines().map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()

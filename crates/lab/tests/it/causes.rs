@@ -51,7 +51,7 @@ fn without_the_question_the_columns_are_empty_and_nothing_else_differs() {
     assert_eq!(with.manifest["order_digest"], without.manifest["order_digest"]);
     assert_eq!(good(SMALL, &[not]).digest(), good(SMALL, &[sampled]).digest());
     assert_ne!(good(SMALL, &[asked]).digest(), good(SMALL, &[sampled]).digest());
-    // A run that is asked for causes alone ends as one that samples nothing.
+    // A run that records causes alone ends as one that samples nothing.
     let (alone, bare) = (run(&good(SMALL, &["sample={causes = true}"])), run(&good(SMALL, &[])));
     assert_eq!(alone.manifest["virtual_s"], bare.manifest["virtual_s"]);
     assert_eq!(alone.summary, bare.summary);

@@ -120,7 +120,7 @@ fn outcome(ranks: &Ranks, beside: &[(&str, &str)], more: &str) -> (usize, Time) 
     (found.flows.len(), end(&found))
 }
 
-/// An all-reduce of 8000 B at each rank, whose group is said by one attribute.
+/// An all-reduce of 8000 B at each rank, whose group is given by one attribute.
 fn reductions(said: &[(&str, Value<'_>)]) -> Ranks {
     let mut ranks = Ranks::default();
     for own in said {
@@ -261,7 +261,7 @@ fn a_ring_of_mscclang_takes_its_messages_and_computations() {
     // News of a message shares a link with another message, which is less than the news of two that meet.
     let expected = round * 14 + Time::us(49);
     assert!(took <= expected && expected - took < Time::ns(50), "{took}, not {expected}");
-    // Where the size is left to the simulator, the buffer of the collective says it.
+    // If the size is left to the simulator, it follows from the buffer of the collective.
     let chunks = ring(8, None, 7);
     assert_eq!(outcome(&chunks, &[], "collective_bytes = 1048576"), (112, took));
     let error = scenario(&chunks, &[], "").expect_err("no size").to_string();

@@ -76,7 +76,7 @@ fn examples_are_right_and_wrong_as_they_say() {
         let faulty = run(&good(&format!("{whole}\n{fault}"), &[]));
         assert_eq!(faulty.summary["flows_unfinished"], 0);
         assert_ne!(faulty.summary["fct_mean_s"], plain, "{fault}");
-        // Where packets are lost on links, the manifest says so, each way under a name that is explained.
+        // Packets lost on links are in the manifest, by name of the fault, and the page explains each name.
         let lost = faulty.manifest["faults"].as_array().expect("a list");
         assert_eq!(lost.is_empty(), fault.contains("rate ="), "{fault}");
         let results = self::page("results.md");

@@ -42,7 +42,7 @@ pub(crate) fn job(hosts: u32, entry: &str, sets: &[&str]) -> Job {
     Job { took: finish.max(steps).expect("a flow") - start, known, network }
 }
 
-/// What closed forms are made of, in picoseconds: `t(x)` is the time of a message of x bytes between two hosts, `s(x)` what its
+/// Terms of closed forms, in picoseconds: `t(x)` is the time of a message of x bytes between two hosts, `s(x)` what its
 /// packets take on a link, `k(x)` the time until its sender knows, and `a` what an acknowledgement takes on a link.
 pub(crate) struct Alone(Network);
 
@@ -187,7 +187,7 @@ fn exchanges_take_their_rounds_or_fill_the_link() {
             let bytes = n * m;
             let serial = (n - 1) * alone.t(m) + (n - 2) * alone.a();
             takes(hosts, &format!("kind = \"all-to-all\"\nat_once = 1\nbytes = {bytes}"), serial);
-            // Nobody acknowledges while it still sends.
+            // No acknowledgement overlaps with the sending.
             let apart = m <= 1_460 && (n - 1) * alone.s(m) <= alone.t(m);
             let full = alone.t(m) + (n - 2) * alone.s(m);
             let more = if apart { 0 } else { (n - 2) * alone.a() };

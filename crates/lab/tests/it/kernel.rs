@@ -86,7 +86,7 @@ fn reno_that_asks_for_marks_is_told_apart_and_has_a_machine_that_answers_them() 
     let shown = &scenario.resolved_json()["traffic"][1];
     assert_eq!((&shown["ecn"], &shown["initial_window"]), (&true.into(), &3.into()));
     assert!(shown.get("settings").is_none());
-    // Who asks by itself says nothing more by `ecn`.
+    // For a control that asks for marks by itself, `ecn` adds nothing.
     let dctcp = with("stack = \"kernel\"\ncongestion = \"dctcp\"\necn = true");
     assert_eq!(dctcp.digest(), with("stack = \"kernel\"\ncongestion = \"dctcp\"").digest());
 }

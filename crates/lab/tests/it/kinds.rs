@@ -1,4 +1,4 @@
-//! What a file is, its content says: every kind of file given to every reader is read, or refused with what it is instead.
+//! The content decides the kind of a file: every kind given to every reader is read, or refused with its real kind.
 
 #![allow(clippy::disallowed_methods, reason = "tests write temporary directories")]
 
@@ -157,7 +157,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-/// What `headway import` makes of some files, from inside their folder.
+/// Result of `headway import` for some files, from inside their folder.
 fn import(folder: &Path, names: &[&str]) -> Result<imported::Imported, ScenarioError> {
     let paths: Vec<_> = names.iter().map(|name| folder.join(name)).collect();
     let files: Vec<_> = paths.iter().map(std::path::PathBuf::as_path).zip(names.iter().copied()).collect();

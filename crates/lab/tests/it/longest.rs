@@ -1,4 +1,4 @@
-//! What is said of the longest path is what the engine tells its transports, over every kind of topology.
+//! The reported longest path is the one that the engine gives its transports, over every kind of topology.
 
 use headway_lab::Request;
 use headway_network::Network;

@@ -1,4 +1,4 @@
-//! What a run is said to need is a bound from above of what it takes: the real peak, in a process of its own.
+//! The estimate of a run's memory is an upper bound of its use: the real peak, in a process of its own.
 
 #![allow(clippy::disallowed_methods, reason = "the peak of a process is read from /proc, in a child")]
 

@@ -1,4 +1,4 @@
-//! What every closed-form model promises, over the list of them.
+//! Promises of every closed-form model, over the list of them.
 
 use crate::common::good;
 use headway_lab::model::{KINDS, Kind, ModelError, Value, evaluate, stored};

@@ -109,7 +109,7 @@ proptest! {
         }
     }
 
-    /// What is written as an override is read as the same value.
+    /// A value that is written as an override is read as the same value.
     #[test]
     fn overrides_read_back(text in "\\PC{0,24}", number in any::<i64>(), float in -1e9f64..1e9) {
         use headway_lab::text::Value;

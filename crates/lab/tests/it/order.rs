@@ -104,7 +104,7 @@ fn what_moved_since_has_an_epoch_of_its_own() {
     }
 }
 
-/// Whether lines of new transports are to be added; those that are there are only compared.
+/// True if lines of new transports are to be added; those that are there are only compared.
 fn bless() -> bool {
     std::env::var_os("HEADWAY_BLESS").is_some()
 }

@@ -1,4 +1,4 @@
-//! Probes of flows: what is asked for is in the series, nothing else moves, and mistakes say what helps.
+//! Probes of flows: the requested ones are in the series, nothing else moves, and mistakes say what helps.
 
 use crate::common;
 

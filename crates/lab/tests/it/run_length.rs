@@ -1,4 +1,4 @@
-//! Whether random arrivals last long enough for a steady state: what is said before a run, and after it.
+//! Length of random arrivals for a steady state: warnings before a run, and after it.
 
 use crate::common::{LEAF_SPINE, SMALL, good, run};
 use headway_lab::scenario::run_length::RunLength;

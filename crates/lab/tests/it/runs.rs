@@ -226,7 +226,7 @@ fn a_run_directory_holds_what_is_in_memory() {
     assert!(!out.join("flows.csv").exists(), "the table of an older run does not stay behind");
 }
 
-/// Values of every type, with gaps and without them, in a table that is not of a run.
+/// Values of every type, with gaps and without them, in a table that does not come from a run.
 fn every_type() -> Vec<Column> {
     vec![
         Column::of([1u16, u16::MAX]),
@@ -316,7 +316,7 @@ fn what_is_empty_says_why() {
     assert!(room("fabric.buffer=1 kB") && room("fabric.buffer=1537 B") && !room("fabric.buffer=1538 B"));
 }
 
-/// A transport that does not slow down to the slowest link may send for ever what that link's buffer has no room for.
+/// A transport that does not slow down to the slowest link may send for ever what that link's buffer cannot hold.
 #[test]
 fn a_lowest_rate_above_the_slowest_link_is_told() {
     let slow = SMALL.replace("amrt", "hpcc");
@@ -598,7 +598,7 @@ receiver = 16
 bytes = "300 kB"
 "#;
 
-/// What a run says of ports that had no room, and whether they had none.
+/// Warnings of a run about full ports, and true if there were any.
 fn shallow(text: &str, sets: &[&str]) -> (Vec<String>, bool) {
     let output = run(&good(text, sets));
     let said = |warning: &Json| {
@@ -749,7 +749,7 @@ fn the_use_of_links_is_null_where_no_load_is_named() {
     assert_eq!(summary["arrivals_end_s"], 50e-6, "the start of the second flow");
 }
 
-/// Whoever counted, simulator or switch: what they counted is written by the same function.
+/// Counters of the simulator and of switches are written by the same function.
 #[test]
 fn counters_that_cannot_be_true_are_an_error_and_no_file() {
     let scenario = good(SMALL, &[]);

@@ -7,7 +7,7 @@ use crate::common;
 use headway_lab::Request;
 use std::path::{Path, PathBuf};
 
-/// Files that live beside scenarios and are none.
+/// Files in the folders of scenarios that are not scenarios.
 const OTHERS: [&str; 4] = ["claims.toml", "expectations.toml", "peer.toml", "variants.toml"];
 
 fn scenarios(folder: &Path, found: &mut Vec<PathBuf>) {

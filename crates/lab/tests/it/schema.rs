@@ -1,4 +1,4 @@
-//! What runs write is what `results::schema` declares.
+//! Runs write what `results::schema` declares.
 
 #![allow(clippy::disallowed_methods, reason = "reads and writes documentation")]
 

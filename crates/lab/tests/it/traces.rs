@@ -56,7 +56,7 @@ pub(crate) fn outcome(scenario: &Scenario) -> Outcome {
     headway_sim::run(&resolved.spec, &mut |_| true).expect("it runs")
 }
 
-/// When everything is over.
+/// Time at which everything is over.
 pub(crate) fn end(outcome: &Outcome) -> Time {
     let flows = outcome.flows.iter().map(|flow| flow.finish.expect("it is complete"));
     let steps = outcome.steps.iter().map(|step| step.finish.expect("it is over"));
@@ -107,8 +107,8 @@ fn failed_links_have_to_be_faults() {
 /// In a network whose shortest packet takes 1 ns on a link of 1249 ns, a byte takes the 2500 ns of LogGOPSim's default L.
 const LOGGOPS: [&str; 2] = ["topology.rate=672 Gbps", "topology.delay=1249 ns"];
 
-/// When each rank of a binomial broadcast has all in the model of LogGOPSim, for messages of a byte: a send takes o on the sender's
-/// processor, the byte L, and the receive o. Two sends of a rank begin g apart at least.
+/// Time at which each rank of a binomial broadcast has all in the model of LogGOPSim, for messages of a byte: a send
+/// takes o on the sender's processor, the byte L, and the receive o. Two sends of a rank begin g apart at least.
 fn tree(ranks: u32, (o, g): (u64, u64), l: u64) -> u64 {
     let mut has = vec![0; ranks as usize];
     let mut busy = vec![0; ranks as usize];
@@ -136,7 +136,7 @@ fn the_published_tree_of_loggopsim_takes_what_its_model_says() {
             assert_eq!(took, Time::ns(tree(32, (o, g), 2500)), "o = {o} ns, g = {g} ns, .{ending}");
         }
     }
-    // What LogGOPSim prints for it with its defaults, of which g is 1000 ns.
+    // Output of LogGOPSim for it with its defaults, of which g is 1000 ns.
     assert_eq!(tree(32, (1500, 1000), 2500), 27_500);
 }
 
@@ -279,7 +279,7 @@ fn what_can_never_be_done_is_refused_where_it_is_written() {
 fn the_microbenchmarks_of_astra_sim_take_what_their_algorithms_say() {
     let (ranks, size, alone) = (8u64, 1u64 << 20, Alone::new(8));
     let part = size / ranks;
-    // What ASTRA-sim means by the size of an all-gather is what each rank has before.
+    // ASTRA-sim's size of an all-gather is what each rank has before.
     let cases = [
         ("all_reduce", 2 * (ranks - 1), part),
         ("reduce_scatter", ranks - 1, part),

@@ -1,4 +1,4 @@
-//! What every kind of traffic promises, whichever kinds there are: entries are drawn at random and held against it.
+//! Promises of every kind of traffic, whichever kinds there are: entries are drawn at random and held against it.
 #![allow(clippy::disallowed_methods, reason = "writes the file that an entry names")]
 
 use headway_lab::traffic::draw::{Ground, Listed, RandomSource};
@@ -125,7 +125,7 @@ fn names_and_keys_are_declared_once_and_explained() {
     }
 }
 
-/// How many flows have equally long chains of causes, at the most: none of them waits for another.
+/// Largest number of flows with equally long chains of causes: none of them waits for another.
 fn widest_level(made: &Made) -> usize {
     let Some(graph) = made.graph().expect("no cycle") else { return made.flows.len() };
     let (causes, flows) = (graph.causes(), made.flows.len());

@@ -1,4 +1,4 @@
-//! What a transport that is configured by its traffic makes of a scenario's distributions.
+//! Values that a transport that is configured by its traffic derives from a scenario's distributions.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! What generated traffic is: sizes, rates, pairs, and that it depends on seeds and on nothing else.
+//! Generated traffic: sizes, rates, pairs, and that it depends on seeds and on nothing else.
 #![allow(clippy::disallowed_methods, reason = "writes the table that an entry names")]
 
 use crate::common;

@@ -1,8 +1,8 @@
-//! Who takes part in a collective.
+//! Groups: the ranks that take part in a collective.
 //!
 //! A node names its group (`pg_name`, or `comm_group` and `communicator_id` of older converters). The group's ranks are in the metadata
-//! node of PyTorch at the same rank, or in a file in JSON beside the traces, `{"1": [0, 1], "2": [2, 3]}`, as ASTRA-sim and STAGE have it.
-//! No name, and ASTRA-sim's name `0`, are all ranks.
+//! node of PyTorch at the same rank, or in a file in JSON next to the traces, `{"1": [0, 1], "2": [2, 3]}`, as
+//! ASTRA-sim and STAGE have it. No name, and ASTRA-sim's name `0`, are all ranks.
 
 use super::schema::{Node, Value};
 use crate::import::trace::{Collective, Trace, What, shown};
@@ -76,7 +76,7 @@ struct Listed {
 pub(super) struct Groups {
     /// By rank whose metadata lists it and by name.
     own: BTreeMap<(u32, String), Listed>,
-    /// By name, of the file beside the traces.
+    /// Groups by name, from the file next to the traces.
     beside: BTreeMap<String, Listed>,
     used: Vec<Used>,
 }
@@ -91,7 +91,7 @@ struct Used {
 }
 
 impl Groups {
-    /// Reads the file beside the traces; `None` if it is something else.
+    /// Reads the file next to the traces; `None` if it is something else.
     pub(super) fn file(source: &Arc<Source>, ranks: u32) -> Result<Option<Groups>, ScenarioError> {
         let Some(table) = table(&source.text) else { return Ok(None) };
         if table.is_empty() {
@@ -157,7 +157,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Where the group of this name is listed for a rank.
+    /// Entry of the group of this name, for a rank.
     fn find(&self, rank: u32, name: &str) -> Result<Option<&Listed>, String> {
         let own = self.own.get(&(rank, name.to_string()));
         let beside = self.beside.get(name);

@@ -39,14 +39,14 @@ const ACCELERATOR: u16 = 0;
 const HOST: u16 = 1;
 const MEMORY: u16 = 2;
 
-/// What the files do not say.
+/// Facts that the files do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct Said {
-    /// Computations that have no duration take their operations over this.
+    /// Computations without a duration take their operations over this.
     pub operations_per_second: Option<f64>,
     /// The buffer of a collective whose messages are given in chunks of it.
     pub collective_bytes: Option<u64>,
-    /// The list of groups that stands beside the files, and whether it was asked for by name.
+    /// The list of groups next to the files, and true if it was given by name.
     pub groups: Option<(Arc<Source>, bool)>,
 }
 
@@ -82,7 +82,7 @@ fn file_of(file: Binary) -> File {
     }
 }
 
-/// Why bytes are no trace, in words; `None` if they begin as one.
+/// Reason why bytes are not a trace, in words; `None` if they begin as one.
 pub fn why_not(bytes: &[u8]) -> Option<String> {
     if !schema::is_json(bytes) {
         return schema::why_not(bytes);
@@ -104,7 +104,7 @@ struct Reader<'a> {
     counts: Counts,
 }
 
-/// What is noted about a trace when it is read.
+/// Counts for the notes about a trace when it is read.
 #[derive(Default)]
 struct Counts {
     /// Accesses of memory without a duration.
@@ -119,7 +119,7 @@ struct Counts {
     controlled: u64,
     /// Nodes that say when they started.
     started: u64,
-    /// Nodes that communicate with each attribute that has no effect.
+    /// Number of communicating nodes by each attribute without effect.
     unused: BTreeMap<String, u64>,
 }
 
@@ -478,7 +478,7 @@ impl OfRank<'_> {
         for (name, value) in &node.attributes {
             let of_message = node.kind == 7 && ["comm_src", "comm_dst", "comm_tag"].contains(&name.as_str());
             let is_read = READ.contains(&name.as_str()) || REPEATED.contains(&name.as_str());
-            // What a writer of all fields leaves at 0 says nothing.
+            // A 0 may come from a writer that writes all fields, and means nothing.
             if (of_message || !is_read) && *value != schema::Value::Whole(0) {
                 *reader.counts.unused.entry(name.clone()).or_default() += 1;
             }
@@ -646,7 +646,7 @@ mod tests {
         let whats: Vec<&What> = trace.operations.iter().map(|one| &one.what).collect();
         assert_eq!(whats[0], &What::Send { to: 1, bytes: 100, tag: 3, processor: None });
         assert_eq!(whats[1], &What::Compute { takes: Time::us(7), processor: Some(ACCELERATOR) });
-        // What ASTRA-sim gives of an all-gather is what a rank has before.
+        // ASTRA-sim's size of an all-gather is what a rank has before.
         assert_eq!(
             whats[2],
             &What::Collective { collective: Collective::AllGather, bytes: 100, group: 0, root: 0 }

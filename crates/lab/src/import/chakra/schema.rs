@@ -18,9 +18,9 @@ pub(super) struct Node {
     pub(super) name: String,
     pub(super) kind: i32,
     pub(super) data_deps: Vec<u64>,
-    /// How many control dependencies it has.
+    /// Number of control dependencies.
     pub(super) ctrl_deps: usize,
-    /// Whether it says when it started.
+    /// True if it has a start time.
     pub(super) starts: bool,
     pub(super) takes: Option<Time>,
     /// Values of its inputs, as PyTorch writes them.
@@ -28,7 +28,7 @@ pub(super) struct Node {
     pub(super) attributes: Vec<(String, Value)>,
 }
 
-/// What an attribute holds.
+/// Value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Whole(i128),
@@ -60,7 +60,7 @@ impl Node {
     }
 }
 
-/// Protobuf.
+/// Messages of Protobuf.
 pub(super) mod proto {
     use prost::Message;
 
@@ -222,7 +222,7 @@ pub(super) const COLLECTIVES: [&str; 10] = [
     "BARRIER",
 ];
 
-/// Whether a text begins as one in JSON does.
+/// True if a text begins as one in JSON does.
 pub(super) fn is_json(bytes: &[u8]) -> bool {
     let mut words = bytes.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
     // A message of protobuf may begin with a length that is the code of a bracket.
@@ -234,16 +234,16 @@ pub(super) fn is_json(bytes: &[u8]) -> bool {
     begins && std::str::from_utf8(bytes).is_ok()
 }
 
-/// What a text in JSON is that is no trace of Chakra yet.
+/// Kind of a text in JSON that is not a trace of Chakra yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherJson {
-    /// Of PyTorch's host, in which nodes have no kind.
+    /// Trace of PyTorch's host, in which nodes have no kind.
     PyTorch,
     /// Of a profiler.
     Profiler,
 }
 
-/// What a text in JSON is, if it is known and no trace of Chakra.
+/// Kind of a text in JSON, if it is known and not a trace of Chakra.
 pub fn other_json(text: &str) -> Option<OtherJson> {
     if !is_json(text.as_bytes()) || !(text.contains("\"traceEvents\"") || text.contains("\"schema\"")) {
         return None;
@@ -446,7 +446,7 @@ fn micros(key: &str, value: &Json) -> Result<Option<Time>, Wrong> {
     }
 }
 
-/// Why bytes are no trace in protobuf; `None` if they begin as one.
+/// Reason why bytes are not a trace in protobuf; `None` if they begin as one.
 pub(super) fn why_not(bytes: &[u8]) -> Option<String> {
     if bytes.is_empty() {
         return Some("it is empty".into());

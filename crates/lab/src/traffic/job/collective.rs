@@ -26,10 +26,10 @@ pub(crate) const CHUNKS: Key =
 /// Most iterations, channels and chunks that are read: more cannot be held in memory.
 const MOST: u64 = 1_000_000;
 
-/// How much an iteration is.
+/// Extent of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Extent {
-    /// Messages.
+    /// Number of messages.
     pub messages: f64,
     /// Those that are under way at a time at the most, if all are equally long; else all of them.
     pub at_once: f64,
@@ -39,10 +39,10 @@ pub(crate) struct Extent {
     pub bytes: u64,
 }
 
-/// How a collective is done.
+/// Algorithm of a collective.
 pub(crate) trait Algorithm: Debug + Clone + Send + Sync + Sized + 'static {
     const INFO: PatternInfo;
-    /// How long it takes where nothing else is in the network.
+    /// Time that it takes in a network without other traffic, as a formula.
     const FORM: &'static str;
 
     /// Reads its own keys; `bytes` are those of a rank's buffer.
@@ -60,7 +60,7 @@ pub(crate) trait Algorithm: Debug + Clone + Send + Sync + Sized + 'static {
     fn draw(ground: &mut Ground<'_>, ranks: u64) -> Json;
 }
 
-/// A collective.
+/// A collective of some ranks.
 #[derive(Clone, Debug)]
 pub struct Collective<A> {
     ranks: Ranks,

@@ -1,5 +1,5 @@
-//! What patterns of dependent traffic share: their ranks and where these are placed, the messages of one iteration,
-//! and what there is to ask about a job when it is over.
+//! Common parts of dependent traffic: ranks and their placement, the messages of one iteration, and the results of a
+//! job when it is over.
 
 mod collective;
 mod parts;
@@ -16,12 +16,12 @@ pub(crate) use ranks::{FIRST, PLACEMENT, RANKS, Ranks};
 pub(crate) use ring::{HalfRing, OnRing, RING_KEYS, Ring, too_few};
 pub(crate) use schedule::{Schedule, between};
 
-/// What is known of a job before it runs.
+/// Facts about a job before it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JobInfo {
-    /// Its ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// How often it is done, one after the other.
+    /// Number of iterations, one after the other.
     pub iterations: u64,
     /// For a collective, its size in bytes as nccl-tests counts it, and what the algorithm bandwidth is multiplied by to
     /// get the bus bandwidth (nccl-tests, doc/PERFORMANCE.md).

@@ -1,4 +1,4 @@
-//! Which hosts are the ranks of a job.
+//! Placement of a job's ranks on hosts.
 
 use super::super::keys::{Key, Takes, key};
 use super::super::load::Racks;
@@ -49,7 +49,7 @@ impl Ranks {
         Ranks::read_or(table, context, None)
     }
 
-    /// The same; `count` of them if nothing else is said.
+    /// The same; `count` of them by default.
     pub(crate) fn read_or(
         table: &Reader<'_>,
         context: &Context<'_>,
@@ -119,7 +119,7 @@ impl Ranks {
         Ok((ranks, resolved))
     }
 
-    /// How many there are.
+    /// Number of ranks.
     pub(crate) fn count(&self) -> u32 {
         match self {
             Ranks::Hosts(hosts) => hosts.len() as u32,

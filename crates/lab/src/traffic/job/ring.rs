@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
-/// How the buffer is divided: into channels, these into a segment for each rank, and these into chunks.
+/// Division of the buffer: into channels, these into a segment for each rank, and these into chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ring {
     pub(crate) channels: u64,
@@ -87,7 +87,7 @@ pub(crate) trait OnRing: Debug + Clone + Send + Sync + 'static {
     const INFO: PatternInfo;
 }
 
-/// How it does that.
+/// Algorithm on half of a ring.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HalfRing<C> {
     ring: Ring,
@@ -122,7 +122,7 @@ impl<C: OnRing> Algorithm for HalfRing<C> {
     }
 }
 
-/// An error about a buffer that has no byte for each message.
+/// An error about a buffer with fewer bytes than messages.
 pub(crate) fn too_few(table: &Reader<'_>, bytes: u64, messages: u64) -> ScenarioError {
     let problem = Problem::Contradiction(format!("{bytes} B are not enough for {messages} messages"));
     match table.get("bytes") {

@@ -9,11 +9,11 @@ use headway_units::Time;
 pub(crate) struct Send {
     /// Messages of one round go at about the same time.
     pub(crate) round: u32,
-    /// Sending rank.
+    /// Rank that sends.
     pub(crate) src: u32,
-    /// Receiving rank.
+    /// Rank that receives.
     pub(crate) dst: u32,
-    /// Its size.
+    /// Size in bytes.
     pub(crate) bytes: u64,
 }
 
@@ -49,12 +49,12 @@ impl Schedule {
         self.waits.push((send, own, Until::Known));
     }
 
-    /// All messages.
+    /// All messages of the schedule.
     pub(crate) fn sends(&self) -> &[Send] {
         &self.sends
     }
 
-    /// Which message waits for which, and for what of it.
+    /// Dependencies: the waiting message, the other one, and the event of it.
     pub(crate) fn waits(&self) -> &[(u32, u32, Until)] {
         &self.waits
     }
@@ -104,7 +104,7 @@ impl Schedule {
         making.round = None;
     }
 
-    /// What each rank waits for before it is done with an iteration whose first message has this number.
+    /// Events that each rank waits for before it is done with an iteration whose first message has this number.
     pub(crate) fn lasts(&self, ranks: usize, first: u32) -> Vec<Vec<Cause>> {
         let mut lasts = vec![Vec::new(); ranks];
         for (number, send) in (first..).zip(&self.sends) {

@@ -1,4 +1,4 @@
-//! What the tests of the lab share.
+//! Helpers that the tests of the lab share.
 
 #![allow(dead_code, unreachable_pub, reason = "every test binary uses a part of it")]
 #![allow(clippy::disallowed_methods, reason = "tests read the repository and write temporary directories")]
