@@ -1,4 +1,4 @@
-//! Where the time of a flow went.
+//! Completion time of a flow by cause.
 
 use headway_units::Time;
 
@@ -11,7 +11,8 @@ use headway_units::Time;
 pub struct TimeByCause {
     /// At the two hosts: the link of the sender was taken by packets of others, a processor or an interface by anything.
     pub host: Time,
-    /// The link of the sender was idle, and a packet of the flow that was no repetition went next; and its control packets.
+    /// Time for which the link of the sender was idle before a first transmission of the flow; and before its control
+    /// packets.
     pub wait: Time,
     /// Bits of the flow's packets went onto a link.
     pub serialise: Time,
@@ -21,7 +22,8 @@ pub struct TimeByCause {
     pub queue: Time,
     /// Packets of the flow were sent again, or the link of the sender was idle and one of these went next.
     pub retransmit: Time,
-    /// Where the packet that completed the flow waited longest behind others, and how long; `None` where it never waited.
+    /// Link at which the packet that completed the flow waited longest behind others, and that time; `None` if it never
+    /// waited.
     pub held: Option<(u32, Time)>,
 }
 

@@ -1,8 +1,8 @@
 //! Links that go down and come up, and whose rate and delay change, at times that are known before the run.
 //!
-//! Because they are known, nothing has to be undone when the time comes: a packet that is put on a wire is told at
+//! Because they are known, nothing has to be undone when the time comes: a packet that is put on a wire knows at
 //! once whether the link goes down under it, and its next hop is chosen by the routes that are in force when it
-//! arrives. What a driver has to do at an [`Instant`] is to bring the ports concerned up to date and tell them. Both
+//! arrives. At an [`Instant`] a driver has to bring the ports concerned up to date and to inform them. Both
 //! drivers, simulator and real switch, use this.
 
 use crate::detours::{Detours, Joints, Next};
@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// What happens to one link.
+/// Change of one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It goes down.
@@ -31,7 +31,7 @@ pub enum Step {
     Delay(Time),
 }
 
-/// What happens at one time.
+/// Changes at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instant {
     /// Instant of the change.
@@ -45,7 +45,7 @@ pub struct Instant {
 pub struct Flight {
     /// Time of arrival at the far end, in ps since the start of the run, including the forwarding time of a switch.
     pub arrives: Time,
-    /// Whether the link goes down before the packet has arrived, which loses the packet.
+    /// True if the link goes down before the packet has arrived, which loses the packet.
     pub cut: bool,
 }
 
@@ -98,7 +98,7 @@ type Spans = Vec<(Time, Time)>;
 /// See the module.
 pub struct Changes {
     instants: Vec<Instant>,
-    /// When each link is down, of those that ever are.
+    /// Times at which each link is down, of those that ever are.
     down: FxHashMap<u32, Spans>,
     /// Those that may still be asked for, the one in force first.
     epochs: VecDeque<Epoch>,
@@ -110,7 +110,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// What a specification changes, or `None` if it changes nothing.
+    /// Changes of a specification, or `None` if it changes nothing.
     pub fn new(
         specs: &[FaultSpec],
         network: &Network,
@@ -216,8 +216,8 @@ impl Changes {
         Flight { arrives: far.saturating_add(self.latency[link as usize]), cut }
     }
 
-    /// When something that is no packet, which began to be sent at `starts` and left at `ends`, is known at the far end;
-    /// `None` where the link goes down before. What is known as the link goes down is void.
+    /// Time at which a signal, which began to be sent at `starts` and left at `ends`, is known at the far end;
+    /// `None` if the link goes down before. A signal that arrives as the link goes down is void.
     pub fn signal(&self, link: u32, (starts, ends): (Time, Time)) -> Option<Time> {
         let far = ends.saturating_add(self.delays[link as usize]);
         let known = far.saturating_add(self.latency[link as usize]);
@@ -356,7 +356,7 @@ impl Plan {
             self.step(change.at, link, step(next));
             match change.until {
                 Time::MAX => value = next,
-                // What begins in this instant comes after it, in order of creation.
+                // Changes that begin in this instant come after it, in order of creation.
                 until => self.step(until, link, step(value)),
             }
         }
@@ -407,7 +407,7 @@ fn epochs(avoided: &FxHashMap<u32, Spans>, reverse: Option<&[u32]>) -> VecDeque<
     }
 }
 
-/// The first two entries that contradict each other, by position: the same link or switch is said to be down twice
+/// The first two entries that contradict each other, by position: the same link or switch is down twice
 /// at once, or a rate or a delay to change while it has another for a stated time.
 pub fn conflict(specs: &[FaultSpec]) -> Option<(usize, usize)> {
     let pairs = (0..specs.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
@@ -428,7 +428,7 @@ fn contradict(a: &FaultSpec, b: &FaultSpec) -> bool {
             let meet = second.at == first.at || (first.until < Time::MAX && second.at < first.until);
             both && meet && a.links.meets(&b.links)
         }
-        // What happens to packets adds up, and a link that is down has a rate and a delay all the same.
+        // Effects on packets add up, and a link that is down has a rate and a delay all the same.
         (Fault::Down(_), Fault::Change(_))
         | (Fault::Change(_), Fault::Down(_))
         | (Fault::DropNth(_) | Fault::Random { .. } | Fault::Blackhole { .. }, _)

@@ -1,7 +1,7 @@
-//! How many credits are in flight at the most, from the flows of a run one by one.
+//! Largest number of credits in flight, from the flows of a run one by one.
 //!
 //! A receiver gives credits out at a rate, whether data answers them or not ([`Transport::credit_bound`]), so that what is
-//! in flight follows from when its messages ask for them, how far away their senders are, and what links let through.
+//! in flight follows from the start of its messages, the distance of their senders, and the rates of links.
 //!
 //! [`Transport::credit_bound`]: headway_transport::Transport::credit_bound
 
@@ -18,7 +18,8 @@ use std::cell::LazyCell;
 /// More flows, or more hosts, are not looked at one by one.
 const MOST: u64 = 1_000;
 
-/// Whether the credits of so many flows between so many hosts are counted one by one: somebody has to give out any.
+/// True if the credits of so many flows between so many hosts are counted one by one: some transport has to give out
+/// any.
 pub fn counts_credits(transports: &[TransportSpec], flows: u64, hosts: u64) -> bool {
     let gives = |t: &TransportSpec| registry::capabilities(&t.name).is_some_and(|declared| declared.credits);
     flows <= MOST && hosts <= MOST && transports.iter().any(gives)
@@ -28,15 +29,15 @@ pub fn counts_credits(transports: &[TransportSpec], flows: u64, hosts: u64) -> b
 struct Stream {
     dst: u32,
     bound: CreditBound,
-    /// Whether ports let through as many as their data has room for.
+    /// True if ports let through as many as their data has room for.
     shaped: bool,
     /// Credits a picosecond at the rate of the receiver's link.
     rate: f64,
     /// Links from sender to receiver; credits take them the other way.
     path: Vec<u32>,
-    /// One way.
+    /// One-way delay.
     trip: Time,
-    /// When the first credit leaves, and the last.
+    /// Departure of the first credit, and of the last.
     begin: Time,
     end: Time,
 }
@@ -51,7 +52,7 @@ impl Stream {
     }
 }
 
-/// Credits in flight at the most; `None` where the flows are too many for that, or nobody gives out any.
+/// Largest number of credits in flight; `None` if there are too many flows to count, or no transport gives out credits.
 pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
     if !counts_credits(&spec.transports, spec.flows.len() as u64, spec.topology.size().hosts) {
         return None;
@@ -82,7 +83,7 @@ pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
         let path = ideals.path(number).unwrap_or_else(|| any_path(&network, flow));
         let home = entries.get(usize::from(flow.transport)).and_then(Option::as_ref);
         let shaped = home.is_some_and(|entry| entry.info.discipline == spec.fabric.discipline);
-        // Whether no other flow can get in its way, so that nothing of it is lost.
+        // True if no other flow can get in its way, so that nothing of it is lost.
         let apart = || network.links_any(flow.src, flow.dst).iter().all(|link| takers[link] == 1);
         let others = packets_to[&flow.dst];
         streams.extend(stream(spec, &network, &FlowSpec { start, ..*flow }, others, path, shaped, &apart));
@@ -96,7 +97,7 @@ pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
     Some(most.ceil() as u64)
 }
 
-/// When each flow starts at the earliest: one that waits for others starts when they would be over on an empty network.
+/// Earliest start of each flow: one that waits for others starts when they would be over on an empty network.
 fn earliest_starts(spec: &RunSpec, network: &Network) -> Vec<Time> {
     let mut starts: Vec<Time> = spec.flows.iter().map(|flow| flow.start).collect();
     let Some(graph) = &spec.graph else { return starts };
@@ -173,7 +174,7 @@ fn stream(
     Some(Stream { dst: flow.dst, bound, shaped, rate, path, trip, begin, end })
 }
 
-/// What receivers and links are asked for at a time: by host and by link. Only the places of the streams that are active
+/// Demand on receivers and links at a time: by host and by link. Only the places of the streams that are active
 /// then hold anything of that time.
 struct Shares<'a> {
     network: &'a Network,

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A link in one class.
 pub type Lane = (u32, u8);
 
-/// What is stopped, and what waits for it.
+/// Links that are stopped, and the links that wait for them.
 #[derive(Clone, Debug, Default)]
 pub struct Stopped {
     /// Since when each is.
@@ -25,9 +25,9 @@ pub struct Stopped {
 /// Pauses that wait for each other for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// When the last link of the cycle was stopped, after which none went on.
+    /// Time at which the last link of the cycle was stopped, after which none went on.
     pub closed: Time,
-    /// When it was found.
+    /// Time at which it was found.
     pub found: Time,
     /// Links in a cycle, each of which waits for the next and the last for the first, by number and class.
     pub cycle: Vec<Lane>,

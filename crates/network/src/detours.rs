@@ -9,7 +9,7 @@ use crate::network::Network;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
-/// Where a packet goes on.
+/// Next hop of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// As if every link were up.
@@ -20,11 +20,11 @@ pub(crate) enum Next {
         /// As of the usual next hops.
         level: u32,
     },
-    /// There is no way.
+    /// The destination cannot be reached.
     Nowhere,
 }
 
-/// Who is joined to whom, whatever is down.
+/// Links between nodes, without regard to outages.
 #[derive(Debug)]
 pub(crate) struct Joints {
     /// By switch: its ports to other switches, each with the switch at the far end.
@@ -61,7 +61,7 @@ impl Joints {
 #[derive(Debug)]
 pub(crate) struct Detours {
     down: FxHashSet<u32>,
-    /// By destination's switch: hops to it from every switch, `u32::MAX` where there is no way.
+    /// By destination's switch: hops to it from every switch, `u32::MAX` if unreachable.
     distances: FxHashMap<u32, Box<[u32]>>,
     /// By switch and destination's switch.
     next: FxHashMap<(u32, u32), Next>,
@@ -74,7 +74,7 @@ impl Detours {
         Detours { down, distances: FxHashMap::default(), next: FxHashMap::default(), joints }
     }
 
-    /// Where packets for a host go on from a switch.
+    /// Next hop from a switch of packets for a host.
     pub(crate) fn next(&mut self, network: &Network, switch: u32, dst: u32) -> &Next {
         let (home, access) = self.joints.attached[dst as usize];
         if home == u32::MAX {

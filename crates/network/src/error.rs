@@ -47,9 +47,9 @@ pub enum BuildError {
     /// Ports that are to do something else are not there.
     #[error("there is no {kind} `{name}`")]
     NoSuchPort {
-        /// Whether it names a link or a switch.
+        /// The word `link` or `switch`.
         kind: &'static str,
-        /// Its name.
+        /// Name of the link or switch.
         name: String,
     },
     /// The discipline wants more than the driver of the ports offers.
@@ -57,13 +57,13 @@ pub enum BuildError {
     Unoffered {
         /// Name of the discipline.
         name: String,
-        /// What its driver does not offer.
+        /// The thing that its driver does not offer.
         source: Unoffered,
     },
     /// Switches choose paths in a way that their driver does not offer.
     #[error("routing: {driver} does not choose a path when a packet arrives, by queues or by flowlets")]
     LateRouting {
-        /// What drives the ports.
+        /// Name of the ports' driver.
         driver: &'static str,
     },
     /// A lossless switch whose memory is smaller than what is set apart in it.
@@ -102,7 +102,7 @@ pub enum RunError {
     Param {
         /// Name of the transport.
         transport: String,
-        /// What is wrong with its parameters.
+        /// Fault of its parameters.
         source: ParamError,
     },
     /// A flow that cannot be.
@@ -110,13 +110,13 @@ pub enum RunError {
     Flow {
         /// Position in the list.
         flow: usize,
-        /// What is wrong with the flow.
+        /// Fault of the flow.
         reason: String,
     },
     /// Flows that are given while the run goes on, where several transports are.
     #[error("messages from outside need a run of one transport, and this one has {0}")]
     SeveralTransports(usize),
-    /// The run has no flows, or no transports.
+    /// The list of flows, or of transports, is empty.
     #[error("the run has no {0}")]
     Empty(&'static str),
 }
@@ -128,8 +128,8 @@ pub enum RunError {
 pub struct Miscounted {
     /// Name of the link.
     pub link: String,
-    /// When they were read.
+    /// Time at which they were read.
     pub at: Time,
-    /// What does not add up.
+    /// Identity that is broken.
     pub source: BrokenIdentity,
 }

@@ -1,8 +1,8 @@
-//! How large a run is, before anything is allocated: a bound from above.
+//! Size of a run, before anything is allocated: an upper bound.
 //!
 //! The constants cover what the lab makes of a run as well, because both stand in memory at its end: tables
-//! of flows and of samples beside what they are made from. `crates/lab/tests/it/memory.rs` compares them with the
-//! peaks of real processes.
+//! of flows and of samples, and the data that they are made from. `crates/lab/tests/it/memory.rs` compares them with
+//! the peaks of real processes.
 
 use crate::topology::{Size, Tier};
 use crate::{FlowChoice, LinkChoice, LinkSpec, ProbeChoice, RunSpec, TopologySpec, TransportSpec};
@@ -23,17 +23,17 @@ pub const PER_FLOW: u64 = 1_000;
 const PER_EDGE: u64 = 64;
 /// Bytes a packet in flight takes: pool, event, queue entry.
 pub const PER_PACKET: u64 = 144;
-/// Bytes that are kept of a packet in flight beside it, where times are told by cause.
+/// Bytes for a packet in flight in addition to itself, if times are recorded by cause.
 const PER_TRIP: u64 = 128;
-/// Bytes that are kept of a packet in flight beside it, where ports write into packets.
+/// Bytes for a packet in flight in addition to itself, if ports write into packets.
 const PER_STAMPS: u64 = size_of::<Stamps>() as u64;
-/// Bytes that are kept of a flow, where times are told by cause, and its part of the table beyond nothing.
+/// Bytes that are kept of a flow if times are recorded by cause, with its part of the table.
 const PER_ACCOUNT: u64 = 500;
 /// Packets in flight that every flow may have, however short its path.
 const LEAST_WINDOW: u64 = 64;
 /// Control packets of a flow that nothing else accounts for.
 const CONTROL: u64 = 4;
-/// Bytes a sample takes: 32 in the simulator, and in the table of the series 24 beside the names of its entity
+/// Bytes a sample takes: 32 in the simulator, and in the table of the series 24 in addition to the names of its entity
 /// and of its metric.
 pub const PER_SAMPLE: u64 = 112;
 
@@ -54,9 +54,9 @@ pub struct Flows {
     pub edges: u64,
     /// Hosts that receive any of them.
     pub receivers: u64,
-    /// When the run ends at the latest.
+    /// Latest end of the run.
     pub stop: Time,
-    /// Credits in flight at the most, where somebody has looked at the flows one by one ([`crate::credits_in_flight`]).
+    /// Largest number of credits in flight, if the flows were counted one by one ([`crate::credits_in_flight`]).
     pub credits: Option<u64>,
 }
 
@@ -103,7 +103,7 @@ pub struct Estimate {
     pub network_bytes: u64,
     /// Bytes of memory that flows and their packets take.
     pub flow_bytes: u64,
-    /// What of it packets in flight take.
+    /// Part of it for packets in flight.
     pub packet_bytes: u64,
     /// Bytes of memory that samples may take.
     pub sample_bytes: u64,
@@ -147,7 +147,7 @@ fn asks_causes(spec: &RunSpec) -> bool {
     spec.sample.as_ref().is_some_and(|sample| sample.causes)
 }
 
-/// Whether a transport of the run declares something.
+/// True if a transport of the run declares something.
 fn declares(spec: &RunSpec, what: impl Fn(&Capabilities) -> bool) -> bool {
     spec.transports.iter().filter_map(|t| registry::capabilities(&t.name)).any(|declared| what(&declared))
 }

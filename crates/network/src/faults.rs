@@ -1,22 +1,22 @@
-//! What goes wrong on links, as it is asked for.
+//! Faults on links, as a scenario specifies them.
 
 use crate::link::LinkChoice;
 use headway_packet::PacketKind;
 use headway_units::{Rate, Time};
 
-/// What goes wrong, where, and with which packets.
+/// A fault, with its links and the kind of its packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultSpec {
     /// On which links; `All` includes those that leave a host.
     pub links: LinkChoice,
     /// To packets of which kind; `None` for every kind.
     pub kind: Option<PacketKind>,
-    /// The fault.
+    /// The fault itself.
     pub what: Fault,
 }
 
 impl FaultSpec {
-    /// Whether it changes something after `now`: a link comes up or goes down, routes follow, a rate changes.
+    /// True if it changes something after `now`: a link comes up or goes down, routes follow, a rate changes.
     pub fn changes_after(&self, now: Time) -> bool {
         let later = |times: &[Time]| times.iter().any(|at| *at > now && *at < Time::MAX);
         match &self.what {
@@ -30,7 +30,7 @@ impl FaultSpec {
     }
 }
 
-/// What goes wrong.
+/// Kind of a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// These packets are lost, counted from 1 on each link apart.

@@ -7,21 +7,21 @@ use headway_units::Time;
 /// One message to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowSpec {
-    /// Sending host.
+    /// Host that sends.
     pub src: u32,
     /// Receiving host, not `src`.
     pub dst: u32,
-    /// Application bytes.
+    /// Bytes of the application.
     pub bytes: u64,
-    /// When the application hands it over.
+    /// Time at which the application hands it over.
     pub start: Time,
-    /// Application class.
+    /// Class of the application.
     pub class: u16,
     /// Deadline as a time since the start of the run; `None` without one.
     pub deadline: Option<Time>,
-    /// What the sender may send before it has heard of its receiver.
+    /// Packets that the sender may send before it has heard of its receiver.
     pub initial_window: InitialWindow,
-    /// Whether the sender answers permissions.
+    /// True if the sender answers permissions.
     pub responsive: bool,
     /// Index into [`crate::RunSpec::transports`].
     pub transport: u8,
@@ -29,12 +29,12 @@ pub struct FlowSpec {
     pub path: Option<u32>,
     /// Position in [`crate::RunSpec::flows`] of the flow whose connection this one goes over.
     pub connection: Option<u32>,
-    /// When it is over at both ends, whatever has arrived until then; later than its start.
+    /// Time at which it is over at both ends, whatever has arrived until then; later than its start.
     pub stop: Option<Time>,
 }
 
 impl FlowSpec {
-    /// How its message begins, if the connection that it names is open.
+    /// Start of its message, if the connection that it names is open.
     pub fn begins(&self) -> InitialWindow {
         InitialWindow { connected: self.connection.is_some(), ..self.initial_window }
     }
@@ -56,11 +56,11 @@ impl FlowSpec {
     }
 }
 
-/// When a flow has ended, for a run that ends with its last one.
+/// End of a flow, for a run that ends with its last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Until {
-    /// When its last byte is at its receiver.
+    /// The last byte is at its receiver.
     Received,
-    /// When its sender knows that.
+    /// The sender knows that.
     Known,
 }

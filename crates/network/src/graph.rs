@@ -1,4 +1,4 @@
-//! What flows wait for.
+//! Dependencies of flows.
 //!
 //! A *node* is a flow or a step. A *step* is time that passes at a host, such as a computation, or none at all: then it
 //! only joins what it waits for. A node begins when everything that it waits for is over, and a flow then begins its own
@@ -12,31 +12,31 @@ use headway_units::Time;
 /// Time that passes between flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// Where it happens. `None` for one that happens nowhere, as a barrier between hosts: a run that has one uses one
+    /// Host of the step. `None` for one without a host, as a barrier between hosts: a run that has one uses one
     /// thread, since hosts hear of it without a packet.
     pub host: Option<u32>,
-    /// How long it takes.
+    /// Duration of the step.
     pub takes: Time,
     /// The processor of its host that it needs. Steps of one processor take turns, in the order in which they could begin;
     /// a step without a processor waits for none.
     pub processor: Option<u16>,
-    /// How many of the things that it waits for have to be over; `None` is all of them.
+    /// Number of the things that it waits for that have to be over; `None` is all of them.
     pub needs: Option<u32>,
-    /// How long from its beginning no other step of its host begins that has a gap in the same direction: what an
-    /// interface needs between two messages.
+    /// Time from its beginning during which no other step of its host begins that has a gap in the same direction: the
+    /// time that an interface needs between two messages.
     pub gap: Option<Gap>,
 }
 
-/// What an interface needs between two messages, g of LogGP (Alexandrov et al., SPAA 1995 §2).
+/// Time that an interface needs between two messages, g of LogGP (Alexandrov et al., SPAA 1995 §2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// Of messages that the host sends, or receives.
     pub sends: bool,
-    /// How long.
+    /// Duration of the gap.
     pub lasts: Time,
 }
 
-/// What a node may wait for.
+/// Event that a node may wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Cause {
     /// The flow at this position of the run's flows: its last byte is at its receiver, or its sender knows that. A flow
@@ -67,11 +67,11 @@ pub enum GraphError {
     /// A step needs more, or fewer, things to be over than it can.
     #[error("step {step} needs {needs} of {edges} that it waits for")]
     Needs {
-        /// Its position.
+        /// Position of the step.
         step: u32,
-        /// How many have to be over.
+        /// Number of causes that have to be over.
         needs: u32,
-        /// How many there are.
+        /// Number of causes that there are.
         edges: u32,
     },
     /// More nodes than can be numbered.
@@ -79,21 +79,21 @@ pub enum GraphError {
     TooMany(u64),
 }
 
-/// Which flows and steps wait for which. See the module.
+/// Dependencies between flows and steps. See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Graph {
     flows: u32,
     steps: Vec<Step>,
-    /// How many edges lead to each node: flows first, then steps.
+    /// Number of edges that lead to each node: flows first, then steps.
     waits: Vec<u32>,
-    /// Where the successors of each cause begin in `next`; two causes a flow, then one a step, then the end.
+    /// Start of the successors of each cause in `next`; two causes a flow, then one a step, then the end.
     first: Vec<u32>,
     /// Numbers of nodes.
     next: Vec<u32>,
     local: bool,
 }
 
-/// What each node of a graph waits for.
+/// Causes that each node of a graph waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Causes {
     first: Vec<u32>,
@@ -101,7 +101,7 @@ pub struct Causes {
 }
 
 impl Causes {
-    /// What a node waits for, by its number.
+    /// Causes that a node waits for, by its number.
     pub fn of(&self, node: u32) -> &[Cause] {
         &self.causes[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
     }
@@ -189,28 +189,28 @@ impl Graph {
         &self.next[self.first[at] as usize..self.first[at + 1] as usize]
     }
 
-    /// How many edges lead to a node of this number.
+    /// Number of edges that lead to a node of this number.
     pub fn waits(&self, number: u32) -> u32 {
         self.waits[number as usize]
     }
 
-    /// How many of these edges have to lead from something that is over, before the node begins.
+    /// Number of these edges whose cause has to be over before the node begins.
     pub fn needs(&self, number: u32) -> u32 {
         let step = number.checked_sub(self.flows).map(|step| self.steps[step as usize]);
         step.and_then(|step| step.needs).unwrap_or_else(|| self.waits(number))
     }
 
-    /// All steps.
+    /// All steps of the graph.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// How many flows and steps there are.
+    /// Number of flows and steps.
     pub fn nodes(&self) -> u32 {
         self.waits.len() as u32
     }
 
-    /// How many edges there are.
+    /// Number of edges.
     pub fn edges(&self) -> usize {
         self.next.len()
     }
@@ -223,7 +223,7 @@ impl Graph {
         causes.flat_map(move |cause| self.after(cause).iter().map(move |node| (cause, self.node(*node))))
     }
 
-    /// Whether every node waits only for what its own host sees happen: such a run may use several threads.
+    /// True if every node waits only for events at its own host: such a run may use several threads.
     pub fn is_local(&self, flows: &[FlowSpec], node: Node, cause: Cause) -> bool {
         let at = match cause {
             Cause::Flow(flow, Until::Received) => Some(flows[flow as usize].dst),
@@ -233,7 +233,7 @@ impl Graph {
         let waiting = match node {
             Node::Flow(flow) => {
                 let flow = &flows[flow as usize];
-                // Whether a connection is open is known where it was used last.
+                // The host that used a connection last knows whether it is open.
                 let used =
                     flow.connection.is_none_or(|carrier| matches!(cause, Cause::Flow(f, _) if f == carrier));
                 used.then_some(flow.src)
@@ -243,7 +243,7 @@ impl Graph {
         at.is_some() && at == waiting
     }
 
-    /// Whether that holds for all edges.
+    /// True if that holds for all edges.
     pub fn local(&self) -> bool {
         self.local
     }
@@ -265,7 +265,7 @@ impl Graph {
         left
     }
 
-    /// What each node waits for.
+    /// Causes that each node waits for.
     pub fn causes(&self) -> Causes {
         let mut first: Vec<u32> = std::iter::once(0).chain(self.waits.iter().copied()).collect();
         for at in 1..first.len() {

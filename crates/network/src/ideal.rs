@@ -1,4 +1,4 @@
-//! How fast a flow would be alone: over its own path, as its switches forward.
+//! Speed of a flow that is alone: over its own path, as its switches forward.
 
 use crate::flow::FlowSpec;
 use crate::network::Network;
@@ -31,7 +31,7 @@ impl<'a> Ideals<'a> {
         Ideals { network, spec, choice: PathSelector::new(network, spec.seed), several: several.collect() }
     }
 
-    /// Whether packets of a flow may take several paths.
+    /// True if packets of a flow may take several paths.
     pub fn takes_several(&self, flow: &FlowSpec) -> bool {
         self.several.get(usize::from(flow.transport)).copied().unwrap_or(false)
     }
@@ -77,11 +77,11 @@ struct Alone {
     packets: u64,
     full: u64,
     last: u64,
-    /// When the last packet has arrived.
+    /// Arrival of the last packet.
     arrived: Time,
-    /// When the first full one has.
+    /// Arrival of the first full one.
     first: Time,
-    /// When the two began on the last link, which is like this.
+    /// Times at which the two began on the last link, and the rate and delay of that link.
     began: (Time, Time),
     before: Option<(Rate, Time)>,
     cuts_through: bool,
@@ -130,9 +130,9 @@ impl Alone {
         self.before = Some((rate, delay));
     }
 
-    /// Whether whatever follows, this is no later than the other.
+    /// True if this is no later than the other, whatever follows.
     fn is_ahead_of(&self, other: &Alone) -> bool {
-        // Where switches pass packets on before they have arrived, it matters over which link they come.
+        // If switches pass packets on before they have arrived, it matters over which link they come.
         let alike = self.before == other.before || !self.cuts_through;
         alike && self.arrived <= other.arrived && self.first <= other.first && self.slowest <= other.slowest
     }

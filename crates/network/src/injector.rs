@@ -15,7 +15,7 @@ use headway_units::Time;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
-/// What happens to a packet on its link.
+/// Action on a packet on its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultAction {
     /// It arrives as it would without faults.
@@ -28,7 +28,7 @@ pub enum FaultAction {
     Delay(Time),
 }
 
-/// What an injector did to the packets of one link.
+/// Counts of an injector's actions on the packets of one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCounts {
     /// Lost because of their number.
@@ -41,14 +41,14 @@ pub struct FaultCounts {
     pub dropped_on_the_wire: u64,
     /// Lost at the link's far end, a switch from which no link that is up led to their destination.
     pub dropped_without_route: u64,
-    /// Sent twice.
+    /// Packets that were sent twice.
     pub duplicated: u64,
-    /// Made late.
+    /// Packets that were delayed.
     pub delayed: u64,
 }
 
 impl FaultCounts {
-    /// Packets lost.
+    /// Number of packets lost.
     pub fn dropped(&self) -> u64 {
         self.dropped_by_number
             + self.dropped_at_random
@@ -71,7 +71,7 @@ impl FaultCounts {
         }
     }
 
-    /// Whether no fault has met a packet.
+    /// True if no fault has met a packet.
     pub fn is_zero(&self) -> bool {
         *self == FaultCounts::default()
     }
@@ -120,7 +120,7 @@ impl Injector {
         Ok(Injector { counts: vec![FaultCounts::default(); links.len()], links })
     }
 
-    /// What happens to a packet that has left by this link's port, its last bit at `ends`. Every entry counts it;
+    /// Action on a packet that has left by this link's port, its last bit at `ends`. Every entry counts it;
     /// the first one that does anything to it decides.
     pub fn judge(&mut self, link: u32, packet: &Packet, ends: Time) -> FaultAction {
         let mut action = FaultAction::Pass;
@@ -142,12 +142,12 @@ impl Injector {
         self.counts[link as usize].dropped_on_the_wire += 1;
     }
 
-    /// Counts a packet that came by a link to a switch which has no way for it.
+    /// Counts a packet that came by a link to a switch without a route for it.
     pub fn note_no_route(&mut self, link: u32) {
         self.counts[link as usize].dropped_without_route += 1;
     }
 
-    /// What was done so far, by link number.
+    /// Counts so far, by link number.
     pub fn counts(&self) -> &[FaultCounts] {
         &self.counts
     }
@@ -185,12 +185,12 @@ impl Rule {
                 stream: stream(seed, Purpose::Faults, entity),
             },
             Fault::Blackhole { from, until } => Rule::Blackhole { from: *from, until: *until },
-            // These happen to links and not to packets, and have no rule.
+            // These faults concern links instead of packets, and have no rule.
             Fault::Down(_) | Fault::Change(_) => Rule::Blackhole { from: Time::MAX, until: Time::MAX },
         }
     }
 
-    /// What happens to the next packet.
+    /// Action on the next packet.
     fn judge(&mut self, ends: Time) -> FaultAction {
         match self {
             Rule::Numbers { ahead, seen } => {

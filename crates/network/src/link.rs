@@ -27,7 +27,7 @@ pub struct Link {
 /// A choice of links by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkChoice {
-    /// No link.
+    /// No link at all.
     None,
     /// All that leave a switch.
     All,
@@ -36,7 +36,7 @@ pub enum LinkChoice {
 }
 
 impl LinkChoice {
-    /// Whether a link is in both, as far as names tell.
+    /// True if a link may be in both, as far as names tell.
     pub(crate) fn meets(&self, other: &LinkChoice) -> bool {
         match (self, other) {
             (LinkChoice::None, _) | (_, LinkChoice::None) => false,

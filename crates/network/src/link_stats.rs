@@ -1,5 +1,5 @@
-//! What links did while it was measured: samples on the way and a record of each at the end, the same for every driver of
-//! ports.
+//! Statistics of links while they are measured: samples on the way and a record of each at the end, the same for every
+//! driver of ports.
 
 use crate::error::Miscounted;
 use crate::injector::FaultCounts;
@@ -28,7 +28,7 @@ impl LinkSampler {
         LinkSampler(chosen.map(|(number, _)| (number as u32, Time::ZERO)).collect())
     }
 
-    /// Whether no link is sampled.
+    /// True if no link is sampled.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -60,7 +60,7 @@ impl LinkSampler {
     }
 }
 
-/// What a port had counted when measuring began.
+/// Counts of a port when measuring began.
 #[derive(Clone, Debug, Default)]
 struct Before {
     busy: Time,

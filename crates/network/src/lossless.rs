@@ -18,7 +18,7 @@ pub struct Inbound {
     pub switch: u32,
     /// Its place among the links that end there.
     pub place: u32,
-    /// Bytes for what arrives after a class was told to stop.
+    /// Bytes for packets that arrive after a stop was sent.
     pub headroom: u64,
     /// Part of the free pool, in 2^-20.
     alpha: u64,
@@ -62,14 +62,14 @@ fn products_of(products: f64, to: Range) -> u64 {
     (to.highest.bytes_in(to.longest) as f64 * products) as u64
 }
 
-/// What of a run makes more arrive after a link was told to stop than the network says.
+/// Properties of a run because of which more arrives after a stop than the network alone would deliver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Surplus<'a> {
     /// Packets of hosts reach their switch later by a random time below this.
     pub jitter: Time,
     /// Bytes that ports write into packets of the transport that has most of them.
     pub telemetry: u16,
-    /// What changes rates and delays of links.
+    /// Faults that change rates and delays of links.
     pub faults: &'a [FaultSpec],
 }
 
@@ -82,7 +82,7 @@ impl<'a> Surplus<'a> {
 }
 
 impl Lossless {
-    /// What its switches have; an error where it is not enough. `None` for a network that drops.
+    /// Memory of its switches; an error if it is not enough. `None` for a network that drops.
     pub fn new(network: &Network, surplus: Surplus<'_>) -> Result<Option<Lossless>, BuildError> {
         let Some(params) = network.fabric().pfc.clone() else { return Ok(None) };
         let (hosts, links) = (network.hosts(), network.links());
@@ -143,7 +143,7 @@ impl Lossless {
         Ok(Some(Lossless { params, buffer, inbound, back, pools }))
     }
 
-    /// Its parameters.
+    /// Parameters of pauses.
     pub fn params(&self) -> &PfcParams {
         &self.params
     }
@@ -153,12 +153,12 @@ impl Lossless {
         self.buffer
     }
 
-    /// What a switch needs at the least, for reserves and headroom.
+    /// Least memory of a switch, for reserves and headroom.
     pub fn set_apart(&self) -> u64 {
         self.buffer - self.pools.iter().min().copied().unwrap_or(self.buffer)
     }
 
-    /// What a switch has for a link; `None` of one that ends at a host.
+    /// Memory of a switch for a link; `None` for a link that ends at a host.
     #[inline]
     pub fn inbound(&self, link: u32) -> Option<&Inbound> {
         self.inbound[link as usize].as_ref()
@@ -186,7 +186,7 @@ impl Lossless {
     }
 }
 
-/// Whether lossless switches go with what hosts take; an error says what does not.
+/// Checks that lossless switches go with the costs of hosts; the error names the conflict.
 pub fn check_around(costs: &HostCosts) -> Result<(), BuildError> {
     match costs.is_free() {
         true => Ok(()),

@@ -24,7 +24,7 @@ pub struct Network {
     links: Vec<Link>,
     pub(crate) router: Router,
     fabric: FabricSpec,
-    /// What ports do: what most do first, then what some do in its place.
+    /// Rules of ports: those of most first, then those of some in their place.
     rules: Vec<PortsAt>,
     /// By link, the place of its port's rules among these; empty where all ports do the same.
     rules_of: Vec<u16>,
@@ -137,7 +137,7 @@ impl Network {
         Ok(self.links.iter().enumerate().filter(meant).map(|(number, _)| number as u32).collect())
     }
 
-    /// What the port of link `number` does.
+    /// Rules of the port of link `number`.
     fn rules(&self, number: u32) -> &PortsAt {
         &self.rules[self.rules_of.get(number as usize).map_or(0, |place| usize::from(*place))]
     }
@@ -149,7 +149,7 @@ impl Network {
         (1..self.hosts).filter(|_| needed).map(|peer| self.path(0, peer).base_rtt).max()
     }
 
-    /// Whether the driver of its ports offers what their disciplines want.
+    /// Checks that the driver of its ports offers what their disciplines want.
     pub fn check(&self, offers: &Offers) -> Result<(), BuildError> {
         let refused = self.rules.iter().find_map(|rules| {
             let (info, _) = headway_fabric::registry::find(&rules.discipline)?;
@@ -176,7 +176,7 @@ impl Network {
         &self.links
     }
 
-    /// How many times more the hosts of a switch can send than its links upwards carry, at the switch where it is most; 1 where
+    /// Ratio of what the hosts of a switch can send to what its links upwards carry, at the worst switch; 1 where
     /// they carry all, or there are none.
     pub fn oversubscription(&self) -> f64 {
         let mut rates = vec![(0.0, 0.0); self.switches() as usize];
@@ -191,12 +191,12 @@ impl Network {
         rates.iter().filter(|(_, up)| *up > 0.0).map(|(down, up)| down / up).fold(1.0, f64::max)
     }
 
-    /// What its ports do.
+    /// Specification of its ports.
     pub fn fabric(&self) -> &FabricSpec {
         &self.fabric
     }
 
-    /// Packet sizes.
+    /// Sizes of packets.
     pub fn sizes(&self) -> &Sizes {
         &self.fabric.sizes
     }
@@ -219,7 +219,7 @@ impl Network {
         self.topology.switch_name(node - self.hosts)
     }
 
-    /// Whether packets from `src` reach `dst`.
+    /// True if packets from `src` reach `dst`.
     pub fn reachable(&self, src: u32, dst: u32) -> bool {
         src < self.hosts && dst < self.hosts && self.walk(src, dst, |_| ())
     }
@@ -247,7 +247,7 @@ impl Network {
         }
     }
 
-    /// Every link that a packet from `src` to `dst` may take, whoever chooses among equal next hops.
+    /// Every link that a packet from `src` to `dst` may take, for any choice among equal next hops.
     pub fn links_any(&self, src: u32, dst: u32) -> Vec<u32> {
         let mut taken = self.links_towards(src, dst);
         if self.fabric.routing == Routing::Symmetric && !self.router.is_alike() {
@@ -279,7 +279,7 @@ impl Network {
         taken
     }
 
-    /// How many paths a flow between two hosts can be pinned to ([`Routing::Pinned`]): numbers from 0 up to,
+    /// Number of paths that a flow between two hosts can be pinned to ([`Routing::Pinned`]): numbers from 0 up to,
     /// but not including, this; larger ones repeat them.
     pub fn path_numbers(&self, src: u32, dst: u32) -> u64 {
         match self.links[src as usize].to {
@@ -288,7 +288,7 @@ impl Network {
         }
     }
 
-    /// What a host knows of its path to another; `src` and `dst` are connected.
+    /// Properties of a host's path to another; `src` and `dst` are connected.
     pub fn path(&self, src: u32, dst: u32) -> Path {
         let sizes = &self.fabric.sizes;
         let (full, control) = (u64::from(sizes.full_wire()), u64::from(sizes.control));
@@ -340,14 +340,14 @@ impl Network {
         before.map_or(begins, |(rate, delay)| begins + rate.time_of(wire) + delay)
     }
 
-    /// How long a packet is sent at a rate before the switch at the far end may pass it on at another: as long as all of it
-    /// takes, or its header ([`Forwarding::CutThrough`]).
+    /// Time for which a packet is sent at a rate before the switch at the far end may pass it on at another: as long as
+    /// all of it takes, or its header ([`Forwarding::CutThrough`]).
     pub fn seen(&self, rate: Rate, onward: Rate, wire: u64) -> Time {
         let cut = self.fabric.forwarding == Forwarding::CutThrough && onward.bps() <= rate.bps();
         rate.time_of(if cut { self.fabric.sizes.head(wire) } else { wire })
     }
 
-    /// What a machine is told of its host, in a run with this seed.
+    /// Context of a host for its machine, in a run with this seed.
     pub fn host_context(self: &Arc<Self>, host: u32, seed: u64) -> HostContext {
         let shared = Arc::clone(self);
         HostContext {
@@ -359,7 +359,7 @@ impl Network {
         }
     }
 
-    /// What ECMP hashes for a flow, beside its addresses; or its path, where routes are pinned.
+    /// Number that ECMP hashes for a flow, in addition to its addresses; or its path, if routes are pinned.
     pub fn entropy(&self, seed: u64, number: u32, flow: &FlowSpec) -> u32 {
         match (self.fabric.routing, flow.path) {
             (Routing::Pinned, Some(path)) => path,
@@ -367,7 +367,7 @@ impl Network {
         }
     }
 
-    /// Whether equal next hops may lead on over links that differ: only in a graph.
+    /// True if equal next hops may lead on over links that differ: only in a graph.
     pub fn has_uneven_paths(&self) -> bool {
         self.router.has_choice_in_table()
     }
@@ -407,7 +407,7 @@ impl Network {
     }
 }
 
-/// What ports do: all but those that come after it, which do something else.
+/// Rules of ports: those of most first, then the exceptions.
 fn rules(fabric: &FabricSpec) -> Vec<PortsAt> {
     let most = PortsAt {
         ports: PortChoice::Switches,

@@ -1,4 +1,4 @@
-//! What a run leaves behind.
+//! Results of a run.
 
 use crate::by_cause::TimeByCause;
 use crate::deadlock::Deadlock;
@@ -9,7 +9,7 @@ use headway_fabric::PortCounters;
 use headway_gauges::{Gauge, RoundTrips};
 use headway_units::{Rate, Time};
 
-/// How a flow ended.
+/// State of a flow at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowState {
     /// Not started before the end of the run.
@@ -40,7 +40,7 @@ pub enum Ending {
     Deadlock,
     /// Samples, packets or flows took all the memory that they may.
     Memory,
-    /// From outside: a signal, whoever watches it, or the program that drives it.
+    /// An outside event: a signal, an observer, or the program that drives the run.
     Outside,
 }
 
@@ -62,13 +62,14 @@ impl Ending {
 /// One flow's record, in the order of the flows given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRecord {
-    /// When it began; for one that never did, when it was to begin, or `None` if that is not known.
+    /// Time at which it began; for one that never did, the time at which it was to begin, or `None` if that
+    /// is not known.
     pub start: Option<Time>,
     /// State of the flow at the end of the run.
     pub state: FlowState,
-    /// When the last byte arrived at the receiver.
+    /// Arrival of the last byte at the receiver.
     pub finish: Option<Time>,
-    /// When the sender knew that; `None` also where the run ended before, and where nobody noted it.
+    /// Time at which the sender knew that; `None` also if the run ended before, or did not note it.
     pub known: Option<Time>,
     /// Completion time on the same path without any other packet: store and forward with headers,
     /// from the application's hand-over to the last byte at the receiver.
@@ -77,7 +78,7 @@ pub struct FlowRecord {
     pub ideal_return: Option<Time>,
     /// Application bytes delivered, each counted once.
     pub delivered: u64,
-    /// Application bytes that left the sender again; `None`, here and below, where nobody counted.
+    /// Application bytes that left the sender again; `None`, here and below, if it was not counted.
     pub retransmitted: Option<u64>,
     /// Its data packets dropped by ports, or lost to faults on links.
     pub drops: Option<u32>,
@@ -87,7 +88,7 @@ pub struct FlowRecord {
     pub marks: Option<u32>,
 }
 
-/// When a step of the run's graph began, and when it was over.
+/// Start and end of a step of the run's graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepRecord {
     /// `None` if something that it waited for was never over.
@@ -99,9 +100,9 @@ pub struct StepRecord {
 /// One directed link's record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkRecord {
-    /// `from->to`.
+    /// Name of the link, `from->to`.
     pub name: String,
-    /// Whether it leaves a switch (and not a host).
+    /// True if it leaves a switch (and not a host).
     pub from_switch: bool,
     /// Rate of the link.
     pub rate: Rate,
@@ -111,13 +112,14 @@ pub struct LinkRecord {
     pub busy: Time,
     /// Bytes waiting, averaged over time from the start of the run to its end.
     pub queue_mean_bytes: f64,
-    /// What went wrong behind the port, which counts none of it.
+    /// Faults behind the port, whose counters do not include them.
     pub faults: FaultCounts,
-    /// What the port's rules measured of themselves.
+    /// Measurements of the port's rules.
     pub gauges: Vec<Gauge>,
-    /// What pauses did, where switches are lossless.
+    /// Counts of pauses, if switches are lossless.
     pub pauses: PauseCounts,
-    /// Bytes that began to leave over it for each of the groups of [`crate::SampleSpec::volumes`]; empty where nobody asked.
+    /// Bytes that began to leave over it for each of the groups of [`crate::SampleSpec::volumes`]; empty if volumes are
+    /// not sampled.
     pub volumes: Vec<u64>,
 }
 
@@ -149,14 +151,14 @@ fn ratio(taken: Time, ideal: Time) -> Option<f64> {
 }
 
 impl Outcome {
-    /// Where the completion time of the flow at this position went, if somebody asked and it is complete.
+    /// Completion time of the flow at this position by cause, if that was recorded and the flow is complete.
     pub fn by_cause(&self, flow: usize) -> Option<&TimeByCause> {
         self.by_cause.get(flow)?.as_ref()
     }
 }
 
 impl LinkRecord {
-    /// Whether its counters can be true, whoever counted.
+    /// Checks that its counters can be true, from any driver.
     pub fn check(&self, at: Time) -> Result<(), Miscounted> {
         let waiting = self.counters.enqueued.saturating_sub(self.counters.dequeued);
         let broken = |source| Miscounted { link: self.name.clone(), at, source };
@@ -171,13 +173,13 @@ pub struct TransportRecord {
     pub drops: Option<u64>,
     /// Those of them that ports count as data.
     pub data_drops: Option<u64>,
-    /// What its machines measured of themselves.
+    /// Measurements of its machines.
     pub gauges: Vec<Gauge>,
     /// From data to its answer, of all its machines; `None` if they do not measure them.
     pub round_trips: Option<RoundTrips>,
 }
 
-/// What a sample measures.
+/// Metric of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// New application bits delivered per second, averaged over the interval.
@@ -207,7 +209,7 @@ impl Metric {
     }
 }
 
-/// What a sample is about.
+/// Entity that a sample is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entity {
     /// Position in the run's flows.
@@ -229,12 +231,12 @@ pub struct Sample {
     pub value: f64,
 }
 
-/// What links did while the second half of the flows started: by then there are as many under way as there will be.
+/// Use of links while the second half of the flows started: by then there are as many under way as there will be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrivals {
-    /// When the flow in the middle of their order started.
+    /// Start of the flow in the middle of their order.
     pub middle: Time,
-    /// When the last flow started.
+    /// Start of the last flow.
     pub end: Time,
     /// Time that each link spent transmitting between the two, in the order of [`Outcome::links`]; the last packet may be missing.
     pub busy: Vec<Time>,
@@ -245,25 +247,26 @@ pub struct Arrivals {
 pub struct Outcome {
     /// One a flow, in the order given.
     pub flows: Vec<FlowRecord>,
-    /// Where the completion time of each flow went, `None` for one that is not complete; empty where nobody asked.
+    /// Completion time of each flow by cause, `None` for one that is not complete; empty if it was not recorded.
     pub by_cause: Vec<Option<TimeByCause>>,
     /// One for each step of the run's graph.
     pub steps: Vec<StepRecord>,
     /// One record for each link and direction.
     pub links: Vec<LinkRecord>,
-    /// What they did while the second half of the flows started; `None` if the last never did, or if nobody looked.
+    /// Use of links while the second half of the flows started; `None` if the last never did, or if it was not
+    /// measured.
     pub arrivals: Option<Arrivals>,
-    /// What the hosts' machines measured of themselves, host by host.
+    /// Measurements of the hosts' machines, host by host.
     pub host_gauges: Vec<Vec<Gauge>>,
     /// From data to its answer, of all hosts together; `None` if their machine does not measure them.
     pub round_trips: Option<RoundTrips>,
-    /// What flows do not say of each of several transports, in the order of the run's; empty of a run of one.
+    /// Counts of each of several transports that are not in flows, in the order of the run's; empty for a run of one.
     pub by_transport: Vec<TransportRecord>,
     /// Samples in order of time.
     pub samples: Vec<Sample>,
     /// Virtual time at which the run ended.
     pub end: Time,
-    /// Events handled.
+    /// Number of events handled.
     pub events: u64,
     /// Departures onto links, control packets included.
     pub packet_hops: u64,
@@ -279,22 +282,22 @@ pub struct Outcome {
     pub warnings: Vec<String>,
 }
 
-/// How far a run is, for progress displays.
+/// Progress of a run, for displays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Virtual time that the run has reached.
     pub now: Time,
-    /// Virtual time at which the run ends at the latest; `Time::MAX` if none was said.
+    /// Virtual time at which the run ends at the latest; `Time::MAX` if it has none.
     pub stop: Time,
-    /// Events handled.
+    /// Number of events handled.
     pub events: u64,
-    /// Flows finished.
+    /// Number of flows finished.
     pub flows_done: u64,
     /// Flows of the run.
     pub flows_total: u64,
 }
 
-/// What a user should know of flows whose connection was not open when they began; nothing if there are none.
+/// Warning about flows whose connection was not open when they began; nothing if there are none.
 pub fn unconnected_warning(flows: u64) -> Option<String> {
     match flows {
         0 => None,

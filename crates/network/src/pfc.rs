@@ -11,9 +11,9 @@ use headway_params::ParamKind;
 use headway_units::{Rate, Time};
 
 headway_params::choice! {
-    /// What becomes of a run in which pauses wait for each other.
+    /// Consequence of a deadlock of pauses for the run.
     pub enum OnDeadlock {
-        /// It ends.
+        /// The run ends.
         End = "end",
         /// It goes on, and its results say so.
         Report = "report",
@@ -37,19 +37,19 @@ headway_params::params! {
         largest_packet: u64 = 0, ParamKind::Bytes { min: 0, max: 65_535 };
         /// Part of the free pool that one link and class may take. Twice as much on a link of twice the rate of the fastest link of a host, four times on one of four times. HPCC's simulator
         alpha: f64 = 0.125, ParamKind::Float { min: 0.001, max: 64.0 };
-        /// How far a link and class has to fall below that before it goes on. HPCC's simulator
+        /// Bytes by which a link and class has to fall below that before it goes on. HPCC's simulator
         resume_offset: u64 = 3072, ParamKind::Bytes { min: 1, max: 1 << 30 };
         /// Classes of data that are stopped one by one: data of priority 1 is the first, and the last takes all that follow.
         classes: u64 = 1, ParamKind::Int { min: 1, max: 8 };
-        /// Whether control is counted and stopped as data of the first class is, as the switches of HPCC's simulator do with acknowledgements.
+        /// True if control is counted and stopped as data of the first class is, as the switches of HPCC's simulator do with acknowledgements.
         pause_control: bool = false, ParamKind::Bool;
         /// Bytes that a pause frame takes on the wire. 802.1Qbb
         frame: u64 = 84, ParamKind::Bytes { min: 1, max: 16_384 };
-        /// Whether pause frames arrive a link's delay later without taking the wire, nor waiting for it. htsim
+        /// True if pause frames arrive a link's delay later without taking the wire, nor waiting for it. htsim
         out_of_band: bool = false, ParamKind::Bool;
-        /// What becomes of a run in which pauses wait for each other.
+        /// Consequence of a deadlock of pauses for the run.
         on_deadlock: OnDeadlock = OnDeadlock::End, ParamKind::Choice(OnDeadlock::WORDS);
-        /// How often that is looked at.
+        /// Interval at which deadlocks are looked for.
         deadlock_check: Time = Time::us(100), ParamKind::Time { min: Time::ns(1), max: Time::s(1000) };
     }
 }
@@ -92,7 +92,7 @@ pub(crate) fn buffer_of(params: &PfcParams, fastest: Rate) -> u64 {
     }
 }
 
-/// What came over one link in one class and has not left.
+/// Bytes that came over one link in one class and have not left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Account {
     pub(crate) reserve: u64,
@@ -104,7 +104,7 @@ pub(crate) struct Account {
     /// Bytes in the headroom.
     pub(crate) headroom: u64,
     pub(crate) headroom_max: u64,
-    /// Whether the far end is to be stopped.
+    /// True if the far end is to be stopped.
     pub(crate) stops: bool,
 }
 
@@ -115,7 +115,7 @@ impl Account {
         self.ordinary.saturating_sub(self.reserve)
     }
 
-    /// Whether the far end may go on, with so much of the pool free.
+    /// True if the far end may go on, with so much of the pool free.
     #[inline]
     fn may_resume(&self, free: u64) -> bool {
         let shared = self.shared();
@@ -151,14 +151,14 @@ impl Ledger {
         place as usize * self.classes + class - 1
     }
 
-    /// Takes in a packet of so many bytes, or answers `false`: there is no room for it.
+    /// Takes in a packet of so many bytes, or returns `false` if it does not fit.
     pub fn admit(&mut self, place: u32, class: usize, bytes: u64) -> bool {
         let free = self.pool - self.shared;
         let at = self.place(place, class);
         let account = &mut self.accounts[at];
         let before = account.shared();
         let after = (account.ordinary + bytes).saturating_sub(account.reserve);
-        // What fits in the reserve needs nothing of the others; what goes beyond its part of the pool is headroom.
+        // Bytes within the reserve need nothing of the others; those beyond its part of the pool are headroom.
         if after == 0 || after <= part(free, account.alpha) && after - before <= free {
             account.ordinary += bytes;
             self.shared += after - before;
@@ -215,7 +215,8 @@ impl Ledger {
         self.shared_max
     }
 
-    /// Whether a link and class that is stopped stays so when no more than `stuck` of its bytes are left, and in the pool
+    /// True if a link and class that is stopped stays so when no more than `stuck` of its bytes are left, and in the
+    /// pool
     /// `shared` of all links and classes. One of which nothing leaves is not looked at again.
     pub(crate) fn stays_stopped(&self, place: u32, class: usize, (stuck, shared): (u64, u64)) -> bool {
         let mut account = self.accounts[self.place(place, class)].clone();
@@ -235,7 +236,8 @@ impl Ledger {
         stuck.min(account.ordinary).saturating_sub(account.reserve)
     }
 
-    /// Whether what is counted can be: no headroom above its limit or of a link that goes on, and no more in the pool than it has.
+    /// Checks that the counters are possible: no headroom above its limit or of a link that goes on, and no more in the
+    /// pool than it has.
     pub fn check(&self) -> Result<(), String> {
         let shared: u64 = self.accounts.iter().map(Account::shared).sum();
         if shared != self.shared || shared > self.pool {
@@ -254,7 +256,7 @@ impl Ledger {
     }
 }
 
-/// What pauses did on one link.
+/// Counts of pauses on one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseCounts {
     /// Pauses that left over it, which stop the link in the other direction: one for each class.
@@ -263,9 +265,9 @@ pub struct PauseCounts {
     pub resumes_sent: u64,
     /// Pauses that stopped the link.
     pub received: u64,
-    /// What let it go on.
+    /// Frames received that let it go on.
     pub resumes_received: u64,
-    /// How long a class or several of it were stopped.
+    /// Time for which a class or several of it were stopped.
     pub stopped: Time,
     /// Most bytes in the headroom of its far end.
     pub headroom_max: u64,

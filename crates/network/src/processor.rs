@@ -1,20 +1,20 @@
-//! What a host's processor and interface cost: time for packets and messages, and waits for more of them.
+//! Costs of a host's processor and interface: time for packets and messages, and waits for more of them.
 //!
-//! Nothing here knows a clock or a network. A driver asks a [`Processor`] when work will be done that is handed to it
-//! now, and [`merged`] which packets of an interrupt are handled as one.
+//! This module depends on no clock and no network. A driver asks a [`Processor`] when work will be done that is handed
+//! to it now, and [`merged`] which packets of an interrupt are handled as one.
 
 use headway_packet::Packet;
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 
-/// What hosts take beyond what their links take; nothing by default.
+/// Time that hosts take beyond that of their links; nothing by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCosts {
     /// Time of the processor for each packet sent or received, or for each burst where there are bursts.
     pub packet: Time,
     /// Time of the processor for each message started, and for each delivered.
     pub message: Time,
-    /// How long the first packet that an interface receives waits for others, to be handed up with them.
+    /// Time for which the first packet that an interface receives waits for others, to be handed up with them.
     pub coalesce: Time,
     /// Packets at most that wait so; 0 for any number.
     pub coalesce_packets: u32,
@@ -23,22 +23,22 @@ pub struct HostCosts {
 }
 
 impl HostCosts {
-    /// Whether hosts take no time at all, and hand every packet over alone.
+    /// True if hosts take no time at all, and hand every packet over alone.
     pub fn is_free(&self) -> bool {
         !self.holds_arrivals() && self.message == Time::ZERO && self.burst == 0
     }
 
-    /// Whether packets that arrive reach the machine any later than by their link.
+    /// True if packets that arrive reach the machine later than by their link.
     pub fn holds_arrivals(&self) -> bool {
         self.packet > Time::ZERO || self.coalesce > Time::ZERO
     }
 
-    /// Whether this number of packets at a receiver's interface ends the wait for further packets.
+    /// True if this number of packets at a receiver's interface ends the wait for further packets.
     pub fn is_enough(&self, packets: usize) -> bool {
         self.coalesce_packets > 0 && packets >= self.coalesce_packets as usize
     }
 
-    /// Whether a packet is handled as one with those of `so_far` bytes before it, the first of which is `first`: data
+    /// True if a packet is handled as one with those of `so_far` bytes before it, the first of which is `first`: data
     /// of the same flow, within the burst.
     pub fn joins(&self, first: &Packet, so_far: u64, packet: &Packet) -> bool {
         let alike = first.is_data() && packet.is_data() && first.tag == packet.tag && first.dst == packet.dst;
@@ -53,8 +53,8 @@ pub struct Processor {
 }
 
 impl Processor {
-    /// When work of this length is done that is handed over `now`: after all that was handed over before. Work that
-    /// takes no time waits for nothing.
+    /// Time at which work of this length is done that is handed over `now`: after all that was handed over before. Work
+    /// that takes no time waits for nothing.
     pub fn done(&mut self, now: Time, work: Time) -> Time {
         if work == Time::ZERO {
             return now;
@@ -64,9 +64,9 @@ impl Processor {
     }
 }
 
-/// Which packets of those handed up together are handled as one: for each packet the number of its group, groups being
-/// in order of their first packets. Packets of a flow keep their order: what cannot be merged with those before it ends
-/// their group.
+/// Groups of packets that are handled as one, among those handed up together: for each packet the number of its group,
+/// groups being in order of their first packets. Packets of a flow keep their order: what cannot be merged with those
+/// before it ends their group.
 pub fn merged<'p>(costs: &HostCosts, packets: impl Iterator<Item = &'p Packet>) -> Vec<usize> {
     let mut groups = 0;
     // By flow: its last group, the first packet of it, and its bytes.

@@ -4,7 +4,7 @@
 use headway_primitives::mix;
 use rand_pcg::Pcg32;
 
-/// What random numbers are for.
+/// Purpose of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -14,9 +14,9 @@ pub enum Purpose {
     Entropy = 2,
     /// A switch's ECMP salt.
     Salt = 3,
-    /// What goes wrong on a link.
+    /// Faults on a link.
     Faults = 4,
-    /// What a port decides at random.
+    /// Random decisions of a port.
     Port = 5,
     /// By how much a host's packets are late.
     HostTiming = 6,

@@ -58,17 +58,17 @@ impl Router {
         }
     }
 
-    /// Whether both directions meet when every switch chooses alike.
+    /// True if both directions meet when every switch chooses alike.
     pub(crate) fn is_alike(&self) -> bool {
         self.computed.is_alike()
     }
 
-    /// Whether a table of next hops leaves a switch a choice.
+    /// True if a table of next hops leaves a switch a choice.
     pub(crate) fn has_choice_in_table(&self) -> bool {
         self.table.choices
     }
 
-    /// How many path numbers lead differently from here on ([`Routing::Pinned`]): where a switch leaves a
+    /// Number of path numbers that lead differently from here on ([`Routing::Pinned`]): where a switch leaves a
     /// choice, the number counts its choices, and on structured topologies those after it.
     pub(crate) fn path_numbers(&self, switch: u32, dst: u32, links: &[Link]) -> u64 {
         let mut numbers = 1u64;
@@ -126,7 +126,7 @@ struct Table {
     /// By (switch, destination switch): a range of `list`.
     ranges: Vec<(u32, u32)>,
     list: Vec<u32>,
-    /// Whether any range has several ports.
+    /// True if any range has several ports.
     choices: bool,
 }
 
@@ -178,7 +178,7 @@ impl Table {
     }
 }
 
-/// Hops from every switch to `target`; links are symmetric. `u32::MAX` where there is no way.
+/// Hops from every switch to `target`; links are symmetric. `u32::MAX` if unreachable.
 fn distances(target: u32, out: &[Vec<(u32, u32)>]) -> Vec<u32> {
     let mut distance = vec![u32::MAX; out.len()];
     distance[target as usize] = 0;

@@ -20,7 +20,7 @@ pub struct PathSelector {
     routing: Routing,
     /// By what most packets choose.
     way: Way,
-    /// Whether packets choose otherwise among next hops that are numbered one after the other, and among listed ones.
+    /// True if packets choose otherwise among next hops that are numbered one after the other, and among listed ones.
     apart: bool,
     listed_apart: bool,
     salts: Vec<u64>,
@@ -62,7 +62,7 @@ impl PathSelector {
         PathSelector { routing, way, apart, listed_apart, salts, spray, symmetric }
     }
 
-    /// Whether whoever drives the ports chooses among [`PathSelector::choices`] when a packet arrives.
+    /// True if the driver of the ports chooses among [`PathSelector::choices`] when a packet arrives.
     pub fn is_late(&self) -> bool {
         self.routing.is_late()
     }
@@ -207,7 +207,8 @@ fn below(number: u32, count: u32) -> u32 {
 #[derive(Default)]
 struct Symmetric {
     salt: u64,
-    /// Whether the lower host decides on a structured topology too: there, both directions would not meet by themselves.
+    /// True if the lower host decides on a structured topology too: there, both directions would not meet by
+    /// themselves.
     walks: bool,
     /// By port of a switch: the port of the same link's other direction.
     reverse: Vec<u32>,

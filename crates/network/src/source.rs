@@ -1,13 +1,12 @@
 //! Messages that are handed over while a run goes on.
 //!
-//! A [`Graph`](crate::Graph) is complete before its run. A source is not: it is told what is over, and says then what
-//! begins. It may be a program that this one knows nothing of. Such a run has one thread, and nobody can say beforehand
-//! whether it ends.
+//! A [`Graph`](crate::Graph) is complete before its run. A source is not: it hears of each end, and decides then what
+//! begins. It may be an outside program. Such a run has one thread, and may never end.
 
 use crate::flow::{FlowSpec, Until};
 use headway_units::Time;
 
-/// What a source is told, in the order in which it happens.
+/// Events that a source hears of, in the order in which they happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
     /// The last byte of a flow is at its receiver, or its sender knows that.
@@ -18,7 +17,7 @@ pub enum Happening {
     Timer(u64),
 }
 
-/// What a source asks for.
+/// Request of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// A flow, whose `start` counts from now. Flows are numbered in the order in which they are given, after those of the
@@ -26,7 +25,7 @@ pub enum Ask {
     Flow {
         /// The flow. It has no `stop`.
         flow: FlowSpec,
-        /// Whether the run is to last until its sender knows that it is complete, as if [`RunSpec::until`] said so for
+        /// True if the run is to last until its sender knows that it is complete, as if [`RunSpec::until`] said so for
         /// this flow.
         ///
         /// [`RunSpec::until`]: crate::RunSpec::until
@@ -34,16 +33,16 @@ pub enum Ask {
     },
     /// To be told when this time has passed, by a number of its own.
     Timer {
-        /// From now.
+        /// Delay from now.
         after: Time,
-        /// What it will be told.
+        /// Number that the event will carry.
         number: u64,
     },
 }
 
 /// Begins flows while a run goes on.
 ///
-/// What it asks for in one instant begins in this order, after everything else that happens in that instant.
+/// Its requests of one instant begin in this order, after everything else that happens in that instant.
 pub trait Source {
     /// Something is over.
     fn hear(&mut self, now: Time, what: Happening);
@@ -52,7 +51,7 @@ pub trait Source {
     /// event of which it heard.
     fn ask(&mut self) -> Option<Ask>;
 
-    /// Whether the run is to rest after the event that is being handled. It can go on later.
+    /// True if the run is to rest after the event that is being handled. It can go on later.
     fn rests(&self) -> bool {
         false
     }

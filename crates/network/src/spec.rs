@@ -1,4 +1,4 @@
-//! What a run is made of. Everything here is already checked and in base units; scenarios are parsed
+//! Specification of a run. Everything here is already checked and in base units; scenarios are parsed
 //! and explained elsewhere.
 
 use crate::faults::FaultSpec;
@@ -14,7 +14,7 @@ use headway_params::ParamValue;
 use headway_units::Time;
 use std::sync::Arc;
 
-/// How a switch chooses among equal next hops.
+/// Choice of a switch among equal next hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Routing {
     /// By a hash of (source, destination, entropy): one path a flow.
@@ -37,8 +37,8 @@ pub enum Routing {
 }
 
 impl Routing {
-    /// Whether a switch chooses when a packet arrives, by what it knows then. Other choices are functions of the packet, and
-    /// are made as it leaves for the switch.
+    /// True if a switch chooses when a packet arrives, by its state at that time. Other choices are functions of the
+    /// packet, and are made as it leaves for the switch.
     pub fn is_late(self) -> bool {
         match self {
             Routing::LeastQueue | Routing::Flowlet(_) => true,
@@ -48,19 +48,19 @@ impl Routing {
         }
     }
 
-    /// Whether packets of one flow may take several paths because switches choose so.
+    /// True if packets of one flow may take several paths because switches choose so.
     pub fn divides_flows(self) -> bool {
         self == Routing::Spray || self.is_late()
     }
 }
 
-/// When a switch passes a packet on.
+/// Time at which a switch passes a packet on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forwarding {
-    /// When its last bit has arrived.
+    /// Once its last bit has arrived.
     StoreAndForward,
-    /// When its header has arrived ([`headway_packet::Sizes::head`]), over a link that is no faster than the one it came
-    /// over.
+    /// Once its header has arrived ([`headway_packet::Sizes::head`]), over a link that is no faster than the one it
+    /// came over.
     CutThrough,
 }
 
@@ -81,10 +81,10 @@ pub enum PortChoice {
     Of(Vec<String>),
 }
 
-/// What some ports do in place of what the others do.
+/// Rules of some ports in place of those of the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortsAt {
-    /// Which ports.
+    /// Ports that the rules are for.
     pub ports: PortChoice,
     /// Name of their discipline.
     pub discipline: String,
@@ -94,7 +94,7 @@ pub struct PortsAt {
     pub buffer: Buffer,
 }
 
-/// What the ports of the network do.
+/// Ports of the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FabricSpec {
     /// Name of the port discipline, on switches and on host links.
@@ -105,22 +105,22 @@ pub struct FabricSpec {
     pub buffer: Buffer,
     /// The choice among equal paths.
     pub routing: Routing,
-    /// Packet sizes.
+    /// Sizes of packets.
     pub sizes: Sizes,
     /// Time a switch takes to forward, beyond store-and-forward.
     pub switch_latency: Time,
     /// Ports that do something else; of several for one port, the last holds.
     pub at: Vec<PortsAt>,
-    /// When switches pass a packet on.
+    /// Time at which switches pass a packet on.
     pub forwarding: Forwarding,
     /// Room of the first-in first-out queue between a host's machines and its link, where there is one: for data, and
     /// as much for control. Without one, packets are pulled from the machines when the wire is free.
     pub host_queue: Option<Limit>,
-    /// Where switches stop links before they run out of memory, what they have for it: they drop no data then.
+    /// Memory of switches that stop links before they run out of it: they drop no data then.
     pub pfc: Option<PfcParams>,
 }
 
-/// Which transport, with the parameters that differ from its defaults.
+/// A transport, with the parameters that differ from its defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransportSpec {
     /// Name in the registry.
@@ -129,7 +129,7 @@ pub struct TransportSpec {
     pub params: Vec<(String, ParamValue)>,
 }
 
-/// What to sample while the run goes on.
+/// Samples to take while the run goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleSpec {
     /// Interval between samples.
@@ -138,19 +138,20 @@ pub struct SampleSpec {
     pub flows: FlowChoice,
     /// Links whose queue and utilisation are sampled, by name.
     pub links: LinkChoice,
-    /// What the machines are asked of each sampled flow that is under way.
+    /// Probes of the machines for each sampled flow that is under way.
     pub probes: ProbeChoice,
     /// Rows that may be taken: a run that has more ends there, as one that was interrupted.
     pub most: u64,
-    /// Whether the completion time of every flow is told by cause ([`crate::TimeByCause`]).
+    /// True if the completion time of every flow is recorded by cause ([`crate::TimeByCause`]).
     pub causes: bool,
-    /// Bytes of links are told apart by groups of flows: the position of the first flow of each, ascending. Empty where nobody
-    /// asks.
+    /// Groups of flows by which bytes of links are counted: the position of the first flow of each, ascending. Empty if
+    /// volumes
+    /// are not sampled.
     pub volumes: Vec<u32>,
 }
 
 impl SampleSpec {
-    /// Whether anything is looked at every interval.
+    /// True if anything is looked at every interval.
     pub fn is_periodic(&self) -> bool {
         self.flows != FlowChoice::None || self.links != LinkChoice::None
     }
@@ -159,7 +160,7 @@ impl SampleSpec {
 /// A choice of flows by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowChoice {
-    /// No flow.
+    /// No flow at all.
     None,
     /// All; an interval without a byte makes no row unless the flow is open.
     All,
@@ -179,7 +180,7 @@ pub enum ProbeChoice {
 }
 
 impl ProbeChoice {
-    /// Whether a probe is among them.
+    /// True if a probe is among them.
     pub fn has(&self, name: &str) -> bool {
         match self {
             ProbeChoice::None => false,
@@ -207,15 +208,15 @@ pub struct RunSpec {
     pub stop: Time,
     /// Sampling, if any.
     pub sample: Option<SampleSpec>,
-    /// What goes wrong on links.
+    /// Faults on links.
     pub faults: Vec<FaultSpec>,
     /// Each packet of a host reaches the first switch later by a random time below this.
     pub jitter: Time,
-    /// What hosts take beyond what their links take.
+    /// Time that hosts take beyond that of their links.
     pub costs: HostCosts,
-    /// What the run waits for.
+    /// Event that the run waits for.
     pub until: Until,
-    /// Which flows wait for others. Those count their start, and their deadline with it, from the time at which all that
-    /// they wait for is over.
+    /// Dependencies between flows. Those that wait count their start, and their deadline with it, from the time at
+    /// which all that they wait for is over.
     pub graph: Option<Arc<Graph>>,
 }

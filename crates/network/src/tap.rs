@@ -1,4 +1,4 @@
-//! Who watches the links of a run.
+//! Observers of a run's links.
 
 use headway_packet::Packet;
 use headway_units::Time;

@@ -20,7 +20,7 @@ pub struct HostTiming {
 #[derive(Clone, Debug)]
 struct OneHost {
     stream: Pcg32,
-    /// When its last packet counts as having left.
+    /// Time at which its last packet counts as having left.
     last: Time,
 }
 
@@ -32,8 +32,8 @@ impl HostTiming {
         (jitter > Time::ZERO).then(|| HostTiming { jitter, hosts: (0..hosts).map(one).collect() })
     }
 
-    /// When a packet whose last bit leaves `host` at `ends` counts as having left: later by a random time below
-    /// the jitter, and after one that the host sent earlier.
+    /// Time at which a packet whose last bit leaves `host` at `ends` counts as having left: later by a random time
+    /// below the jitter, and after one that the host sent earlier.
     ///
     /// The latter cannot add up: the one before was late by less than the jitter as well, and left earlier.
     #[inline]
@@ -50,7 +50,7 @@ impl HostTiming {
 mod tests {
     use super::*;
 
-    /// How late packets are that leave `host` every `gap`.
+    /// Delays of packets that leave `host` every `gap`.
     fn lateness(timing: &mut HostTiming, host: u32, gap: Time) -> Vec<Time> {
         (1..=2000u64).map(|i| timing.leaves(host, gap * i) - gap * i).collect()
     }

@@ -1,10 +1,10 @@
-//! Who watches the events of a run.
+//! Witnesses of a run's events.
 
 use headway_packet::Packet;
 use headway_units::Time;
 use std::fmt;
 
-/// What an event is.
+/// Kind of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum EventKind {
     /// A packet arrives at a switch, for the port that it will leave by.
@@ -25,11 +25,11 @@ pub enum EventKind {
     Pause,
     /// A host's deadline.
     Timer,
-    /// Flows begin.
+    /// Flows begin their messages.
     FlowStart,
     /// A flow that waited for others begins, or a step between flows is over.
     Released,
-    /// A message that its sender gave up is no longer waited for.
+    /// The run no longer waits for a message that its sender gave up.
     GivenUp,
     /// Flows of a host are over, before they are complete.
     FlowStop,
@@ -58,7 +58,7 @@ impl fmt::Display for EventKind {
     }
 }
 
-/// Where an event happens.
+/// Place of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Place {
     /// The port of a link, by the link's number.

@@ -1,4 +1,4 @@
-//! Any graph.
+//! A topology given as a graph of any form.
 
 use super::keys::needed;
 use super::sketch::{HOSTS_DRAWN, SWITCHES_DRAWN, Sketch, spread, stands_for};
@@ -131,7 +131,7 @@ impl Topology for Graph {
 }
 
 impl Graph {
-    /// What a link is from its second node to its first.
+    /// Specification of a link from its second node to its first.
     fn back(&self, link: usize) -> LinkSpec {
         let known = self.back.binary_search_by_key(&link, |(number, _)| *number as usize);
         known.map_or(self.links[link].2, |place| self.back[place].1)

@@ -1,10 +1,10 @@
-//! What a topology declares of its keys, and the values that it is made from.
+//! Declaration of a topology's keys, and the values that it is made from.
 
 use crate::link::LinkSpec;
 use headway_units::{Rate, Time};
 use std::collections::BTreeMap;
 
-/// A kind of topology, for listings, for messages, and for whoever reads one.
+/// A kind of topology, for listings, for messages, and for readers of scenarios.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// Name in scenarios.
@@ -13,24 +13,24 @@ pub struct Info {
     pub summary: &'static str,
     /// Its keys, in the order in which they are read.
     pub keys: &'static [Key],
-    /// Which of them say most about its size.
+    /// Keys that determine its size most.
     pub size: &'static [&'static str],
 }
 
-/// What a topology declares of one of its keys.
+/// Declaration of one key.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// How it is called.
+    /// Name of the key.
     pub name: &'static str,
     /// Kind of value that the key takes.
     pub kind: Kind,
-    /// What it is when nothing is said.
+    /// Default of the key.
     pub usual: Usual,
     /// One sentence for the documentation.
     pub doc: &'static str,
 }
 
-/// What a key takes.
+/// Kind of a key's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number of at least 1.
@@ -58,7 +58,7 @@ impl Kind {
     }
 }
 
-/// The value of a key of which nothing is said.
+/// Default of a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Usual {
     /// It has to be given.
@@ -90,7 +90,7 @@ pub enum Value {
     Rate(Rate),
     /// A time, of [`Kind::Duration`].
     Duration(Time),
-    /// What the file of [`Kind::Graph`] says.
+    /// Contents of the file of [`Kind::Graph`].
     Graph {
         /// Number of hosts.
         hosts: u32,
@@ -116,12 +116,12 @@ impl Values {
     /// The value of a key.
     ///
     /// # Panics
-    /// When there is none: a topology asks for keys that it declares, and whoever reads one gives them all.
+    /// If there is none: a topology asks for keys that it declares, and its reader gives them all.
     pub fn get(&self, key: &str) -> &Value {
         self.0.get(key).unwrap_or_else(|| panic!("the key `{key}` has no value: it is not declared"))
     }
 
-    /// A count.
+    /// Value of a count.
     ///
     /// # Panics
     /// As [`Values::get`], and when the key is declared as something else.
@@ -144,7 +144,7 @@ impl Values {
     }
 }
 
-/// The key that topologies of every kind have beside their own.
+/// The key that topologies of every kind have in addition to their own.
 pub const SWITCH_LATENCY: Key = Key {
     name: "switch_latency",
     kind: Kind::Duration,
@@ -164,7 +164,7 @@ pub(super) const fn needed(name: &'static str, kind: Kind, doc: &'static str) ->
     Key { name, kind, usual: Usual::Needed, doc }
 }
 
-/// A key that is like another where nothing is said.
+/// A key whose default is the value of another.
 pub(super) const fn like(other: &'static str, name: &'static str, kind: Kind, doc: &'static str) -> Key {
     Key { name, kind, usual: Usual::As(other), doc }
 }

@@ -62,7 +62,7 @@ macro_rules! topologies {
         pub const KINDS: &[(Info, fn(&Values) -> TopologySpec)] =
             &[$((<$name as Declared>::INFO, |values| <$name as Declared>::of(values).into())),+];
 
-        /// How a topology computes next hops, if it does.
+        /// Computation of next hops, for a topology that has one.
         pub(crate) enum Computed {
             $($name(<$name as Declared>::NextHops)),+
         }
@@ -74,21 +74,21 @@ macro_rules! topologies {
                 }
             }
 
-            /// Whether no table is needed.
+            /// True if no table is needed.
             pub(crate) fn is_all(&self) -> bool {
                 match self {
                     $(Computed::$name(_) => <<$name as Declared>::NextHops as NextHops<$name>>::COMPUTED),+
                 }
             }
 
-            /// See [`NextHops::ALIKE`].
+            /// True if both directions meet: see [`NextHops::ALIKE`].
             pub(crate) fn is_alike(&self) -> bool {
                 match self {
                     $(Computed::$name(_) => <<$name as Declared>::NextHops as NextHops<$name>>::ALIKE),+
                 }
             }
 
-            /// See [`NextHops::list`].
+            /// Next hops as a list: see [`NextHops::list`].
             pub(crate) fn list(&self) -> Vec<u32> {
                 match self {
                     $(Computed::$name(hops) => NextHops::<$name>::list(hops)),+
@@ -119,7 +119,7 @@ topologies! {
     graph::Graph,
 }
 
-/// How many there are of everything, before anything is built.
+/// Counts of everything, before anything is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Number of hosts.
@@ -137,15 +137,15 @@ pub struct Tier {
     pub count: u64,
     /// Rate and delay of each.
     pub link: LinkSpec,
-    /// Whether they leave a switch.
+    /// True if they leave a switch.
     pub from_switch: bool,
-    /// How many of them the longest path crosses.
+    /// Number of them that the longest path crosses.
     pub hops: u64,
 }
 
-/// What there is to know of a shape. Hosts are numbered from 0, and switches from 0.
+/// Properties of a shape. Hosts are numbered from 0, and switches from 0.
 pub trait Topology {
-    /// How large it is.
+    /// Size of the topology.
     fn size(&self) -> Size;
 
     /// Adds its hosts, its switches and its links; an error says what is wrong with it.
@@ -189,12 +189,12 @@ pub trait Topology {
         None
     }
 
-    /// Names of the links that are meant when somebody says "the bottleneck"; empty where none is obvious.
+    /// Names of the links that "the bottleneck" usually means; empty if none is obvious.
     fn bottlenecks(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Whether switches may have several paths to choose from.
+    /// True if switches may have several paths to choose from.
     fn has_many_paths(&self) -> bool {
         false
     }
@@ -209,7 +209,7 @@ pub trait Topology {
 pub(crate) trait Declared: Topology + Clone + Into<TopologySpec> {
     /// Its name, its keys.
     const INFO: Info;
-    /// How it computes next hops; [`FromTable`] where it does not.
+    /// Computation of next hops; [`FromTable`] if it has none.
     type NextHops: NextHops<Self>;
 
     /// One of it, from the values of all its keys.
@@ -285,7 +285,7 @@ impl TopologySpec {
         self.tiers().into_iter().filter(|tier| tier.count > 0).map(|tier| tier.link.rate)
     }
 
-    /// Whether its next hops are computed. A table of them takes memory for each pair of switches.
+    /// True if its next hops are computed. A table of them takes memory for each pair of switches.
     pub fn has_computed_hops(&self) -> bool {
         Computed::new(self).is_all()
     }

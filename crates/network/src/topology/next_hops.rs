@@ -17,13 +17,13 @@ pub(crate) enum Hop {
     Nowhere,
 }
 
-/// How a topology of kind `T` computes next hops. Ports are numbered as the links are wired, those of hosts first.
+/// Computation of next hops by a topology of kind `T`. Ports are numbered as the links are wired, those of hosts first.
 pub(crate) trait NextHops<T> {
-    /// Whether next hops are computed, and not looked up in a table.
+    /// True if next hops are computed, and not looked up in a table.
     const COMPUTED: bool;
 
-    /// Whether both directions of a pair of hosts meet at the same switches when every switch of a tier chooses the same
-    /// place among equal next hops.
+    /// True if both directions of a pair of hosts meet at the same switches when every switch of a tier chooses the
+    /// same place among equal next hops.
     const ALIKE: bool = true;
 
     fn new(topology: &T) -> Self;

@@ -236,7 +236,7 @@ const NODES_DRAWN: u32 = 4;
 const RAILS_DRAWN: u32 = 4;
 const PLANES_DRAWN: u32 = 2;
 
-/// Where a host is.
+/// Position of a host.
 struct Home {
     node: u32,
     group: u32,

@@ -14,7 +14,7 @@ pub const SWITCHES_DRAWN: u32 = 12;
 pub struct Node {
     /// The name that links use.
     pub name: String,
-    /// Whether it is a host.
+    /// True if it is a host.
     pub is_host: bool,
     /// 0 for hosts, and for switches how far they are from hosts.
     pub tier: u32,
@@ -22,7 +22,7 @@ pub struct Node {
     pub x: f64,
     /// Its place, from the top.
     pub y: f64,
-    /// How many it stands for.
+    /// Number of nodes that it stands for.
     pub count: u32,
 }
 
@@ -33,7 +33,7 @@ pub struct Line {
     pub a: String,
     /// Name of the other.
     pub b: String,
-    /// What the link is like.
+    /// Specification of the link.
     pub link: LinkSpec,
 }
 
@@ -53,7 +53,7 @@ impl Sketch {
         Sketch { every_host: hosts <= HOSTS_DRAWN, ..Sketch::default() }
     }
 
-    /// Whether hosts are drawn one by one.
+    /// True if hosts are drawn one by one.
     pub fn draws_every_host(&self) -> bool {
         self.every_host
     }
@@ -97,7 +97,7 @@ pub fn spread(i: u32, n: u32) -> f64 {
     (f64::from(i) + 0.5) / f64::from(n)
 }
 
-/// How many alike the `i`-th of `shown` stands for when there are `all`.
+/// Number of nodes that the `i`-th of `shown` stands for when there are `all`.
 pub fn stands_for(i: u32, shown: u32, all: u32) -> u32 {
     if i + 1 == shown { all - i } else { 1 }
 }

@@ -1,4 +1,5 @@
-//! Routes around links that are down: they reach whoever can be reached, over links that are up, without circles.
+//! Routes around links that are down: they reach every host that can be reached, over links that are up, without
+//! circles.
 
 use headway_fabric::{Buffer, Limit};
 use headway_network::topology::{FatTree, Graph, LeafSpine};

@@ -166,7 +166,7 @@ fn flows_are_spread_over_all_paths_and_seeds_differ() {
             let choice = PathSelector::new(&network, seed);
             (0..400).map(|entropy| way(&network, &choice, src, dst, entropy)).collect()
         };
-        // Where numbers count choices at several switches, there may be more numbers than paths.
+        // If numbers count choices at several switches, there may be more numbers than paths.
         let paths = ways_between(&network, src, dst).min(network.path_numbers(src, dst)) as usize;
         let used: BTreeSet<_> = ways(1).into_iter().collect();
         assert!(used.len() >= paths, "{name}: {} of {paths}", used.len());
