@@ -1,9 +1,9 @@
-//! Where the time of flows goes ([`TimeByCause`]), for runs that ask for it.
+//! Time of flows by cause ([`TimeByCause`]), for runs that record it.
 //!
-//! Each packet in flight has a [`Trip`] beside it, and each flow that has begun an account at its sender's shard. A packet
-//! that leaves its sender takes along what the account says then; links add to the trip what they do with the packet.
-//! When a packet completes its message, its trip is the answer. No part is a difference of two that were measured apart:
-//! each span of time is added where it begins and ends, so that the sum is exact.
+//! Each packet in flight has a [`Trip`] of its own, and each flow that has begun an account at its sender's shard. A
+//! packet that leaves its sender takes along what the account says then; links add to the trip what they do with the
+//! packet. When a packet completes its message, its trip is the answer. No part is a difference of two that were
+//! measured apart: each span of time is added where it begins and ends, so that the sum is exact.
 //!
 //! A run that does not ask has none of this, and executes no instruction of it: everything here is called where links are
 //! [special](crate::links::Links), or once a message.
@@ -14,14 +14,14 @@ use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// What the link of a host has been at.
+/// State of a host's link.
 #[derive(Clone, Default)]
 struct Wire {
-    /// When it is free of all that was given to it.
+    /// Time at which it is free of all that was given to it.
     free: Time,
     /// Time that it was taken until then, or that packets for it waited for the processor while it was idle.
     taken: Time,
-    /// When the packets were pulled that wait for the processor or for the packets before them.
+    /// Times at which the packets were pulled that wait for the processor or for the packets before them.
     pulled: VecDeque<Time>,
     /// The flow whose packet left last, if its account is here, and the part to which its time went.
     last: Option<(u32, Part)>,
@@ -56,18 +56,18 @@ impl Wire {
 /// The account of a flow at its sender.
 struct Account {
     host: u32,
-    /// Until when its time is told.
+    /// Time until which its time has been recorded.
     until: Time,
-    /// What the link of the host was taken until then.
+    /// Time for which the link of the host was taken until then.
     taken: Time,
     by_cause: TimeByCause,
 }
 
-/// What has become of a packet since it left its sender, and of its flow before that.
+/// Record of a packet since it left its sender, and of its flow before that.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Trip {
     by_cause: TimeByCause,
-    /// When the next link may begin with it.
+    /// Earliest time at which the next link may begin with it.
     at: Time,
     /// On the link that it is on: when its first bit left, its last bit, and the last bit as the link's jitter has it.
     start: Time,
@@ -82,17 +82,17 @@ pub(crate) struct Departure<'p> {
     pub(crate) packet: &'p Packet,
     pub(crate) start: Time,
     pub(crate) ends: Time,
-    /// When its last bit leaves if the host is not punctual.
+    /// Time at which its last bit leaves if the host is not punctual.
     pub(crate) left: Time,
 }
 
 /// See the module.
 pub(crate) struct Attribution {
-    /// By host.
+    /// Wires by host.
     wires: Vec<Wire>,
     /// Of flows that have begun here.
     accounts: FxHashMap<u32, Account>,
-    /// By handle.
+    /// Trips by handle.
     trips: Vec<Trip>,
     /// Of flows whose bytes are all there.
     complete: FxHashMap<u32, TimeByCause>,
@@ -156,7 +156,7 @@ impl Attribution {
         (trip.start, trip.ends, trip.left) = (start, ends, left);
     }
 
-    /// A packet leaves a host: what is told of its flow until now.
+    /// A packet leaves a host: returns the record of its flow until now.
     fn leave(&mut self, departure: &Departure<'_>) -> TimeByCause {
         let Departure { link: host, packet, start, ends, .. } = *departure;
         let wire = &mut self.wires[host as usize];
@@ -221,7 +221,7 @@ impl Attribution {
         self.post[usize::from(shard)].push(trip);
     }
 
-    /// What goes to a shard, which is to be put into its inbox.
+    /// Trips for a shard, which are to be put into its inbox.
     pub(crate) fn outgoing(&mut self, shard: usize) -> &mut Vec<Trip> {
         &mut self.post[shard]
     }
@@ -237,7 +237,7 @@ impl Attribution {
         self.complete.entry(flow).or_insert(by_cause);
     }
 
-    /// Where the time of a flow went, if it is complete.
+    /// Time of a flow by cause, if it is complete.
     pub(crate) fn of(&self, flow: u32) -> Option<TimeByCause> {
         self.complete.get(&flow).copied()
     }

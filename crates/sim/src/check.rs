@@ -1,4 +1,4 @@
-//! What flows may be.
+//! Checks of flows.
 
 use headway_network::{FlowSpec, Network};
 

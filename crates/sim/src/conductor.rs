@@ -11,7 +11,7 @@
 //! whose last flow ends so goes on for the longest delay of a link.
 //!
 //! **The same for any number of shards.** An event happens at the same time and in the same order among those of its host
-//! or switch, whoever simulates it: see [`crate::rank`]. All that is counted is either of one host or port, or a sum.
+//! or switch, in whichever shard: see [`crate::rank`]. All that is counted is either of one host or port, or a sum.
 
 use crate::crew::{threads_for, with_crew};
 use crate::division::Division;
@@ -40,7 +40,7 @@ const PROGRESS_EVENTS: u64 = 1 << 16;
 /// does them in the time that the waiting takes.
 const WORTH_MEETING: u64 = 128;
 
-/// Who looks on while a run lasts, and what it may take.
+/// Observers of a run, and its limits.
 pub(crate) struct Watch<'w> {
     pub(crate) progress: &'w mut dyn FnMut(&Progress) -> bool,
     pub(crate) tap: Option<&'w mut dyn Tap>,
@@ -74,9 +74,9 @@ pub enum Rest {
     /// Its source asked for it.
     Asked,
     /// It waits for something, nothing has arrived for as long as it had lasted before, and nothing is planned that could
-    /// change that: only where it has no latest end.
+    /// change that: only in a run without a latest end.
     NoProgress,
-    /// Somebody who looks on has seen enough, or its memory is full.
+    /// An observer stopped the run, or ran out of memory.
     Cut,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Conductor<'a> {
     numbers: Arc<[AtomicU32]>,
     shards: Vec<Mutex<Engine<'a>>>,
     now: Time,
-    /// What flows wait for, if any does.
+    /// Dependencies of flows, if there are any.
     waiting: Option<Arc<Waiting>>,
     /// Responsive flows that wait for others, begun or not, and whether one that has not begun cannot end within a window.
     waits: u64,
@@ -110,13 +110,13 @@ pub(crate) struct Conductor<'a> {
     middle: Option<Time>,
     last: Option<Time>,
     arrivals: Option<Arrivals>,
-    /// When the run ends at the latest: as it was asked to, or when the sampler has taken all that it may.
+    /// Latest end of the run: as it was asked to, or when the sampler has taken all that it may.
     stop: Time,
     /// Until when it is to go for now.
     until: Time,
     /// Why a flow that its source gave cannot be.
     refused: Option<RunError>,
-    /// What took all the memory that it may.
+    /// The part that took all the memory that it may.
     full: Option<&'static str>,
     /// The number of events at which to look for room and progress next.
     next_look: u64,
@@ -125,10 +125,10 @@ pub(crate) struct Conductor<'a> {
     busy: u64,
     /// Packets that a tap has not been shown yet.
     unseen: Vec<Sighting>,
-    /// When pauses of lossless switches are looked at next; never where there are none.
+    /// Time of the next check of pauses of lossless switches; never without such switches.
     next_check: Time,
     deadlock: Option<Deadlock>,
-    /// When a run without a latest end is looked at.
+    /// Checks of a run without a latest end.
     looks: Option<Looks>,
     /// Why it rests, since it last went on.
     rest: Option<Rest>,
@@ -301,7 +301,7 @@ impl<'a> Conductor<'a> {
             self.refused = Some(error);
             return Rest::Cut;
         }
-        // What a trial has seen of each shard.
+        // Events of each shard that a trial has seen.
         let mut tried = vec![0; shards.len()];
         loop {
             let mut together = true;
@@ -313,7 +313,7 @@ impl<'a> Conductor<'a> {
                 return Rest::Over;
             }
             if next > control.0 {
-                // Where the run has a latest end, samples are taken until then.
+                // If the run has a latest end, samples are taken until then.
                 let sampled = self.sampler.is_some() && self.stop < Time::MAX;
                 let looked = self.middle.is_none() && self.last.is_none();
                 if next == u64::MAX && !sampled && looked && self.until == Time::MAX {
@@ -341,7 +341,7 @@ impl<'a> Conductor<'a> {
             }
             let alone = all.len() == 1;
             let span = match watch.tap {
-                // What a tap has not seen yet must not become too much.
+                // The packets that a tap has not seen yet must not become too many.
                 Some(_) if alone => self.division.longest.max(Time::us(1)),
                 _ => self.division.window(),
             };
@@ -393,7 +393,7 @@ impl<'a> Conductor<'a> {
         self.show(all, watch, true);
     }
 
-    /// Whether all flows have ended that the run waits for.
+    /// True if all flows have ended that the run waits for.
     fn is_over(&self, all: &Guards<'_, 'a>) -> bool {
         let given = |shard: &Engine<'_>| shard.given.as_ref().map_or(0, |given| given.awaited);
         let awaited = self.responsive + all.iter().map(|shard| given(shard)).sum::<u64>();
@@ -407,7 +407,7 @@ impl<'a> Conductor<'a> {
         looks.min(self.stop).min(self.until)
     }
 
-    /// Whether shards may go on side by side until a time: see the module.
+    /// True if shards may go on side by side until a time: see the module.
     fn may_part(&self, all: &Guards<'_, 'a>, from: u64, until: u64) -> bool {
         let asked = self.asking.partition_point(|at| *at < from);
         let asks = self.asking.get(asked).is_some_and(|at| *at < until);
@@ -444,7 +444,7 @@ impl<'a> Conductor<'a> {
         (!self.goes_on(all, watch, events)).then_some(Rest::Cut)
     }
 
-    /// The same where a source is told what is over, after the event by which it was.
+    /// The same for a run with a source, which hears of each end after the event that caused it.
     #[cold]
     #[inline(never)]
     fn alone_with_source(
@@ -499,7 +499,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Whether there is room for more, and nobody who looks on has seen enough.
+    /// True if there is room for more, and no observer has stopped the run.
     #[cold]
     fn goes_on(&mut self, all: &Guards<'_, 'a>, watch: &mut Watch<'_>, events: u64) -> bool {
         let reports = events / PROGRESS_EVENTS > (self.next_look - 1) / PROGRESS_EVENTS;
@@ -533,14 +533,14 @@ impl<'a> Conductor<'a> {
         given(&self.shards.iter().map(lock).collect())
     }
 
-    /// How far it is, and the digest of its events so far.
+    /// Progress of the run, and the digest of its events so far.
     pub(crate) fn progress(&self) -> (Progress, u64) {
         let all: Guards<'_, 'a> = self.shards.iter().map(lock).collect();
         let digest = all.iter().fold(0u64, |digest, shard| digest.wrapping_add(shard.digest));
         (self.reached(&all), digest)
     }
 
-    /// What is measured of the network as a whole, all events of this instant being over.
+    /// Takes the measurements of the network as a whole, all events of this instant being over.
     fn look_around(&mut self, all: &mut Guards<'_, 'a>) {
         let now = self.now;
         let samples = self.next_sample == now;
@@ -634,7 +634,7 @@ fn asking(spec: &RunSpec, of_host: &[u8]) -> Vec<u64> {
     all
 }
 
-/// What begins and ends in each shard. `order` is that of the flows that wait for no other.
+/// Starts and ends of each shard. `order` is that of the flows that wait for no other.
 fn agendas(spec: &RunSpec, order: &[u32], of_host: &[u8], shards: usize) -> Vec<Agenda> {
     let mut all: Vec<Agenda> = (0..shards).map(|_| Agenda::default()).collect();
     let shard_of = |host: u32| usize::from(of_host[host as usize]);
@@ -668,7 +668,7 @@ fn within(spec: &RunSpec, network: &Network, division: &Division) -> u64 {
         _ => None,
     });
     let fastest = u128::from(rates.chain(raised).max().unwrap_or(0));
-    // Packets that a fault delays may arrive beside those that were sent later, once for each fault.
+    // Packets that a fault delays may arrive together with those that were sent later, once for each fault.
     let times = 1 + spec.faults.len() as u128;
     let span = u128::from(division.window().0) + u128::from(spec.jitter.0);
     let bits = fastest * span / 1_000_000_000_000 * times;

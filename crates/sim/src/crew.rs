@@ -5,11 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How often a thread looks before it goes to sleep, some ten microseconds: longer than most waits where every thread has
-/// a core, and little where it has none.
+/// Number of times that a thread polls before it goes to sleep, some ten microseconds: longer than most waits where
+/// every thread has a core, and little where it has none.
 const LOOKS: u32 = 1 << 13;
 
-/// Where threads of a crew wait for each other: awake at first, since a wait is a matter of microseconds.
+/// Barrier of a pool's threads: they wait awake at first, since a wait is a matter of microseconds.
 struct Meeting {
     threads: usize,
     /// Threads that are there, and meetings so far.
@@ -29,7 +29,7 @@ impl Meeting {
             self.there.store(0, SeqCst);
             self.meetings.store(meeting + 1, SeqCst);
             if self.sleepers.load(SeqCst) > 0 {
-                // Whoever is about to sleep has looked again with the lock in hand, or sleeps by now.
+                // A thread that is about to sleep has looked again with the lock in hand, or sleeps by now.
                 drop(self.bed.lock().unwrap_or_else(PoisonError::into_inner));
                 self.bell.notify_all();
             }
@@ -55,7 +55,7 @@ pub(crate) struct Crew<'c> {
     work: &'c (dyn Fn(usize) + Sync),
     meeting: Meeting,
     over: AtomicBool,
-    /// What a thread died of.
+    /// Panic that ended a thread.
     panic: Mutex<Option<Box<dyn std::any::Any + Send>>>,
 }
 

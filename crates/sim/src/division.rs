@@ -1,4 +1,4 @@
-//! How a network is divided into shards that are simulated side by side.
+//! Division of a network into shards that are simulated side by side.
 //!
 //! A shard has whole switches and hosts, each with the ports by which packets leave it. Whatever happens in one shard
 //! reaches another a link's delay later, so that all may go on for the shortest delay of the links between them
@@ -68,7 +68,7 @@ impl Division {
         &self.of_link
     }
 
-    /// Whether packets go from one shard to another over a link.
+    /// True if packets go from one shard to another over a link.
     pub(crate) fn cuts(&self, link: &Link) -> bool {
         self.of_node[link.from as usize] != self.of_node[link.to as usize]
     }
@@ -127,7 +127,7 @@ fn divide(network: &Network, spec: &RunSpec, delays: &[(Time, Time)], wanted: us
             joined.join(link.from, link.to);
         }
     }
-    // What hosts send and receive, as far as it is known; a little for each host that nothing is known of.
+    // Traffic of hosts, as far as it is known; a little for each host of which nothing is known.
     let mut weight = vec![0f64; nodes as usize];
     (0..hosts).for_each(|host| weight[joined.root(host) as usize] += 1.0);
     let total: u64 = spec.flows.iter().map(|flow| flow.bytes).sum();

@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// A host of a network.
 pub(crate) struct Host {
     pub(crate) endpoint: Checked<Machine>,
-    /// Whether ports write into its packets: [`Endpoint::reads_stamps`], which does not change.
+    /// True if ports write into its packets: [`Endpoint::reads_stamps`], which does not change.
     pub(crate) reads_stamps: bool,
     /// Earliest timer event waiting in the queue; `Time::MAX` when none.
     armed: Time,
@@ -48,7 +48,7 @@ impl Host {
 /// Why a shard stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stopped {
-    /// It has no event before the limit.
+    /// Its next event comes after the limit.
     Limit,
     /// It has handled as many events as it was to.
     Events,
@@ -96,7 +96,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) now: Time,
     pub(crate) ports: Ports<'a>,
     pub(crate) hosts: Shared<Host>,
-    /// What processors and interfaces of hosts are at, where they take time.
+    /// State of hosts' processors and interfaces, if they take time.
     work: Option<Box<Work>>,
     /// Numbers of the flows that its hosts send, in order of start and then of host; those before `next_flow` have
     /// started.
@@ -106,13 +106,13 @@ pub(crate) struct Engine<'a> {
     /// `next_stop` are over.
     stops: Vec<Stop>,
     next_stop: usize,
-    /// What flows wait for, if any does.
+    /// Dependencies of flows, if there are any.
     pub(crate) waiting: Option<Arc<Waiting>>,
     /// Flows that are given while the run goes on, if any are.
     pub(crate) given: Option<Box<Given>>,
-    /// Whether either is there, so that somebody has to know what is over.
+    /// True if either is there, so that ends have to be noticed.
     tells: bool,
-    /// When the processors are free that steps took turns at, by host.
+    /// Times at which the processors are free that steps took turns at, by host.
     processors: FxHashMap<(Option<u32>, u32), Time>,
     /// Responsive flows that waited for others and have begun.
     pub(crate) released: u64,
@@ -128,16 +128,17 @@ pub(crate) struct Engine<'a> {
     pub(crate) ended: u64,
     /// Flows whose connection was not open as they began.
     pub(crate) unconnected: u64,
-    /// What was delivered since the last sample, if flows are sampled.
+    /// Bytes that were delivered since the last sample, if flows are sampled.
     pub(crate) deliveries: Option<Box<Deliveries>>,
     pub(crate) nearness: Option<Nearness>,
-    /// How long after a sender gave a message up its run still waits for it: no shorter than any window.
+    /// Time after a sender gave a message up for which its run still waits: no shorter than any window.
     patience: Time,
     /// Packets that have come from other shards, by shard.
     pub(crate) inbox: Vec<Vec<Letter>>,
-    /// When the first of them arrives.
+    /// Arrival of the first of them.
     pub(crate) first_letter: u64,
-    /// When the next packet that waits begins to leave for another shard, as far as it is known without looking.
+    /// Time at which the next packet that waits begins to leave for another shard, as far as it is known without
+    /// looking.
     pub(crate) next_start: u64,
     pub(crate) events: u64,
     /// The number of events at which it stops to let the conductor look.
@@ -156,7 +157,7 @@ pub(crate) struct Stop {
     pub(crate) flow: u32,
 }
 
-/// What begins and ends in one shard.
+/// Starts and ends of one shard.
 #[derive(Default)]
 pub(crate) struct Agenda {
     /// Numbers of the flows that its hosts send and that wait for no other, in order of start and then of host.
@@ -167,7 +168,7 @@ pub(crate) struct Agenda {
     pub(crate) steps: Vec<u32>,
 }
 
-/// What all shards of a run have in common.
+/// State that all shards of a run share.
 pub(crate) struct Common<'a> {
     pub(crate) spec: &'a RunSpec,
     pub(crate) network: Arc<Network>,
@@ -243,7 +244,7 @@ impl<'a> Engine<'a> {
         (begun, self.done + self.ended + self.next_stop as u64)
     }
 
-    /// Whether a flow is still to begin here, or to be over at a time, or a source waits for a time.
+    /// True if a flow is still to begin here, or to be over at a time, or a source waits for a time.
     pub(crate) fn has_plans(&self) -> bool {
         let given = self.given.as_ref().is_some_and(|given| given.is_due());
         given || self.next_flow < self.order.len() || self.next_stop < self.stops.len()
@@ -308,7 +309,7 @@ impl<'a> Engine<'a> {
         self.next_start = self.ports.flush(until);
     }
 
-    /// When its next event comes, as far as it knows by itself; the end of time if none does.
+    /// Time of its next event, as far as it knows by itself; the end of time if there is none.
     pub(crate) fn next_event_at(&mut self) -> u64 {
         self.ports.links.queue.first().map_or(u64::MAX, |(at, _)| at)
     }
@@ -322,7 +323,7 @@ impl<'a> Engine<'a> {
         self.digest = self.digest.wrapping_add(mix(word));
         let number = event.what & NUMBER;
         let kind = event.what & !NUMBER;
-        // What most events are, ahead of a jump through a table.
+        // Most events are of this kind, so that it comes ahead of a jump through a table.
         if kind == FORWARD {
             return self.forward(number, event.packet);
         }
@@ -610,8 +611,8 @@ impl<'a> Engine<'a> {
         self.arm_at(number, timeout);
     }
 
-    /// Whether a host can be asked for a packet. If it cannot, because its wire is busy or down or packets wait in a queue in
-    /// front of it, does what has to be done in place of it.
+    /// True if a host can be polled for a packet. If it cannot, because its wire is busy or down or packets wait in a
+    /// queue in front of it, does what has to be done in place of it.
     #[inline(always)]
     fn may_send(&mut self, host: u32) -> bool {
         if host >= self.ports.pulled {
@@ -767,7 +768,7 @@ impl<'a> Engine<'a> {
         self.settle(flow.src);
     }
 
-    /// From now on it is told where the time of a flow goes.
+    /// Records the time of a flow by cause from now on.
     #[cold]
     #[inline(never)]
     fn open_account(&mut self, number: u32) {
@@ -807,7 +808,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Whether the connection of a flow is open at both ends: data has arrived over it.
+    /// True if the connection of a flow is open at both ends: data has arrived over it.
     fn is_connected(&self, flow: u32) -> bool {
         let flow = &self.flows[flow as usize];
         match flow.state() {

@@ -29,7 +29,7 @@ const KIND_SHIFT: u32 = 29;
 pub(crate) const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
 
 /// Set in the number of a [`CHANGE`] that is a step of a host's processor or interface, which only hosts have that cost
-/// time: there is no kind left, and other runs pay nothing for this one.
+/// time: all kinds are taken, and other runs pay nothing for this one.
 pub(crate) const OF_HOST: u32 = 1 << (KIND_SHIFT - 1);
 /// The number of the host in it.
 pub(crate) const HOST: u32 = (1 << 25) - 1;
@@ -48,7 +48,7 @@ pub(crate) const OPENED: u32 = CHANGE | OF_HOST | 4 << 25;
 /// The processor hands a flow's message to the application.
 pub(crate) const HANDED_OUT: u32 = CHANGE | OF_HOST | 5 << 25;
 
-/// A sender that gave a message up is no longer waited for.
+/// The run no longer waits for a message that its sender gave up.
 pub(crate) const GIVEN_UP: u32 = CHANGE | OF_HOST | 6 << 25;
 
 /// Flows are over at a host, before they are complete.
@@ -66,14 +66,14 @@ pub(crate) const AT_PORT: u32 = 1 << (KIND_SHIFT - 3);
 /// A pause frame has come over its link.
 pub(crate) const PAUSE: u32 = CHANGE | AT_PORT;
 
-/// What is behind a port: the far end, and the time to it.
+/// The part behind a port: the far end, and the time to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Link {
     /// The port's number.
     pub(crate) number: u32,
     /// Node at the far end.
     pub(crate) to: u32,
-    /// Whether that belongs to another shard.
+    /// True if that belongs to another shard.
     pub(crate) cut: bool,
     /// From the last bit's departure to its arrival there, forwarding time of a switch included.
     pub(crate) delay: Time,
@@ -85,17 +85,17 @@ pub(crate) struct Letter {
     pub(crate) rank: u64,
     pub(crate) what: u32,
     pub(crate) packet: Packet,
-    /// What ports have written into it, where they write anything.
+    /// Stamps that ports have written into it, if they write any.
     pub(crate) stamps: Option<Box<Stamps>>,
 }
 
-/// What leaves a shard.
+/// Packets that leave a shard.
 pub(crate) struct Post {
     /// The shard of each node.
     pub(crate) of_node: Arc<[u8]>,
-    /// By shard.
+    /// Packets by shard.
     pub(crate) letters: Vec<Vec<Letter>>,
-    /// When the first of them arrives; the end of time without any.
+    /// Arrival of the first of them; the end of time without any.
     pub(crate) first: u64,
 }
 
@@ -106,7 +106,7 @@ pub(crate) struct Sighting {
     pub(crate) packet: Packet,
 }
 
-/// What goes wrong on links, and to which flows.
+/// Faults on links, and the flows that they meet.
 struct Faults {
     injector: Injector,
     changes: Option<Changes>,
@@ -127,14 +127,14 @@ impl CutThrough {
         }
     }
 
-    /// Whether packets that come over a link may go on over another before all of them is there: at no time would that run
-    /// out of bits.
+    /// True if packets that come over a link may go on over another before all of them is there: at no time would that
+    /// run out of bits.
     fn passes(&self, from: u32, to: u32) -> bool {
         self.ranges[to as usize].highest.bps() <= self.ranges[from as usize].lowest.bps()
     }
 }
 
-/// Where packets are while no port holds them. The next hop's port is chosen as a packet leaves, while it is
+/// Packets while no port holds them. The next hop's port is chosen as a packet leaves, while it is
 /// at hand: its arrival then names all it will touch, and those can be brought into the cache ahead of time.
 pub(crate) struct Links<'a> {
     pub(crate) pool: PacketPool,
@@ -143,27 +143,29 @@ pub(crate) struct Links<'a> {
     pub(crate) lost: u64,
     /// Packets that ports dropped, of each of several transports.
     pub(crate) dropped: Dropped<'a>,
-    /// Whether there is a tap, or there are faults, or hosts have timing noise or take time, or switches cut through or choose
-    /// late, or times are told by cause, or volumes by whom they are for, or ports write into packets: one branch a hop for all.
+    /// True if there is a tap, or there are faults, or hosts have timing noise or take time, or switches cut through or
+    /// choose
+    /// late, or times are recorded by cause, or volumes are counted, or ports write into packets: one branch a hop for
+    /// all.
     special: bool,
     faults: Option<Box<Faults>>,
     timing: Option<HostTiming>,
-    /// Where switches pass packets on before they have arrived.
+    /// State of switches that pass packets on before they have arrived.
     cut_through: Option<CutThrough>,
-    /// What happens where a packet comes to its host: [`DELIVER`], or [`ARRIVED`] where its processor comes first.
+    /// Kind of event with which a packet comes to its host: [`DELIVER`], or [`ARRIVED`] if its processor comes first.
     at_host: u32,
     pub(crate) network: Arc<Network>,
     hosts: u32,
     choice: PathSelector,
-    /// Whether the next port of a packet is chosen as it arrives at its switch.
+    /// True if the next port of a packet is chosen as it arrives at its switch.
     late: bool,
-    /// What a tap is to be shown, if there is one.
+    /// Packets to show to a tap, if there is one.
     pub(crate) seen: Option<Vec<Sighting>>,
-    /// Where the time of flows goes, if that is asked.
+    /// Time of flows by cause, if it is recorded.
     pub(crate) attribution: Option<Box<Attribution>>,
-    /// What ports write into packets, if a transport reads it.
+    /// Stamps of ports, if a transport reads them.
     pub(crate) stamping: Option<Box<Stamping>>,
-    /// What links carry for whom, if that is asked.
+    /// Bytes of links by group of flows, if they are counted.
     pub(crate) volumes: Option<Box<Volumes>>,
     pub(crate) post: Post,
 }
@@ -249,7 +251,8 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// The same where somebody watches, links may lose, double or delay packets, or hosts are not punctual or take time.
+    /// The same for a run with observers, or whose links may lose, double or delay packets, or hosts are not punctual
+    /// or take time.
     #[cold]
     #[inline(never)]
     fn launch_special(&mut self, link: Link, handle: u32, ends: Time) {
@@ -369,7 +372,7 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// Takes a packet out of the network that came over a link and has no way on.
+    /// Takes a packet out of the network that came over a link and cannot go on.
     #[cold]
     pub(crate) fn lose_without_route(&mut self, link: u32, handle: u32) {
         self.lost += 1;
@@ -425,7 +428,7 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// When a frame that is no packet is known at the far end of a link; `None` if that goes down before.
+    /// Time at which a control frame is known at the far end of a link; `None` if that goes down before.
     pub(crate) fn signal(&self, link: Link, (starts, ends): (Time, Time)) -> Option<Time> {
         match self.changes() {
             Some(changes) => changes.signal(link.number, (starts, ends)),
@@ -433,7 +436,7 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// What changes on links during the run, if anything does.
+    /// Changes of links during the run, if there are any.
     pub(crate) fn changes(&self) -> Option<&Changes> {
         self.faults.as_ref()?.changes.as_ref()
     }
@@ -444,7 +447,7 @@ impl<'a> Links<'a> {
         instant.into_iter().flat_map(|instant| &instant.steps).map(|(link, _)| *link).collect()
     }
 
-    /// What happens at the instant of this number, which has come.
+    /// Changes at the instant of this number, which has come.
     pub(crate) fn pass(&mut self, number: u32) -> Option<Instant> {
         Some(self.faults.as_mut()?.changes.as_mut()?.pass(number as usize))
     }
@@ -477,7 +480,7 @@ impl<'a> Links<'a> {
         self.bring(link, (what, handle), arrives, rank::of_arrival(link.number));
     }
 
-    /// When the next port may have a packet whose last bit `arrives`: then, or when its header has arrived.
+    /// Time at which the next port may have a packet whose last bit `arrives`: then, or when its header has arrived.
     fn head_of(&self, link: Link, next: u32, handle: u32, arrives: Time) -> Time {
         if !self.cut_through.as_ref().is_some_and(|cut| cut.passes(link.number, next)) {
             return arrives;
@@ -564,7 +567,7 @@ impl<'a> Links<'a> {
         let mut trips = trips.into_iter();
         for Letter { at, rank, what, packet, stamps } in letters.drain(..) {
             let handle = self.pool.insert(packet);
-            // A pause frame is no packet of a flow.
+            // A pause frame does not belong to a flow.
             let frame = what & !NUMBER == CHANGE && what & (OF_HOST | AT_SWITCH | AT_PORT) == AT_PORT;
             if !frame {
                 let trip = trips.next();
@@ -579,7 +582,7 @@ impl<'a> Links<'a> {
         debug_assert!(trips.next().is_none(), "each trip has its packet");
     }
 
-    /// The port by which a packet that came back from port `number` goes on; `None` when there is no way.
+    /// The port by which a packet that came back from port `number` goes on; `None` if there is no route.
     #[cold]
     pub(crate) fn way_back(&mut self, number: u32, handle: u32, now: Time) -> Option<u32> {
         let switch = self.network.links()[number as usize].from - self.network.hosts();
@@ -593,7 +596,7 @@ impl<'a> Links<'a> {
         self.faults.as_ref().and_then(|faults| faults.drops.get(flow).copied()).unwrap_or(0)
     }
 
-    /// What went wrong on a link.
+    /// Counts of faults on a link.
     pub(crate) fn fault_counts(&self, number: usize) -> FaultCounts {
         self.faults.as_ref().map_or(FaultCounts::default(), |f| f.injector.counts()[number])
     }

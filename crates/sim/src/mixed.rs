@@ -27,7 +27,7 @@ struct Part {
     /// Position in [`RunSpec::transports`].
     transport: u8,
     machine: Checked<Machine>,
-    /// Where it has got to on the wire, in bytes.
+    /// Its progress on the wire, in bytes.
     turn: u64,
 }
 
@@ -37,10 +37,10 @@ pub(crate) struct Mixed {
     parts: Box<[Part]>,
     /// The transport of each flow.
     of_flow: Arc<[u8]>,
-    /// Where the packet began that left last, in bytes, and the place of the machine that sent it.
+    /// Start of the packet that left last, in bytes, and the place of the machine that sent it.
     wire: u64,
     sent: usize,
-    /// Whether ports write into the packets of one of them.
+    /// True if ports write into the packets of one of them.
     stamped: bool,
 }
 

@@ -13,7 +13,7 @@ impl Ports<'_> {
     /// Plans all changes ahead.
     pub(crate) fn expect_changes(&mut self) {
         let Some(changes) = self.links.changes() else { return };
-        // Ports are looked after by when their first packet could reach the far end: at the shortest delay.
+        // Ports are served by the time at which their first packet could reach the far end: at the shortest delay.
         let least = changes.least_delays();
         for number in self.own.iter() {
             self.egress[*number as usize].delay = least[*number as usize];
@@ -27,7 +27,7 @@ impl Ports<'_> {
     /// The instant of this number has come. Answers which hosts have their link back.
     #[cold]
     pub(crate) fn change(&mut self, number: u32, now: Time, seed: u64) -> Vec<u32> {
-        // What starts in this instant starts after the change, and what started before it before.
+        // Packets that start in this instant start after the change, and earlier ones before it.
         if let Some(before) = now.0.checked_sub(1) {
             for link in self.links.concerned(number) {
                 if link >= self.pulled && self.owns(link) {
@@ -73,7 +73,7 @@ impl Ports<'_> {
     }
 
     fn retune(&mut self, link: u32, rate: Rate, now: Time, seed: u64) {
-        // The same rules were made for the rate as written, and what they are told is as valid as it was.
+        // The same rules were made for the rate as written, and the parameters are as valid as they were.
         let Ok((fresh, _)) = self.links.network.discipline_at(link, rate, seed) else { return };
         let port = &mut self.egress[link as usize].port;
         port.retune(now, fresh, rate);

@@ -21,7 +21,7 @@ use std::sync::Arc;
 const CACHED_PORTS: usize = 2048;
 
 /// Buckets of the event queue for each port. Events in flight are more, but of the same few instants where links are
-/// alike, and what the queue itself touches has to stay in cache beside them.
+/// alike, and what the queue itself touches has to stay in cache together with them.
 const BUCKETS_A_PORT: usize = 8;
 
 /// Events that are handled while memory answers.
@@ -36,9 +36,9 @@ pub(crate) struct Egress {
     /// An event is waiting that looks after this port: for a host's link when the wire is free, for a
     /// switch's no later than the first waiting packet's arrival at the far end.
     pub(crate) armed: bool,
-    /// Whether the far end belongs to another shard.
+    /// True if the far end belongs to another shard.
     cut: bool,
-    /// Whether it is among the ports that are brought up to date at the end of a window.
+    /// True if it is among the ports that are brought up to date at the end of a window.
     watched: bool,
     /// From the last bit's departure to its arrival there, forwarding time of a switch included.
     pub(crate) delay: Time,
@@ -56,10 +56,10 @@ const _: () = assert!(size_of::<Egress>() <= 5 * 64, "four lines for packets, on
 
 /// The ports of a shard, and what is between them.
 ///
-/// A switch port with packets waiting has no event a departure; it is brought up to date when the next
-/// packet arrives at it, and at the latest when the first waiting packet could reach the far end. That is
-/// exact, because a departure depends on nothing later than its own start, and its effect elsewhere comes
-/// a link's delay after that. Ports that may hold packets back are looked after in `ports/shaped.rs`.
+/// A switch port with packets waiting needs no event for each departure; it is brought up to date when the
+/// next packet arrives at it, and at the latest when the first waiting packet could reach the far end. That
+/// is exact, because a departure depends on nothing later than its own start, and its effect elsewhere comes
+/// a link's delay after that. Ports that may hold packets back are served in `ports/shaped.rs`.
 pub(crate) struct Ports<'a> {
     pub(crate) egress: Shared<Egress>,
     /// Numbers of the shard's own.
@@ -67,20 +67,20 @@ pub(crate) struct Ports<'a> {
     /// The shard of each link; empty where there is one shard.
     of_link: Arc<[u8]>,
     shard: u8,
-    /// Those whose next packet goes to another shard, and may have to be told of before the port is looked after.
+    /// Those whose next packet goes to another shard, and may have to be announced before the port is served.
     watched: Vec<u32>,
     pub(crate) links: Links<'a>,
-    /// Whether to ask for what later events touch.
+    /// True if memory that later events touch is prefetched.
     ahead: bool,
     /// By port, where ports shape: the [`RELEASE`] event in force, `Time::MAX` when none is.
     pub(crate) releases: Vec<Time>,
-    /// Where switches choose among next hops when packets arrive.
+    /// State of switches that choose among next hops when packets arrive.
     choosing: Option<Box<choosing::Choosing>>,
-    /// Where switches are lossless.
+    /// State of lossless switches.
     pub(crate) lossless: Option<Box<lossless::Guard>>,
     pub(crate) hosts: u32,
-    /// Hosts whose machines are asked for a packet when their wire is free: all, or none where packets wait in a queue in
-    /// front of it, which is then a port like those of switches.
+    /// Hosts whose machines are polled for a packet when their wire is free: all, or none where packets wait in a queue
+    /// in front of it, which is then a port like those of switches.
     pub(crate) pulled: u32,
 }
 
@@ -167,7 +167,7 @@ impl<'a> Ports<'a> {
         Ok(ports)
     }
 
-    /// Whether a link's port belongs to this shard.
+    /// True if a link's port belongs to this shard.
     pub(crate) fn owns(&self, link: u32) -> bool {
         self.of_link.get(link as usize).is_none_or(|owner| *owner == self.shard)
     }
@@ -213,7 +213,7 @@ impl<'a> Ports<'a> {
             }
         }
         let packet = |event: &Event| (kind(event) == DELIVER).then(|| pool.get(event.packet));
-        // What most events are comes first, as in the engine.
+        // The most frequent kind of event comes first, as in the engine.
         if let Some(event) = queue.upcoming(2 * STEP) {
             if kind(&event) != FORWARD && self.is_of_host(&event) {
                 machine(number(&event), Some(Ahead::Far), packet(&event));
@@ -232,7 +232,7 @@ impl<'a> Ports<'a> {
         }
     }
 
-    /// Whether an event is an input of a host's machine.
+    /// True if an event is an input of a host's machine.
     #[inline(always)]
     fn is_of_host(&self, event: &Event) -> bool {
         match event.what & !NUMBER {
@@ -331,7 +331,7 @@ impl<'a> Ports<'a> {
         next
     }
 
-    /// Makes sure that a switch port with packets waiting is looked after in time.
+    /// Makes sure that a switch port with packets waiting is served in time.
     #[inline]
     pub(crate) fn arm(&mut self, number: u32) {
         let egress = &mut self.egress[number as usize];

@@ -1,4 +1,4 @@
-//! What becomes of a flow while the run goes on.
+//! State of a flow while the run goes on.
 //!
 //! Shards of a network share these records. Each number but two belongs to one shard: what arrives to the receiver's,
 //! what is sent again to the sender's. Those that any switch may count are added up atomically. Numbers of several
@@ -20,7 +20,7 @@ pub(crate) const UNOPENED: u32 = u32::MAX;
 /// In place of a time that has not come.
 const NEVER: u64 = u64::MAX;
 
-/// What a flow has gone through so far.
+/// Progress of a flow so far.
 pub(crate) struct Progressing {
     delivered: AtomicU64,
     finish: AtomicU64,
@@ -30,9 +30,9 @@ pub(crate) struct Progressing {
     trims: AtomicU32,
     marks: AtomicU32,
     state: AtomicU8,
-    /// Whether it counts among the flows that have ended.
+    /// True if it counts among the flows that have ended.
     counted: AtomicBool,
-    /// Whether its end may come within a window (see the conductor).
+    /// True if its end may come within a window (see the conductor).
     near: AtomicBool,
 }
 
@@ -116,7 +116,7 @@ impl Progressing {
         self.known.store(now.0, Relaxed);
     }
 
-    /// When its sender knew that.
+    /// Time at which its sender knew that.
     pub(crate) fn known(&self) -> Option<Time> {
         Some(Time(self.known.load(Relaxed))).filter(|at| at.0 != NEVER)
     }

@@ -14,12 +14,12 @@ use headway_primitives::prefetch_at;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What is due, in the engine's own words; the queue does not look inside.
+/// An event that is due; the queue does not interpret it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
-    /// Picoseconds.
+    /// Time in picoseconds.
     pub(crate) at: u64,
-    /// What and where.
+    /// Kind and place, in the engine's encoding.
     pub(crate) what: u32,
     /// With which packet.
     pub(crate) packet: u32,
@@ -118,9 +118,9 @@ pub(crate) struct EventQueue {
     /// Events of the buckets up to that one in order; those before `taken` are gone.
     current: Vec<Due>,
     taken: usize,
-    /// How far `taken` may come before more events have to be sorted: the length of `current` less `ahead`.
+    /// Upper limit of `taken` before more events have to be sorted: the length of `current` less `ahead`.
     enough: usize,
-    /// How many events to hold in `current` beyond the next one.
+    /// Number of events to hold in `current` beyond the next one.
     ahead: usize,
     /// First chunk of each bucket.
     heads: Box<[Place]>,
@@ -239,7 +239,7 @@ impl EventQueue {
         self.enough = self.current.len().saturating_sub(self.ahead);
     }
 
-    /// Events waiting.
+    /// Number of events that wait.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         let listed = |head: &Place| {

@@ -1,6 +1,6 @@
 //! The order of events of one instant.
 //!
-//! It comes from what an event is, and not from when it was made: whoever simulates a part of the network on its own
+//! It comes from the kind and place of an event, and not from when it was made: a shard that simulates its part alone
 //! makes the same events in another order. Only events at one host or one switch have to be in order, since whatever
 //! happens at one reaches another a link's delay later. First come changes of the network, then packets by the link
 //! that they came over, then what ports and processors of hosts do, then packets that
@@ -53,7 +53,7 @@ pub(crate) fn of_return(port: u32) -> u64 {
     RETURNS | u64::from(port)
 }
 
-/// What a port or a host has to do, by kind and number.
+/// Rank of work at a port or a host, by kind and number.
 #[inline(always)]
 pub(crate) fn of_work(what: u32) -> u64 {
     OWN_WORK | u64::from(what)

@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 /// Makes machines of transports that are in no registry.
 pub trait Maker {
-    /// Whether it makes the machines of the transport called `name`.
+    /// True if it makes the machines of the transport called `name`.
     fn knows(&self, name: &str) -> bool;
     /// A fresh machine for one host of a run; of a transport that it knows.
     fn endpoint(&self, spec: &RunSpec, transport: &TransportSpec, context: HostContext) -> Machine;
 }
 
-/// What a run may take, and who looks on. None of it changes the outcome but the machines that it is given.
+/// Limits and observers of a run. None of them changes the outcome, except for machines that are passed in.
 pub struct Around<'a> {
     /// Threads that share the run; 1 by default. Fewer are used where the network cannot be divided so often.
     pub threads: usize,
@@ -65,7 +65,7 @@ pub fn run_within<'a>(
     watched(spec, Watch { progress, tap, witness: None, source: None, room, threads, trial }, maker)
 }
 
-/// Lets threads wait for each other so many times, for whoever wants to know how long that takes.
+/// Lets threads wait for each other so many times, for measuring the cost of a barrier.
 pub fn meet(threads: usize, times: u64) {
     with_crew(threads, &|_| {}, |crew| (0..times).for_each(|_| crew.together()));
 }
@@ -80,7 +80,7 @@ pub fn run_witnessed<'a>(
     watched(spec, watch, None)
 }
 
-/// A run of one thread that nobody but the progress function looks on.
+/// A run of one thread with the progress function as its only observer.
 pub(crate) fn alone<'w>(progress: &'w mut dyn FnMut(&Progress) -> bool, room: u64) -> Watch<'w> {
     Watch { progress, tap: None, witness: None, source: None, room, threads: 1, trial: None }
 }
@@ -141,7 +141,7 @@ fn check_listed(spec: &RunSpec, number: u32, flow: &FlowSpec) -> Result<(), Stri
     })
 }
 
-/// Whether a flow goes over a connection between the same hosts as another, of the same transport.
+/// True if a flow can use the connection of another: between the same hosts, and of the same transport.
 fn carries(spec: &RunSpec, carrier: u32, flow: &FlowSpec) -> bool {
     spec.flows.get(carrier as usize).is_some_and(|c| {
         c.transport == flow.transport && [(c.src, c.dst), (c.dst, c.src)].contains(&(flow.src, flow.dst))

@@ -11,11 +11,11 @@ use headway_units::Time;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// What a shard has delivered since the last sample.
+/// Deliveries of a shard since the last sample.
 pub(crate) struct Deliveries {
-    /// Whether a flow is sampled.
+    /// True for each flow that is sampled.
     wanted: Arc<[bool]>,
-    /// Whether those are that are given while the run goes on.
+    /// True if flows that are added during the run are sampled.
     later: bool,
     /// Bytes delivered, by flow.
     fresh: Vec<u64>,
@@ -57,7 +57,7 @@ impl Deliveries {
     }
 }
 
-/// What machines are asked of each sampled flow that is under way.
+/// Probes of machines for each sampled flow that is under way.
 struct Probes {
     choice: ProbeChoice,
     /// Flows that wait for no other, by start, and where in that order those begin that have not started.
@@ -113,7 +113,7 @@ pub(crate) type Flows<'a> = (&'a [FlowSpec], &'a [Progressing], &'a [AtomicU32])
 /// Asks a host's machine of one end of a message.
 pub(crate) type Ask<'a> = dyn Fn(u32, &End, &mut Sink<'_>) + 'a;
 
-/// What is sampled, and what has been.
+/// Choice of samples, and the samples so far.
 pub(crate) struct Sampler {
     every: Time,
     last: Time,
@@ -163,7 +163,7 @@ impl Sampler {
         }
     }
 
-    /// What a shard has to count for it.
+    /// Counts that a shard has to keep for it.
     pub(crate) fn deliveries(&self) -> Option<Box<Deliveries>> {
         let wanted = Arc::clone(self.wanted.as_ref()?);
         let (fresh, listed) = (vec![0; wanted.len()], vec![false; wanted.len()]);
@@ -175,12 +175,12 @@ impl Sampler {
         self.samples.len() as u64
     }
 
-    /// Whether there are as many rows as there may be.
+    /// True if there are as many rows as there may be.
     pub(crate) fn is_full(&self) -> bool {
         self.samples.len() as u64 >= self.most
     }
 
-    /// Whether machines are asked of flows.
+    /// True if machines are probed for flows.
     pub(crate) fn asks(&self) -> bool {
         self.probes.is_some()
     }

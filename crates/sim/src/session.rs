@@ -41,7 +41,7 @@ impl Session {
         Ok(Session { cell, network, room, cut: false })
     }
 
-    /// What it runs on.
+    /// Network that it runs on.
     pub fn network(&self) -> &Arc<Network> {
         &self.network
     }
@@ -66,7 +66,7 @@ impl Session {
         Ok(rest)
     }
 
-    /// How far it is, and the digest of its events so far.
+    /// Progress of the run, and the digest of its events so far.
     pub fn progress(&self) -> (Progress, u64) {
         let over = Progress { now: Time::ZERO, stop: Time::ZERO, events: 0, flows_done: 0, flows_total: 0 };
         self.cell.with_dependent(|_, run| run.as_ref().map_or((over, 0), |run| run.progress()))

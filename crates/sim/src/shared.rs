@@ -31,7 +31,7 @@ pub(crate) struct Shared<T> {
 #[allow(unsafe_code, reason = "elements of one list belong to several threads, each to one")]
 unsafe impl<T: Send> Send for Shared<T> {}
 
-/// Who owns which element, where that is checked.
+/// Owner of each element, where that is checked.
 #[derive(Clone, Default)]
 struct Owners {
     #[cfg(debug_assertions)]
@@ -81,11 +81,11 @@ impl<T> Shared<T> {
     /// The whole list.
     ///
     /// # Safety
-    /// Nobody may use another handle of this list as long as the answer is in use.
+    /// No other handle of this list may be used as long as the returned slice is in use.
     #[allow(unsafe_code, reason = "whoever calls this has stopped all other shards")]
     pub(crate) unsafe fn whole(&mut self) -> &mut [T] {
-        // SAFETY: the elements are there as long as this handle is, and the caller sees to it that nobody else
-        // touches them.
+        // SAFETY: the elements are there as long as this handle is, and the caller makes sure that no other handle
+        // accesses them.
         unsafe { std::slice::from_raw_parts_mut(self.first, self.len) }
     }
 }

@@ -1,4 +1,5 @@
-//! What ports write into packets hop by hop, where a transport of the run asks for it; by handle, beside the packets.
+//! Stamps that ports write into packets hop by hop, if a transport of the run reads them; by handle, apart from the
+//! packets.
 
 use headway_fabric::Port;
 use headway_network::RunSpec;
@@ -10,7 +11,7 @@ use headway_units::Time;
 pub(crate) struct Stamping {
     /// By handle; of one that is free, what it had last.
     slots: Vec<Stamps>,
-    /// What the packet takes along that is put on its wire next.
+    /// Stamps that the next packet on its wire takes along.
     next: Option<Stamps>,
 }
 
@@ -35,7 +36,7 @@ impl Stamping {
         self.next = Some(echo.unwrap_or_default());
     }
 
-    /// A packet takes along what was said last.
+    /// A packet takes the last stamps along.
     pub(crate) fn left_host(&mut self, handle: u32) {
         if let Some(next) = self.next.take() {
             *self.slot(handle) = next;
@@ -53,7 +54,7 @@ impl Stamping {
         self.slot(handle).push(hop);
     }
 
-    /// What a packet has.
+    /// Stamps of a packet.
     pub(crate) fn of(&mut self, handle: u32) -> Stamps {
         *self.slot(handle)
     }

@@ -11,7 +11,7 @@ pub(crate) struct Volumes {
 }
 
 impl Volumes {
-    /// Nothing where nobody asks.
+    /// `None` if volumes are not sampled.
     pub(crate) fn new(spec: &RunSpec, links: usize) -> Option<Box<Volumes>> {
         let firsts = spec.sample.as_ref().map(|sample| sample.volumes.clone()).unwrap_or_default();
         let bytes = vec![0; links * firsts.len()];

@@ -1,4 +1,4 @@
-//! What is known of the flows and steps of a run's graph while it goes on.
+//! State of a graph's flows and steps during the run.
 //!
 //! Shards share it. In a run of several shards whatever concerns one node happens at one host, so that each number here
 //! belongs to one shard; numbers of several nodes are read together only while all shards rest.
@@ -14,11 +14,11 @@ const NEVER: u64 = u64::MAX;
 /// See the module.
 pub(crate) struct Waiting {
     pub(crate) graph: Arc<Graph>,
-    /// How many more things have to be over before each node begins.
+    /// Number of things that still have to be over before each node begins.
     left: Box<[AtomicU32]>,
-    /// When each node began, the waiting of a flow for its own `start` included.
+    /// Time at which each node began, the waiting of a flow for its own `start` included.
     began: Box<[AtomicU64]>,
-    /// When each step was over.
+    /// Time at which each step was over.
     over: Box<[AtomicU64]>,
 }
 
@@ -34,7 +34,7 @@ impl Waiting {
         }
     }
 
-    /// Whether a flow waits for anything. Flows that are given while the run goes on are none of the graph's.
+    /// Whether a flow waits for anything. Flows that are added during the run are not in the graph.
     pub(crate) fn holds(&self, flow: u32) -> bool {
         flow < self.graph.of_step(0) && self.graph.waits(flow) > 0
     }
@@ -51,7 +51,7 @@ impl Waiting {
         self.began[node as usize].store(now.0, Relaxed);
     }
 
-    /// When a node began, if it has.
+    /// Time at which a node began, if it has.
     pub(crate) fn began(&self, node: u32) -> Option<Time> {
         Some(Time(self.began[node as usize].load(Relaxed))).filter(|at| at.0 != NEVER)
     }
@@ -60,12 +60,12 @@ impl Waiting {
         self.over[step as usize].store(now.0, Relaxed);
     }
 
-    /// How many steps are over.
+    /// Number of steps that are over.
     pub(crate) fn steps_over(&self) -> u64 {
         self.over.iter().filter(|at| at.load(Relaxed) != NEVER).count() as u64
     }
 
-    /// Whether a step goes on, or a flow that waits for nothing more is to begin at a time.
+    /// True if a step goes on, or a flow that waits for nothing more is to begin at a time.
     pub(crate) fn is_under_way(&self) -> bool {
         let ready = |node: u32| self.left[node as usize].load(Relaxed) == 0;
         let first = self.graph.of_step(0);
@@ -74,7 +74,7 @@ impl Waiting {
         (0..first).any(flow) || (0..self.over.len()).any(step)
     }
 
-    /// What became of all steps by the end of the run. One that waited for its processor then has not begun.
+    /// Records of all steps by the end of the run. One that waited for its processor then has not begun.
     pub(crate) fn records(&self, end: Time) -> Vec<StepRecord> {
         let over = |step: usize| Some(Time(self.over[step].load(Relaxed))).filter(|at| at.0 != NEVER);
         let one = |step: u32| StepRecord {

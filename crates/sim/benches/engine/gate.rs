@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How much more an event may cost.
+/// Largest growth of an event's cost.
 const ALLOWED: f64 = 0.02;
 
 /// The three lists of a transport, and how much of each is run: some hundred thousand events.
@@ -104,7 +104,7 @@ fn outcome(case: &Case, until: Time) -> Outcome {
     run(&spec, &mut |_| true).expect("a valid run")
 }
 
-/// The costs of all lists, in their order. Counts do not depend on what runs beside them, so every core measures.
+/// The costs of all lists, in their order. Counts do not depend on other programs, so every core measures.
 fn costs() -> Vec<Option<(f64, u64)>> {
     let next = AtomicUsize::new(0);
     let measured: Vec<_> = LISTS.iter().map(|_| OnceLock::new()).collect();
@@ -136,7 +136,7 @@ fn in_baseline(text: &str, name: &str) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
 }
 
-/// What decides the counts beside the source: compiler, profile, processor.
+/// Influences on the counts other than the source: compiler, profile, processor.
 fn environment() -> String {
     let compiler = Command::new("rustc").arg("--version").output();
     let compiler = compiler.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a packet-hop costs as the network grows: the time of the run without that in which it is set up. Free memory stays
+//! Cost of a packet-hop as the network grows: the time of the run without that in which it is set up. Free memory stays
 //! with the process, as in `headway run`.
 
 use super::{CASES, Case, specification};

@@ -26,13 +26,13 @@ const LONG: u64 = 300_000;
 /// Bytes of a message to the host that all send to.
 const SHORT: u64 = 30_000;
 
-/// What one row measures.
+/// Measurement of one row.
 struct Row {
     name: String,
     /// More than one shares the hosts among them.
     transports: Vec<&'static str>,
     discipline: &'static str,
-    /// What else the engine does on the way of a packet.
+    /// Extra work of the engine on the way of a packet.
     extra: Extra,
 }
 
@@ -45,7 +45,7 @@ enum Extra {
     Losses,
 }
 
-/// What a row costs: instructions in all, those of them before the first event, and what was done for them.
+/// Cost of a row: instructions in all, those of them before the first event, and the work that was done.
 struct Cost {
     setup: f64,
     event: f64,

@@ -4,7 +4,7 @@
 //! times on shared machines vary: compare ratios within one run. Instruction counts need valgrind.
 //!
 //! `-- instructions` counts them for every transport and discipline, `-- instructions ndp` for some,
-//! `-- instructions against FILE` beside a table that an earlier commit printed. `-- gate FILE` fails where the
+//! `-- instructions against FILE` next to a table that an earlier commit printed. `-- gate FILE` fails where the
 //! flow lists cost more than the committed baseline says. `-- parts` divides them among queue, port, route, machine and
 //! so on, `-- parts ndp_128` of some lists. `-- threads 2` times one run on two threads, and two runs at once. `-- growth` gives
 //! what a hop costs in networks of 128 to 65,536 hosts.

@@ -1,4 +1,4 @@
-//! Where the instructions of a packet-hop go, by part of the simulator: counted by valgrind, instruction by instruction.
+//! Instructions of a packet-hop by part of the simulator: counted by valgrind, instruction by instruction.
 //!
 //! Nearly all of a hop is inlined into one function. The debug information says, for each instruction, which functions it was
 //! inlined from: it belongs to the innermost one that is of a part. What a part calls of the standard library is thus its
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Parts by the beginning of a source file below `crates` or `core`, the first that fits. Files of no part are helpers of
-/// whoever calls them. Nothing but the event queue sorts while a run goes on.
+/// their callers. Nothing but the event queue sorts while a run goes on.
 const PARTS: &[(&str, &str)] = &[
     ("sim/src/queue", "event queue"),
     ("src/slice/sort", "event queue"),
@@ -89,7 +89,7 @@ fn part_of(loader: &Loader, address: u64) -> Result<&'static str, String> {
     Ok(ELSEWHERE)
 }
 
-/// What each instruction cost in all, by its address in this program; `None` for those of other objects. The text is
+/// Cost of each instruction in all, by its address in this program; `None` for those of other objects. The text is
 /// callgrind's, with `--dump-instr=yes`: `ob=` names the object of what follows, `cob=` that of a called function, and numbers stand for names once they were
 /// given. A line of cost has an address, a line, and a count, the first two also as a difference to the line before. The
 /// line after `calls=` has what the called function cost, which stands with that function.

@@ -1,4 +1,5 @@
-//! One run on several threads, beside as many independent runs at once, which share nothing but the machine's memory.
+//! One run on several threads, compared with as many independent runs at once, which share nothing but the machine's
+//! memory.
 //!
 //! Runs at once that are slower than one alone show what the memory of a machine allows: no division of a run can gain
 //! more than they do together, unless a part needs less of it than the whole.

@@ -1,4 +1,4 @@
-//! What a run of a lossless fabric looks at as a whole: pauses that wait for each other, and counters of pauses.
+//! Checks of a lossless fabric as a whole: pauses that wait for each other, and counters of pauses.
 
 use super::{Conductor, Guards};
 use crate::ports::lossless::{Guard, deadlock};
@@ -7,7 +7,7 @@ use headway_network::{Fault, FaultSpec, LinkRecord, Stopped};
 use headway_units::Time;
 
 impl<'a> Conductor<'a> {
-    /// When pauses are looked at next, if something happens at `next`; never where switches drop.
+    /// Time at which pauses are looked at next, if something happens at `next`; never where switches drop.
     pub(super) fn next_check(&self, next: u64) -> Time {
         // A run that rested may be beyond it.
         if next == u64::MAX { Time::MAX } else { self.next_check.max(self.now) }
@@ -31,7 +31,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// The first deadlock is the one that is told.
+    /// Looks for a deadlock; only the first one is reported.
     pub(super) fn find_deadlock(&mut self, all: &Guards<'_, 'a>) {
         let Some(first) = all.first().and_then(|shard| shard.ports.lossless.as_deref()) else { return };
         if self.deadlock.is_some() {
@@ -72,10 +72,10 @@ impl<'a> Conductor<'a> {
         ))
     }
 
-    /// Adds what pauses did to the records of links.
+    /// Adds the counts of pauses to the records of links.
     ///
     /// # Panics
-    /// When the memory of a switch does not hold what waits at its ports: only a bug can cause that.
+    /// If the memory of a switch does not hold what waits at its ports: only a bug can cause that.
     pub(super) fn note_pauses(&self, all: &Guards<'_, 'a>, records: &mut [LinkRecord]) {
         let of_node = self.division.of_node();
         let hosts = self.network.hosts();

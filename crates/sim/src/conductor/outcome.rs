@@ -1,4 +1,4 @@
-//! What has become of a run: the records of its flows, links and hosts, and its warnings.
+//! Outcome of a run: the records of its flows, links and hosts, and its warnings.
 
 use super::{Conductor, Guards, Rest, given, lock, whole};
 use crate::engine::Engine;
@@ -107,13 +107,14 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// What every link did.
+    /// Records of all links.
     ///
     /// # Panics
-    /// When a port's counters contradict each other: only a bug can cause that.
+    /// If a port's counters contradict each other: only a bug can cause that.
     fn records(&self, all: &mut Guards<'_, 'a>) -> Vec<LinkRecord> {
         let faults: Vec<FaultCounts> = {
-            // Most happens in the shard of the link; a switch that chooses late loses what has no way on in its own.
+            // Most faults are counted in the shard of the link; a switch that chooses late counts packets without a
+            // route in its own.
             let of = |link: usize| {
                 let counts = all.iter().map(|shard| shard.ports.links.fault_counts(link));
                 counts.reduce(FaultCounts::and).unwrap_or_default()
@@ -169,8 +170,8 @@ fn with_given(spec: &RunSpec, all: &Guards<'_, '_>) -> Option<RunSpec> {
     Some(RunSpec { flows, ..spec.clone() })
 }
 
-/// Where the time of a flow went, from its start to its finish. Whatever passed between the arrival of its last byte and its
-/// finish passed at its receiver.
+/// Time of a flow by cause, from its start to its finish. The time between the arrival of its last byte and its
+/// finish counts as the receiver's.
 fn by_cause(all: &Guards<'_, '_>, flow: u32, record: &FlowRecord) -> Option<TimeByCause> {
     let took = record.fct()?;
     let told = |shard: &MutexGuard<'_, Engine<'_>>| shard.ports.links.attribution.as_ref()?.of(flow);

@@ -18,7 +18,7 @@ const TRIPS: u64 = 16 << 11;
 /// Paths whose round trips are looked at: the time need not be exact.
 const PATHS: usize = 1000;
 
-/// When a run is looked at, and what it had come to at the last look.
+/// Checks of a run's progress, with the counts at the last one.
 pub(super) struct Looks {
     pub(super) next: Time,
     seen: [u64; 4],
@@ -46,7 +46,7 @@ impl Looks {
 }
 
 impl<'a> Conductor<'a> {
-    /// When the run is looked at next; never where it has a `stop`.
+    /// Time of the next check; never in a run with a `stop`.
     pub(super) fn next_progress(&self) -> Time {
         // A run that rested may be beyond it.
         self.looks.as_ref().map_or(Time::MAX, |looks| looks.next.max(self.now))

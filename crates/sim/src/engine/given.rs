@@ -22,19 +22,19 @@ const FIRST_ROOM: usize = 1 << 10;
 pub(crate) struct Given {
     /// Flows so far, numbered after those of the specification.
     pub(crate) flows: Vec<FlowSpec>,
-    /// What is over and has not been told yet.
+    /// Ends that have not been reported yet.
     heard: Vec<Happening>,
-    /// What is to happen, by the number in its event.
+    /// Events to come, by the number in their event.
     due: Slab<Due>,
-    /// How often something was asked for: things of one instant happen in this order.
+    /// Number of requests so far: those of one instant happen in this order.
     asked: u64,
     /// Flows that the run waits for until their senders know that they are complete.
     unknown: FxHashSet<u32>,
-    /// What the run waits for beyond the flows and steps of its specification, whether it is over or not.
+    /// Number of flows that the run waits for beyond those of its specification, over or not.
     pub(crate) awaited: u64,
 }
 
-/// What is to happen.
+/// An event to come.
 enum Due {
     /// A flow begins.
     Flow(u32),
@@ -43,7 +43,7 @@ enum Due {
 }
 
 impl Given {
-    /// Whether a flow is to begin, or a time to be over.
+    /// True if a flow is to begin, or a time to be over.
     pub(crate) fn is_due(&self) -> bool {
         !self.due.is_empty()
     }
@@ -63,7 +63,7 @@ impl Engine<'_> {
         &given[number as usize - self.spec.flows.len()]
     }
 
-    /// How many flows there are, those included that were given.
+    /// Number of flows, those included that were added during the run.
     pub(crate) fn all_flows(&self) -> usize {
         self.spec.flows.len() + self.given.as_ref().map_or(0, |given| given.flows.len())
     }
@@ -92,7 +92,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Whether there is something that a source has not been told.
+    /// True if there is something that a source has not heard of.
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
         self.given.as_ref().is_some_and(|given| !given.heard.is_empty())
@@ -181,7 +181,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A flow has been given up, and is no longer waited for.
+    /// The run no longer waits for a flow that was given up.
     pub(super) fn lost(&mut self, number: u32) {
         let Some(given) = &mut self.given else { return };
         if self.flows[number as usize].state() != FlowState::Failed {

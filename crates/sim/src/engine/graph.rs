@@ -50,7 +50,7 @@ impl Engine<'_> {
         self.ports.links.queue.push(at.0, rank::of_node(node.into()), what, node + 1);
     }
 
-    /// How many flows and steps the graph of the run has.
+    /// Number of flows and steps of the run's graph.
     pub(super) fn nodes(&self) -> u32 {
         self.waiting.as_ref().map_or(0, |waiting| waiting.graph.nodes())
     }

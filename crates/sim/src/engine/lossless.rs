@@ -1,4 +1,4 @@
-//! What happens at hosts and ports of a lossless fabric.
+//! Events at hosts and ports of a lossless fabric.
 
 use super::{Engine, note_repeated};
 use crate::ports::lossless::Asks;
@@ -13,7 +13,7 @@ impl Engine<'_> {
         self.ask(number);
     }
 
-    /// Asks the machine of a host whose wire is free, if the port is one and has no queue.
+    /// Asks the machine of a host whose wire is free, if the port is a host's without a queue.
     fn ask(&mut self, number: u32) {
         if number < self.ports.hosts && self.ports.lossless.is_some() {
             self.pull(number);

@@ -1,7 +1,8 @@
 //! Hosts whose processors take time: what stands between a machine and its link then.
 //!
-//! A run whose hosts cost nothing has no [`Work`] and none of these events. In one that has, no event of the usual kind
-//! looks after a host's wire: [`Egress::armed`](crate::ports::Egress) stays set, and whoever wants to pull a packet comes
+//! A run whose hosts cost nothing has no [`Work`] and none of these events. In a run that has it, no event of the usual
+//! kind
+//! serves a host's wire: [`Egress::armed`](crate::ports::Egress) stays set, and code that wants to pull a packet comes
 //! to [`Engine::prepare`] instead.
 //!
 //! **Out.** While one burst is on the wire, the next one is prepared, and no more: what leaves after it is the machine's
@@ -22,7 +23,7 @@ use headway_units::Time;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
-/// What all hosts are at.
+/// Work of all hosts.
 pub(super) struct Work {
     costs: HostCosts,
     hosts: Vec<OneHost>,
@@ -33,17 +34,17 @@ pub(super) struct Work {
 #[derive(Default)]
 struct OneHost {
     processor: Processor,
-    /// What is left of the burst on the wire.
+    /// Packets of the burst on the wire that have not left.
     leaving: VecDeque<Packet>,
-    /// Whether the wire is taken: an event waits for its end.
+    /// True if the wire is taken: an event waits for its end.
     sends: bool,
     /// The next burst.
     next: VecDeque<Packet>,
-    /// Whether the processor is done with it.
+    /// True if the processor is done with it.
     is_prepared: bool,
     /// Pulled, and the first of the burst after that.
     first: Option<Packet>,
-    /// Where ports write into packets: what each packet takes along that was pulled and has not left.
+    /// Stamps that each packet takes along that was pulled and has not left, if ports write into packets.
     echoes: VecDeque<Option<Stamps>>,
     /// Handles of packets that wait at the interface, and until when.
     waiting: Vec<u32>,
@@ -51,7 +52,7 @@ struct OneHost {
 }
 
 impl Work {
-    /// What hosts have to do, or `None` where it takes no time.
+    /// Work of hosts, or `None` if it takes no time.
     pub(super) fn new(spec: &RunSpec, hosts: u32) -> Result<Option<Box<Work>>, BuildError> {
         let costs = spec.costs;
         if costs.is_free() {
@@ -237,7 +238,7 @@ impl Engine<'_> {
         self.now + takes
     }
 
-    /// Whether messages wait for processors.
+    /// True if messages wait for processors.
     fn messages_cost(&self) -> bool {
         self.work.as_ref().is_some_and(|work| work.costs.message > Time::ZERO)
     }
@@ -268,7 +269,7 @@ impl Engine<'_> {
         true
     }
 
-    /// Whether all bytes of a flow are there and only its receiver's processor is not done.
+    /// True if all bytes of a flow are there and only its receiver's processor is not done.
     pub(super) fn is_handing_out(&self, flow: u32) -> bool {
         self.work.as_ref().is_some_and(|work| work.handing_out.contains(&flow))
     }

@@ -1,6 +1,6 @@
 //! Switches that choose among equal next hops when a packet arrives, by what they know then.
 //!
-//! What a switch knows, the queues of its ports and the flowlets that cross it, belongs to the shard of the switch.
+//! The state of a switch, the queues of its ports and the flowlets that cross it, belongs to the shard of the switch.
 
 use super::Ports;
 use headway_network::Routing;
@@ -72,7 +72,7 @@ impl Ports<'_> {
         self.choose_at(switch, handle, (link, now))
     }
 
-    /// The port by which a packet that came back from port `number` goes on; `None` when there is no way.
+    /// The port by which a packet that came back from port `number` goes on; `None` if there is no route.
     #[cold]
     pub(crate) fn way_back(&mut self, number: u32, handle: u32, now: Time) -> Option<u32> {
         if self.choosing.is_none() {

@@ -2,7 +2,7 @@
 //!
 //! A switch counts what arrives by the link that it came over ([`headway_network::Ledger`]), and tells the far end of that
 //! link by a pause frame to stop a class, or to go on. What it knows, it knows at once: each of its ports has an event for
-//! each departure, at the instant of it. Ports of other switches are looked after later ([`super`]); here a departure
+//! each departure, at the instant of it. Ports of other switches are served later ([`super`]); here a departure
 //! lets go of memory that decides about packets at other ports.
 //!
 //! A frame waits for the packet in service on its link, and for nothing else; it says what has changed since the one
@@ -35,7 +35,7 @@ struct Charge {
 
 const UNCOUNTED: Charge = Charge { link: 0, bytes: 0, class: 0 };
 
-/// What is known of one link.
+/// State of one link.
 #[derive(Clone, Default)]
 struct Lane {
     /// Classes in which its port is stopped, as bits.
@@ -44,33 +44,35 @@ struct Lane {
     since: [Time; headway_network::pfc::MOST_PFC_CLASSES],
     stopped_since: Time,
     counts: PauseCounts,
-    /// Classes in which its port was told to stop, by the switch at its end.
+    /// Classes in which its port was stopped, by the switch at its end.
     told: u32,
-    /// When the last frame over it is known at its end, and how many are in that instant before.
+    /// Time at which the last frame over it is known at its end, and the number of frames in that instant
+    /// before.
     framed: (Time, u32),
     /// At the switch at its end: whether its port cannot be told to stop, because the way back is down.
     deaf: bool,
-    /// At the same place: classes for which there was no room already when the way back came up, and has not been since.
+    /// Classes, at the same place, that had no room already when the way back came up, and have had none since.
     late: u32,
     /// A packet that its host's machine gave away before it was known to be one of a class that is stopped.
     kept: VecDeque<Pulled>,
 }
 
-/// What one shard knows of its lossless switches. See the module.
+/// State of one shard's lossless switches. See the module.
 pub(crate) struct Guard {
     rules: Arc<Lossless>,
     /// By switch; of other shards, empty.
     ledgers: Vec<Ledger>,
     /// By link: its port's side where it leaves a node of this shard, the switch's side where it ends at one.
     lanes: Vec<Lane>,
-    /// By handle.
+    /// Charges by handle.
     charges: Vec<Charge>,
     /// Of packets that links which go down just now have dropped.
     freed: Vec<Charge>,
 }
 
-/// Whether the port of a link can be stopped queue by queue: all of switches, and those of hosts that have a queue. Of other
-/// hosts, the machine is not asked.
+/// True if the port of a link can be stopped queue by queue: all of switches, and those of hosts that have a queue. Of
+/// other
+/// hosts, the machine is not polled.
 pub(crate) fn has_gate(network: &Network, number: u32) -> bool {
     let fabric = network.fabric();
     fabric.pfc.is_some() && (number >= network.hosts() || fabric.host_queue.is_some())
@@ -90,7 +92,7 @@ impl Guard {
         self.rules.params().class_of(packet)
     }
 
-    /// Whether a link has something to tell the far end that it has not been told.
+    /// True if a link has news for the far end that has not been sent.
     fn has_frame(&self, number: u32) -> bool {
         let other = self.rules.back(number);
         let Some(inbound) = self.rules.inbound(other) else { return false };
@@ -112,7 +114,7 @@ impl Guard {
         }
     }
 
-    /// A packet is no longer in the memory of its switch.
+    /// Frees the memory of a packet that has left its switch.
     fn release(&mut self, charge: Charge) {
         if charge.class == 0 {
             return;
@@ -127,13 +129,13 @@ impl Guard {
         }
     }
 
-    /// Whether a packet for which there was no room came over a link that could not be stopped in time because of a fault.
+    /// True if a packet that did not fit came over a link that could not be stopped in time because of a fault.
     pub(crate) fn could_not_stop(&self, link: u32, packet: &Packet) -> bool {
         let lane = &self.lanes[link as usize];
         lane.deaf || lane.late >> self.class_of(packet) & 1 == 1
     }
 
-    /// What a switch had of its memory at the most, of the pool.
+    /// Largest use of a switch's memory, of the pool.
     pub(crate) fn shared_max(&self, switch: u32) -> u64 {
         self.ledgers[switch as usize].shared_max()
     }
@@ -144,7 +146,7 @@ impl Guard {
         Some(self.ledgers[inbound.switch as usize].headroom_max(inbound.place))
     }
 
-    /// What pauses did on a link, from its port's side.
+    /// Counts of pauses on a link, from its port's side.
     pub(crate) fn counts(&self, link: u32, now: Time) -> PauseCounts {
         let lane = &self.lanes[link as usize];
         let more = if lane.stopped == 0 { Time::ZERO } else { now.saturating_sub(lane.stopped_since) };
@@ -160,7 +162,7 @@ impl Ports<'_> {
         }
     }
 
-    /// Takes a packet that came over a link into the memory of its switch; `false` if that has no room.
+    /// Takes a packet that came over a link into the memory of its switch; `false` if that is full.
     pub(crate) fn admit(&mut self, link: u32, handle: u32, now: Time) -> bool {
         let packet = self.links.pool.get(handle);
         let (bytes, Some(guard)) = (packet.wire, &mut self.lossless) else { return true };
@@ -182,7 +184,7 @@ impl Ports<'_> {
         true
     }
 
-    /// A packet is no longer in the memory of its switch.
+    /// Frees the memory of a packet, and informs the far end if that changes anything.
     fn let_go(&mut self, charge: Charge, now: Time) {
         if charge.class == 0 {
             return;
@@ -255,7 +257,7 @@ impl Ports<'_> {
         self.go_on(number, now);
     }
 
-    /// What a port may send has changed.
+    /// The set of packets that a port may send has changed.
     fn go_on(&mut self, number: u32, now: Time) {
         self.hold(number);
         if has_gate(&self.links.network, number) {
@@ -318,7 +320,7 @@ impl Ports<'_> {
         }
         let offered = egress.port.offer_in_class(now, handle, class, &mut links.pool);
         if let Err(full) = &offered {
-            // What was dropped or cut, whichever packet that is, is in the memory no longer.
+            // The packet that was dropped or cut, whichever it is, no longer takes memory.
             let charge = self.guard().take_charge(full.handle);
             self.let_go(charge, now);
         }
@@ -328,7 +330,7 @@ impl Ports<'_> {
         offered
     }
 
-    /// Makes sure that a port is looked after when something can leave it.
+    /// Makes sure that a port is served when something can leave it.
     pub(crate) fn watch_lossless(&mut self, number: u32, now: Time) {
         let has_frame = self.guard().has_frame(number);
         let port = &self.egress[number as usize].port;
@@ -349,10 +351,11 @@ impl Ports<'_> {
 
 /// Links that go down, and come up.
 impl Ports<'_> {
-    /// What lossless switches and the ports that they stop make of what has just happened to links. `back` are hosts that may
+    /// Applies changes of links to lossless switches and the ports that they stop. `back` are hosts that may
     /// send again, to which others are added.
     ///
-    /// All is noted before anything leaves: what one link lets go of must not be told over another that goes down with it.
+    /// All is noted before anything leaves: memory that one link frees must not be announced over another that goes
+    /// down with it.
     pub(crate) fn change_lossless(&mut self, steps: &[(u32, Step)], now: Time, back: &mut Vec<u32>) {
         let mut tells: Vec<u32> = Vec::new();
         for charge in std::mem::take(&mut self.guard().freed) {
@@ -421,14 +424,14 @@ impl Ports<'_> {
         self.look_at(host, now + takes);
     }
 
-    /// Whether a host's link is down, and if so whether nothing it has handed over is still on the wire as it were.
+    /// `Some` if a host's link is down, and true if none of its packets would still be on the wire.
     pub(crate) fn is_dark(&self, host: u32) -> Option<bool> {
         let dark = self.egress[host as usize].port.is_down();
         dark.then(|| self.releases[host as usize] == Time::MAX)
     }
 }
 
-/// What a machine is asked for.
+/// Kind of packets that a machine is polled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Asks {
     All,
@@ -438,7 +441,7 @@ pub(crate) enum Asks {
     Nothing,
 }
 
-/// Hosts without a queue, whose machines are asked for each packet.
+/// Hosts without a queue, whose machines are polled for each packet.
 impl Ports<'_> {
     pub(crate) fn is_free(&self, host: u32, now: Time) -> bool {
         self.egress[host as usize].port.free_at() <= now
@@ -450,7 +453,7 @@ impl Ports<'_> {
         self.look_at(host, at);
     }
 
-    /// What a host's machine may be asked for.
+    /// Kind of packets that a host's machine may be polled for.
     pub(crate) fn asks(&mut self, host: u32) -> Asks {
         let guard = self.guard();
         let lane = &guard.lanes[host as usize];
@@ -521,7 +524,7 @@ impl Ports<'_> {
         }
     }
 
-    /// Whether each switch's memory holds what waits at its ports, and no more.
+    /// Checks that each switch's memory holds what waits at its ports, and no more.
     pub(crate) fn check_memory(&self, owns: impl Fn(u32) -> bool) -> Result<(), String> {
         let Some(guard) = &self.lossless else { return Ok(()) };
         let mut waits: std::collections::BTreeMap<(u32, u8), u64> = std::collections::BTreeMap::new();

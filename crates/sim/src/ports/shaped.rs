@@ -38,7 +38,7 @@ impl Ports<'_> {
         }
         self.catch_up_shaped(number, now);
         let offered = self.egress[number as usize].port.offer(now, handle, &mut self.links.pool);
-        // What waited has left if it could; only the newcomer can start at this instant.
+        // Waiting packets have left if they could; only the newcomer can start at this instant.
         if self.egress[number as usize].port.next_start().is_some_and(|start| start <= now) {
             self.send_at(number, now);
         }
@@ -46,7 +46,7 @@ impl Ports<'_> {
         offered
     }
 
-    /// Makes sure that a port that shapes is looked after in time, if something waits there.
+    /// Makes sure that a port that shapes is served in time, if something waits there.
     pub(crate) fn watch_shaped(&mut self, number: u32, now: Time) {
         if self.lossless.is_some() {
             return self.watch_lossless(number, now);
@@ -54,7 +54,7 @@ impl Ports<'_> {
         let egress = &mut self.egress[number as usize];
         let Some(start) = egress.port.next_start() else { return };
         if egress.port.free_at() > now {
-            // What arrives meanwhile may be first to leave, as soon as the wire is free.
+            // A packet that arrives meanwhile may be first to leave, as soon as the wire is free.
             if !egress.armed {
                 self.arm(number);
                 self.watch_over(number);

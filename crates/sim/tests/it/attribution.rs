@@ -24,7 +24,7 @@ fn told(out: &Outcome, flow: usize) -> TimeByCause {
     *out.by_cause(flow).expect("a flow that is done")
 }
 
-/// Every flow that is done is told, and the parts are its completion time.
+/// Every flow that is done has a record, and the parts add up to its completion time.
 fn adds_up(out: &Outcome, what: &str) -> Result<(), TestCaseError> {
     for (number, record) in out.flows.iter().enumerate() {
         let by_cause = out.by_cause(number);
@@ -89,7 +89,7 @@ fn costs() -> impl Strategy<Value = HostCosts> {
     prop_oneof![2 => Just(HostCosts::default()), 1 => some]
 }
 
-/// What may be around a run, beside its transport.
+/// Surroundings of a run, in addition to its transport.
 fn surroundings() -> impl Strategy<Value = RunSpec> {
     let routing = prop_oneof![
         Just(Routing::Ecmp),
@@ -223,7 +223,7 @@ fn what_a_lost_packet_costs_is_retransmission() {
             (unharmed.serialise + wire(full(name)), more - wire(full(name))),
             "{name}"
         );
-        // Where a sender asks for permission again, that packet of its ends a part of the idle time.
+        // If a sender asks for permission again, that packet of its ends a part of the idle time.
         assert!(by_cause.retransmit > Time::ZERO, "{name}: {by_cause:?}");
     }
 }

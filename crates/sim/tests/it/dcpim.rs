@@ -63,7 +63,8 @@ fn a_receiver_takes_part_from_the_next_round_on() {
         let round = Time((start + CONTROL).0.div_ceil(ROUND.0) * ROUND.0);
         let run = run_of(2, vec![flow(0, 1, 36 * 1460, start)]);
         let took = finish(&outcome(&run), 0);
-        // One channel; its match begins anew with the data phase, up to a gap early, and tokens meet requests on the wire.
+        // One channel; its match starts again with the data phase, up to a gap early, and tokens meet requests on the
+        // wire.
         let gap = FRAME * 4;
         let ideal = round + ROUND + CONTROL + DATA + gap * 35;
         assert!(took + gap >= ideal && took <= ideal + gap, "from {start}: {took}, ideal {ideal}");

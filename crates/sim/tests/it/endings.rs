@@ -1,4 +1,4 @@
-//! Why a run ends, and when one ends that has no latest end.
+//! Reasons for which a run ends, and the end of a run without a latest end.
 
 use crate::common::{flow, link, outcome, spec};
 use headway_network::topology::SingleSwitch;

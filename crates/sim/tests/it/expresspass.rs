@@ -187,7 +187,7 @@ fn without_symmetric_routes_queues_grow_and_data_is_sent_again() {
 fn ports_that_do_not_shape_let_queues_grow() {
     let flows: Vec<_> = (1..=16).map(|src| flow(src, 0, 500 * 1460, Time::ZERO)).collect();
     let shaped = outcome(&xpass(star(17), flows.clone(), Time::s(1)));
-    // Sixteen receivers ask one sender: nobody else can drop their credits.
+    // Sixteen receivers ask one sender: no other link can drop their credits.
     let back: Vec<_> = (1..=16).map(|dst| flow(0, dst, 500 * 1460, Time::ZERO)).collect();
     let mut run = xpass(star(17), back.clone(), Time::s(1));
     let held = outcome(&run);
@@ -216,7 +216,7 @@ impl Packets<u32> for Pool {
     }
 }
 
-/// When packets leave a port that is looked at all the time.
+/// Times at which packets leave a port that is looked at all the time.
 fn eager(context: PortContext, arrivals: &[(Time, Packet)]) -> Vec<Time> {
     let rules = AnyDiscipline::make("credit-shaping", &[], &context).expect("known").expect("valid");
     let mut port = Port::new(rules, context.into());

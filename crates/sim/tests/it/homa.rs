@@ -102,7 +102,7 @@ fn with_two_messages_the_shorter_finishes_as_if_alone_and_the_downlink_never_idl
             Time::us(100),
         ));
         let (long, short) = (finish(&out, 0), finish(&out, 1) - Time::us(300));
-        // What was granted to the long one stands in a class of its own, or in the same one.
+        // Packets that were granted to the long one wait in a class of their own, or in the same one.
         let lag = if degree == 1 { Time(1_230_400) * (BDP + 1) } else { Time(1_230_400) * 2 };
         assert!(short <= alone(1_500_000) + lag, "degree {degree}: {short}");
         let busy = link_series(&out, "s0->h0", Metric::Utilisation);
@@ -161,7 +161,7 @@ fn a_sender_with_two_grants_serves_the_shorter_and_overcommitment_fills_the_othe
 #[test]
 fn what_is_on_its_way_is_not_asked_for_however_much_was_permitted() {
     // 685 packets at 10 Gb/s are 0.84 ms, and the time-out is 0.23 ms with buffers of 128 packets: a receiver that may not
-    // have got them all by then has no reason to ask. Whatever it asked for would be on the wire of the message.
+    // have got them all by then must not ask. Repeated packets would be on the wire of the message.
     let permitted: [&[(&str, u64)]; 4] = [
         &[],
         &[("unscheduled_bytes", 2_000_000)],
@@ -185,7 +185,7 @@ fn what_is_on_its_way_is_not_asked_for_however_much_was_permitted() {
         // No packet but those of the message went its way: no answer to a request.
         let carried = port(&out, "h0->s0").counters.dequeued;
         assert_eq!(carried, 685, "{settings:?}");
-        // A lost packet is asked for all the same, when the time-out is over and what was permitted has left.
+        // A lost packet is requested all the same, when the time-out is over and all permitted packets have left.
         let mut lossy = run(1_000_000);
         let links = LinkChoice::Some(vec!["h0->s0".into()]);
         lossy.faults = vec![FaultSpec { links, kind: None, what: Fault::DropNth(vec![30]) }];

@@ -56,7 +56,7 @@ impl Tap for Starts {
     }
 }
 
-/// How late each packet of a host reaches the switch, whose other links are so fast that nothing waits for them.
+/// Delay of each packet of a host at the switch, whose other links are so fast that nothing waits for them.
 fn lateness(transport: &str, jitter: Time, seed: u64) -> Vec<Time> {
     let slow = link(1, Time::us(2));
     let links = vec![(0, 2, slow), (1, 2, link(100, Time::us(2)))];

@@ -1,4 +1,4 @@
-//! What `share = n` means on a path that is slower than its hosts.
+//! Meaning of `share = n` on a path that is slower than its hosts.
 
 use crate::common;
 

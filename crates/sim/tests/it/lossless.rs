@@ -44,7 +44,7 @@ fn losses(out: &Outcome) -> Vec<(&str, [u64; 6])> {
     all.filter(|(_, dropped)| dropped.iter().any(|count| *count > 0)).collect()
 }
 
-/// What holds of every run: pauses and what ends them take turns, and none arrives that was not sent.
+/// Checks of every run: pauses and resumes take turns, and none arrives that was not sent.
 fn check_pauses(out: &Outcome) {
     let sum =
         |of: fn(&headway_network::PauseCounts) -> u64| out.links.iter().map(|l| of(&l.pauses)).sum::<u64>();
@@ -60,7 +60,7 @@ fn check_pauses(out: &Outcome) {
     }
 }
 
-/// When each pause or resume was heard, and by which port.
+/// Time at which each pause or resume was heard, and its port.
 #[derive(Default)]
 struct Pauses(Vec<(Time, u32)>);
 
@@ -89,9 +89,9 @@ fn an_incast_pauses_each_host_when_arithmetic_says() {
     // with each arrival but the first one has left that came before. After the 20th, five hosts have 18 packets
     // waiting and ten have 19. At the 21st the sixth packet of the second round leaves first, so that six have
     // 18 and nine have 19. With 19, a host has 19 x 1090 - 4096 = 16614 B of the pool, and fifteen have 249210 B, of
-    // which an eighth of the rest is 16728 B: nobody is above. With 20 a host would have 17704 B: nine pauses are decided at
-    // the 21st packet, at 2831.2 ns, and six at the 22nd. No acknowledgement is on the way back yet: the first data was
-    // there at 2174.4 ns and its answer arrives at 3181.12 ns. A pause takes 6.72 ns and the link.
+    // which an eighth of the rest is 16728 B: no host is above. With 20 a host would have 17704 B: nine pauses are
+    // decided at the 21st packet, at 2831.2 ns, and six at the 22nd. No acknowledgement is on the way back yet: the
+    // first data was there at 2174.4 ns and its answer arrives at 3181.12 ns. A pause takes 6.72 ns and the link.
     let pfc = PfcParams { buffer: 1 << 20, headroom: 37_500, ..PfcParams::default() };
     let run = fifteen_to_one(pfc);
     let mut pauses = Pauses::default();
@@ -237,7 +237,7 @@ proptest! {
         prop_assert!(open.is_empty(), "{}: {:?}", name, open);
         check_pauses(&out);
         for link in &out.links {
-            // Frames are no part of it, nor of what the port counts as packets.
+            // Frames are not in it, nor in what the port counts as packets.
             prop_assert_eq!(link.volumes.iter().sum::<u64>(), link.counters.wire_bytes, "{}", link.name);
         }
         for (number, flow) in out.flows.iter().enumerate() {
@@ -292,7 +292,7 @@ fn the_data_of_a_stopped_host_stands_still() {
     let out = outcome(&fifteen_to_one(pfc));
     for host in 0..15 {
         let link = &out.links[host];
-        // What it sends while it is not stopped takes the whole of that time at the most.
+        // While it is not stopped, sending takes at most all of that time.
         let open = out.end - link.pauses.stopped;
         assert!(link.counters.busy <= open, "{}: {} of {open}", link.name, link.counters.busy);
         assert!(link.pauses.stopped > Time::us(1));

@@ -86,7 +86,7 @@ fn assert_whole(run: &RunSpec, out: &Outcome) {
     }
 }
 
-/// What is counted by transport adds up to what ports and machines counted.
+/// Counts by transport add up to those of ports and machines.
 #[track_caller]
 fn assert_adds_up(run: &RunSpec, out: &Outcome) {
     assert_eq!(out.by_transport.len(), run.transports.len());

@@ -65,7 +65,7 @@ fn share(out: &Outcome) -> f64 {
     ours / (ours + theirs)
 }
 
-/// Reference: 52, 50, 51 % and uncoupled 66 %; windows of 14.3, 13.3, 14.0 and 25.7 beside a TCP's 13.1 at a loss of
+/// Reference: 52, 50, 51 % and uncoupled 66 %; windows of 14.3, 13.3, 14.0 and 25.7 next to a TCP's 13.1 at a loss of
 /// 1 %, with windows that are real numbers and without time-outs. Whole packets and time-outs cost two small windows
 /// more than one of twice the size: over six seeds of 4 s, 50.1, 47.9, 49.0 and 66.6 %. With a loss of 0.2 % both cost
 /// little: 51.6, 49.3, 50.1 and 66.6 %.
@@ -81,7 +81,7 @@ fn coupled_subflows_take_one_share_under_random_loss_and_uncoupled_ones_two() {
     }
 }
 
-/// A message beside a TCP connection, both with a time-out of at least 1 ms.
+/// A message next to a TCP connection, both with a time-out of at least 1 ms.
 fn under_loss(transport: &str, loss: f64, stop: Time) -> Outcome {
     let mut run = shared(transport, Rate::gbps(10), loss, 2500, stop);
     let quick = ("min_rto".to_string(), ParamValue::Time(Time::ms(1)));
@@ -161,7 +161,7 @@ fn two_free_paths_are_filled() {
     }
 }
 
-/// Payload on each path, beside that of the TCP connections: what the message's subflows had there.
+/// Payload of the message's subflows on each path, without that of the TCP connections.
 fn by_path(out: &Outcome, tcp: &[u64; 2], stop: Time) -> [f64; 2] {
     [0, 1].map(|path| {
         let name = format!("leaf0->spine{path}");
@@ -170,7 +170,8 @@ fn by_path(out: &Outcome, tcp: &[u64; 2], stop: Time) -> [f64; 2] {
     })
 }
 
-/// Four TCP connections on path 0, none on path 1: what is taken of path 0 beside all of path 1, in Mb/s.
+/// Four TCP connections on path 0, none on path 1: the part of path 0 that the message takes in addition to all of path
+/// 1, in Mb/s.
 #[test]
 #[ignore = "seconds of a full link, again and again: make test-long"]
 fn coupled_subflows_move_off_a_congested_path() {
@@ -217,7 +218,7 @@ fn dies(name: &str, from: u64) -> FaultSpec {
     FaultSpec { links: LinkChoice::Some(vec![name.into()]), kind: None, what }
 }
 
-/// What was under way on the path arrives a time-out and a round trip of the other path later; the path itself is
+/// Data that was under way on the path arrives a time-out and a round trip of the other path later; the path itself is
 /// never repaired.
 #[test]
 fn a_message_survives_a_path_that_dies() {
@@ -229,7 +230,7 @@ fn a_message_survives_a_path_that_dies() {
             run.faults = vec![dies(&format!("leaf0->spine{path}"), from)];
             let out = outcome(&run);
             if from == 1 {
-                // The first subflow never came to be, and nobody knows of another path.
+                // The first subflow never came to be, and no other path was announced.
                 assert_eq!((out.flows[0].state, out.flows[0].delivered), (FlowState::Unfinished, 0));
                 continue;
             }

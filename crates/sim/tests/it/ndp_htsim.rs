@@ -26,7 +26,7 @@ fn matrix(file: &str) -> Vec<headway_network::FlowSpec> {
     text.lines().filter_map(line).collect()
 }
 
-/// What htsim makes of `-q 8 -strat perm`: its switch, its sizes, pulls at 0.99 of the link's rate, packets
+/// Setting of htsim with `-q 8 -strat perm`: its switch, its sizes, pulls at 0.99 of the link's rate, packets
 /// over all paths and none of them left out.
 fn csg(k: u32, file: &str, mtu: u16, window: u64) -> RunSpec {
     let link = link(100, Time::us(1));

@@ -103,7 +103,7 @@ fn row(sources: u32) -> RunSpec {
 
 const DELAY: Time = Time::us(10);
 
-/// When packet `i` of a lone message starts on the second link.
+/// Time at which packet `i` of a lone message starts on the second link.
 fn start(i: u64) -> Time {
     packet() * (i + 1) + DELAY
 }
@@ -211,7 +211,7 @@ fn packets_without_a_way_are_dropped_where_they_are_and_said_so() {
     assert!(out.warnings.iter().any(|w| w.starts_with("14 packets had no route")), "{:?}", out.warnings);
 }
 
-/// When the last packet of a lone message arrives, if nothing changes.
+/// Arrival of the last packet of a lone message, if nothing changes.
 fn undisturbed() -> Time {
     start(PACKETS - 1) + packet() * 2 + DELAY * 2
 }
@@ -302,7 +302,7 @@ fn a_tap_sees_starts_at_the_rate_of_the_time() {
 }
 
 /// Two messages through one link: 80 packets leave it one after the other. From the time on that the last one has come,
-/// the port has no event a packet, and is brought up to date when the link changes.
+/// the port is brought up to date only when the link changes, instead of by an event for each packet.
 #[test]
 fn what_left_a_port_before_a_change_left_as_things_were_then() {
     let seen_on = |faults: Vec<FaultSpec>, name: &str| {

@@ -152,8 +152,8 @@ fn an_incast_queues_its_first_packets_and_little_more() {
     assert_eq!(asked, 0);
 }
 
-/// Two cores of 1 Gb/s, a server and a client at 1 Gb/s, and a source of `load` Mb/s that listens to nobody, on core 0
-/// in the middle third.
+/// Two cores of 1 Gb/s, a server and a client at 1 Gb/s, and a source of `load` Mb/s that ignores all feedback, on core
+/// 0 in the middle third.
 fn migration(third: Time, load: u64) -> RunSpec {
     let link =
         |mbps: u64| LinkSpec { rate: Rate::new(mbps * 1_000_000).expect("a rate"), delay: Time(250_000) };

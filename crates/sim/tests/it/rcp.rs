@@ -91,7 +91,7 @@ fn sharers(n: u32, apart: Time, stop: Time) -> RunSpec {
 #[test]
 fn n_long_flows_share_the_link_equally() {
     // [X] R -> C/n. The law rests where alpha (C - y) = beta q/d: the link is full but for the share that the
-    // packets waiting by chance, of flows that do not know of each other, take of a round trip.
+    // packets waiting by chance, of independent flows, take of a round trip.
     for n in [2, 5, 10, 20] {
         let (from, to) = (Time::ms(30), Time::ms(40));
         let out = outcome(&sharers(n, Time::us(500), to));

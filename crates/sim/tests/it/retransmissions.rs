@@ -77,7 +77,7 @@ fn what_is_lost_at_random_is_counted_as_often_as_it_leaves_again() {
 /// ProactMP), data may leave again for want of it, and counts.
 const ONLY_PERMITS: [&str; 6] = ["amrt", "homa", "homa-aeolus", "phost", "expresspass", "expresspass-aeolus"];
 
-/// A permission that is lost is asked for or given again; the packet that it was for leaves once.
+/// A permission that is lost is requested or given again; the packet that it was for leaves once.
 #[test]
 fn a_lost_permission_is_no_retransmission() {
     let permissions = [PacketKind::Grant, PacketKind::Token, PacketKind::Pull, PacketKind::Credit];
@@ -133,7 +133,7 @@ fn a_disturbance_that_is_over_is_paid_for_once() {
 #[test]
 fn what_may_leave_at_once_is_not_asked_for_before_it_has_left() {
     // Time-outs of some round trips are far shorter than the 0.84 ms in which 1 MB leaves. A receiver that has permitted all of
-    // it at once has no reason to ask for what its sender has not come to.
+    // it at once must not ask for packets that its sender has not come to.
     let large = [
         ("window", 1000),
         ("initial_window", 1000),

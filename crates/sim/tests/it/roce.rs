@@ -13,7 +13,8 @@ use headway_units::{Rate, Time};
 
 const LINE: Rate = Rate::gbps(100);
 
-/// Bytes of a packet beside its payload, and of an answer, without telemetry: what HPCC's simulator has for each of them.
+/// Bytes of a packet in addition to its payload, and of an answer, without telemetry: what HPCC's simulator has for
+/// each of them.
 fn sizes(transport: &str) -> (Sizes, u16) {
     let (header, control, telemetry) = match transport {
         "timely" => (56, 60, 0),
@@ -174,7 +175,7 @@ fn selective_repeat_sends_less_again_than_going_back() {
     assert!(selective > 0 && back > selective * 2, "{back} and {selective}");
 }
 
-/// What the stamps say does not depend on how the network is divided, on what hosts cost, or on where packets wait.
+/// The contents of stamps do not depend on how the network is divided, on what hosts cost, or on where packets wait.
 #[test]
 fn stamps_reach_their_senders_whatever_is_around() {
     let links = link(100, Time::us(1));

@@ -258,7 +258,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
         let mut session = Session::new(star("ndp", Vec::new()), u64::MAX).expect("a run");
         let refused = session.go(&mut List::of([message(0, 1, 1), ask]), None, &mut |_| true);
         assert_eq!(refused, Err(RunError::Flow { flow: 1, reason: reason.into() }));
-        // What came before it is there.
+        // Everything before it is there.
         assert_eq!(go(&mut session, &mut List::default(), None), Rest::Over);
         assert_eq!(session.finish().1.flows.len(), 1);
     }
@@ -308,7 +308,7 @@ fn random_run(asks: &[(u32, u32, u64, u64)], pieces: &[u64]) -> (Vec<(Time, Happ
     (list.heard, session.finish().1)
 }
 
-/// Whether a run that was made to wait is the same up to where the other one ended, and goes on from there.
+/// True if a run that was made to wait is the same up to where the other one ended, and goes on from there.
 fn goes_on(found: &(Vec<(Time, Happening)>, Outcome), waited: &(Vec<(Time, Happening)>, Outcome)) {
     let until = found.0.len();
     assert_eq!(found.0[..], waited.0[..until]);
@@ -319,7 +319,7 @@ fn goes_on(found: &(Vec<(Time, Happening)>, Outcome), waited: &(Vec<(Time, Happe
             (flow.start, flow.state, flow.finish, flow.delivered),
             (longer.start, longer.state, longer.finish, longer.delivered)
         );
-        // Its sender may know of it by now.
+        // Its sender may have heard by now.
         assert!(flow.known == longer.known || (flow.known.is_none() && longer.known > Some(found.1.end)));
     }
     if waited.1.end == found.1.end {
@@ -329,7 +329,7 @@ fn goes_on(found: &(Vec<(Time, Happening)>, Outcome), waited: &(Vec<(Time, Happe
 
 #[test]
 fn a_run_that_waits_hears_what_happens_after_its_last_flow() {
-    // The flow is whole at 4.9512 us, and its sender knows of it at 7.0856 us.
+    // The flow is whole at 4.9512 us, and its sender hears at 7.0856 us.
     let asks = [(0, 1, 1_995, 0)];
     let found = random_run(&asks, &[]);
     assert_eq!((found.1.end, found.1.flows[0].known), (Time::ns(4_951) + Time(200), None));

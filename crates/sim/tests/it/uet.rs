@@ -33,13 +33,13 @@ fn run_of(transport: &str, gbps: u64, flows: Vec<FlowSpec>) -> RunSpec {
     if transport == "eqds" { run } else { param(run, "base_rtt", ParamValue::Time(round_trip(gbps))) }
 }
 
-/// When the sender of a flow knows that it is over.
+/// Time at which the sender of a flow knows that it is over.
 fn known(out: &Outcome, flow: usize) -> Time {
     assert_eq!(out.flows[flow].state, FlowState::Done, "flow {flow}");
     out.flows[flow].known.expect("its sender is told")
 }
 
-/// What a message takes alone over `links` links: all of it over the first, a full packet over the others, and the last
+/// Time of a message alone over `links` links: all of it over the first, a full packet over the others, and the last
 /// acknowledgement back.
 fn alone(gbps: u64, links: u64, bytes: u64) -> Time {
     let rate = Rate::gbps(gbps);
@@ -84,7 +84,7 @@ fn receivers_pace_the_rest_of_a_lone_message() {
             let ours = known(&out, 0).0 as f64 / 1e6;
             assert!((ours / theirs - 1.0).abs() < 0.005, "{name}, {bytes} bytes: {ours} us, there {theirs}");
         }
-        // What fits into the window needs no credit. The other EQDS waits for a time-out from 44 packets on.
+        // Messages that fit into the window need no credit. The other EQDS waits for a time-out from 44 packets on.
         for bytes in [1, 4086, 65_536, 200_000] {
             let out = outcome(&run_of(name, 100, vec![flow(0, 127, bytes, Time::ZERO)]));
             assert_eq!(known(&out, 0), alone(100, 6, bytes), "{name}, {bytes} bytes");

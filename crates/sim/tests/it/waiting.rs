@@ -24,7 +24,7 @@ fn step(host: u32, takes: Time) -> GraphStep {
     GraphStep { host: Some(host), takes, ..GraphStep::default() }
 }
 
-/// When something that others wait for was over.
+/// Time at which something that others wait for was over.
 fn over(found: &Outcome, cause: Cause) -> Option<Time> {
     match cause {
         Cause::Flow(flow, Until::Received) => found.flows[flow as usize].finish,
@@ -67,7 +67,7 @@ fn a_flow_begins_when_all_is_over_that_it_waits_for_under_every_transport() {
             flow(1, 0, 10_000, Time::us(3)),
             // After a computation at host 0.
             flow(0, 3, 20_000, Time::ZERO),
-            // When the sender of the first knows.
+            // Begins when the sender of the first knows.
             flow(0, 4, 1_000, Time::ZERO),
         ];
         let edges = [

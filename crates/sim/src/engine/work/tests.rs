@@ -23,7 +23,7 @@ struct Plain {
     out: VecDeque<Packet>,
     missing: FxHashMap<u32, u64>,
     events: VecDeque<EndpointEvent>,
-    /// What each host received, host by host.
+    /// Packets that each host received, host by host.
     received: Arc<Mutex<Vec<Vec<Receipt>>>>,
 }
 
@@ -141,7 +141,7 @@ fn spec(flows: Vec<FlowSpec>, costs: HostCosts) -> RunSpec {
     }
 }
 
-/// When a packet was received, its flow, and its position in that.
+/// Time at which a packet was received, its flow, and its position in that.
 type Receipt = (Time, u32, u32);
 
 /// A run, and what each host's machine received.
@@ -175,12 +175,12 @@ fn run(spec: &RunSpec) -> (Outcome, Vec<Vec<Receipt>>) {
     (outcome, received)
 }
 
-/// When flows finished.
+/// Times at which flows finished.
 fn finish(flows: Vec<FlowSpec>, costs: HostCosts) -> Vec<Time> {
     run(&spec(flows, costs)).0.flows.iter().map(|flow| flow.finish.expect("done")).collect()
 }
 
-/// When the machine of `host` received its packets.
+/// Times at which the machine of `host` received its packets.
 fn received(flows: Vec<FlowSpec>, costs: HostCosts, host: u32) -> Vec<Time> {
     run(&spec(flows, costs)).1[host as usize].iter().map(|seen| seen.0).collect()
 }

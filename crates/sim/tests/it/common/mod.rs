@@ -13,7 +13,7 @@ use headway_transport::InitialWindow;
 use headway_transport::endpoint::Traffic;
 use headway_units::{Rate, Time};
 
-/// A link.
+/// A link of this rate and delay.
 pub fn link(gbps: u64, delay: Time) -> LinkSpec {
     LinkSpec { rate: Rate::gbps(gbps), delay }
 }
@@ -71,7 +71,7 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
         graph: None,
     };
     if entry.capabilities.shared_clock {
-        // Hosts that count rounds together are told the longest path, as scenarios tell it.
+        // Hosts that count rounds together get the longest path, as in scenarios.
         let network = Network::build(&run.topology, &run.fabric).expect("a network");
         let traffic = Traffic {
             sizes: Vec::new(),
@@ -99,7 +99,7 @@ pub fn param(mut spec: RunSpec, name: &str, value: ParamValue) -> RunSpec {
     spec
 }
 
-/// Samples everything.
+/// The same run with samples of everything.
 pub fn sampled(mut spec: RunSpec, every: Time) -> RunSpec {
     spec.sample = Some(SampleSpec {
         every,
