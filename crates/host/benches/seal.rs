@@ -1,4 +1,4 @@
-//! How long ciphers take for the payload of a datagram, and a key exchange for a meeting, in two libraries each.
+//! Time that ciphers take for the payload of a datagram, and a key exchange for a meeting, in two libraries each.
 //!
 //! `cargo bench -p headway-host` prints nanoseconds and gigabytes a second: the best of several repetitions, so
 //! that other work on the machine counts as little as may be.
@@ -68,7 +68,7 @@ fn aws(name: &str, algorithm: &'static Algorithm) {
     });
 }
 
-/// What one end does for an exchange: a private half, its public one, and the secret.
+/// Work of one end for an exchange: a private half, its public one, and the secret.
 fn exchange(name: &str, mut each: impl FnMut()) {
     const TIMES: u32 = 200;
     let mut best = f64::INFINITY;

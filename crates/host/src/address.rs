@@ -6,7 +6,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
-/// UDP's header.
+/// Bytes of UDP's header.
 const UDP: u16 = 8;
 
 /// Bytes of the IP and UDP headers of what has this address.
@@ -17,12 +17,12 @@ pub(crate) const fn headers(ip: IpAddr) -> u16 {
     }
 }
 
-/// Whether one can be sent to from the other.
+/// True if one can be sent to from the other.
 pub(crate) fn is_of_family(one: IpAddr, other: IpAddr) -> bool {
     one.is_ipv4() == other.is_ipv4()
 }
 
-/// 32 bits that stand for an address in packets, where whoever looks at them tells hosts apart by them: the address, or
+/// 32 bits that stand for an address in packets, for programs that identify hosts by them: the address, or
 /// the exclusive or of its four words.
 pub(crate) fn word(ip: IpAddr) -> u32 {
     match ip {
@@ -44,8 +44,8 @@ pub(crate) fn loopback(ip: IpAddr) -> IpAddr {
     if ip.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() }
 }
 
-/// Where an endpoint binds that only wants to reach `peer`: any port, of loopback where the peer is there, and otherwise
-/// of all addresses of the peer's family.
+/// Address for an endpoint that only wants to reach `peer`: any port, of loopback where the peer is there, and
+/// otherwise of all addresses of the peer's family.
 ///
 /// ```
 /// use headway_host::toward;
@@ -57,10 +57,10 @@ pub fn toward(peer: IpAddr) -> SocketAddr {
     (if peer.is_loopback() { loopback(peer) } else { unspecified(peer) }, 0).into()
 }
 
-/// The first IPv4 address of several, or else the first: where an endpoint binds that is given a name.
+/// The first IPv4 address of several, or else the first: the address at which an endpoint with a name binds.
 ///
 /// # Errors
-/// The name cannot be resolved, or has no address.
+/// The name cannot be resolved to an address.
 pub fn chosen(address: impl ToSocketAddrs) -> io::Result<SocketAddr> {
     let all: Vec<SocketAddr> = address.to_socket_addrs()?.collect();
     let v4 = all.iter().find(|address| address.is_ipv4());

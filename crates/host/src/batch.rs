@@ -15,16 +15,16 @@ const LONGEST_ROW: usize = 64;
 /// Datagrams that are joined at most where they are not alike.
 const JOINED: usize = 4;
 
-/// What is known of a datagram beside its bytes.
+/// Facts about a datagram apart from its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Envelope {
-    /// Where from, or where to.
+    /// Address that it came from, or goes to.
     pub(crate) address: SocketAddr,
-    /// Type-of-service byte.
+    /// Type-of-service byte of the IP header.
     pub(crate) tos: u8,
-    /// Bytes.
+    /// Length in bytes.
     pub(crate) length: usize,
-    /// Whether bytes beyond the buffer were cut off.
+    /// True if bytes beyond the buffer were cut off.
     pub(crate) truncated: bool,
     /// Of one to be sent: whether its type-of-service byte says no more than its class.
     pub(crate) answer: bool,
@@ -37,11 +37,11 @@ pub(crate) struct Batch {
     pub(crate) place: usize,
     /// Bytes of the longest datagram.
     longest: usize,
-    /// Where each datagram begins, in order.
+    /// Start of each datagram, in order.
     pub(crate) datagrams: Vec<(usize, Envelope)>,
-    /// How many of them have been sent.
+    /// Number of them that have been sent.
     pub(crate) gone: usize,
-    /// Whether the last call filled every place.
+    /// True if the last call filled every place.
     pub(crate) full: bool,
 }
 
@@ -65,7 +65,7 @@ impl Batch {
         self.datagrams.is_empty()
     }
 
-    /// Whether there is no room for another datagram; of what was received, whether there may be more.
+    /// True if there is no room for another datagram; for received ones, true if there may be more.
     pub(crate) fn is_full(&self) -> bool {
         self.full
     }
@@ -125,7 +125,7 @@ impl Batch {
         }
     }
 
-    /// What has not left.
+    /// Datagrams that have not left.
     pub(crate) fn waiting(&self) -> &[(usize, Envelope)] {
         &self.datagrams[self.gone..]
     }
@@ -140,7 +140,7 @@ impl Batch {
     }
 }
 
-/// How many datagrams at the front are equal in all but their bytes; only the last may be shorter.
+/// Number of datagrams at the front that are equal in all but their bytes; only the last may be shorter.
 pub(crate) fn row(waiting: &[(usize, Envelope)]) -> usize {
     let Some((_, first)) = waiting.first() else { return 0 };
     let most = (LARGEST_ROW / first.length.max(1)).clamp(1, LONGEST_ROW);

@@ -1,11 +1,11 @@
-//! Memory that may be used, shared by whoever uses it.
+//! Memory that may be used, shared by all of its users.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a message costs beside its bytes: its entries in tables here and in the machine.
+/// Memory of a message in addition to its bytes: its entries in tables here and in the machine.
 pub(crate) const MESSAGE_COST: u64 = 1024;
-/// What a packet of a message costs in the machine's tables at most.
+/// Largest memory of a packet of a message in the machine's tables.
 pub(crate) const PACKET_COST: u64 = 48;
 
 /// A number of bytes, some of them taken.

@@ -1,6 +1,6 @@
 //! Buffers of messages that are received, used again.
 //!
-//! Memory that a long message was given back from goes to the kernel, and the next message gets it page by page, each of
+//! The memory of a long message that is freed goes to the kernel, and the next message gets it page by page, each of
 //! which the kernel first clears: a third of the processor time of an endpoint that receives messages of a megabyte.
 //! So a few buffers stay while such messages come, and go when none has come for a while ([`Buffers::clear`]).
 
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Bytes of the smallest buffer that is worth keeping.
 const SMALLEST: usize = 64 << 10;
 
-/// Whether the room of so long a message is worth keeping.
+/// True if the buffer of so long a message is worth keeping.
 pub(crate) fn is_kept(length: usize) -> bool {
     length >= SMALLEST
 }
@@ -24,9 +24,9 @@ struct Shelf {
     bytes: usize,
     /// Bytes that are kept at most.
     most: usize,
-    /// Whether what comes back is kept.
+    /// True if returned buffers are kept.
     open: bool,
-    /// Whether anything was taken since the last look.
+    /// True if anything was taken since the last check.
     used: bool,
 }
 
@@ -81,7 +81,7 @@ impl Shelf {
 }
 
 impl Buffer {
-    /// Where the bytes go.
+    /// Buffer that the bytes go to.
     pub(crate) fn room(&mut self) -> &mut [u8] {
         &mut self.room[..self.length]
     }

@@ -2,7 +2,7 @@
 //!
 //! The seal of the payload is gone with the payload. So data packets carry a second, shorter authenticator, of the
 //! session and of the header's fields that no switch may change ([`covered_of_cut`]): SipHash-2-4 under a key of its
-//! own for each direction of a meeting. Its 64 bits decide about one thing, whether the transport is told that this
+//! own for each direction of a meeting. Its 64 bits decide about one thing, whether the transport hears that this
 //! packet lost its payload, and each datagram's number is believed once; a forger's chance is 2^-64 a datagram.
 
 use headway_packet::{HEADER_CHECK, WIRE_FRONT, covered_of_cut};
@@ -37,7 +37,7 @@ impl HeaderChecks {
         check(&self.own, front)
     }
 
-    /// Whether the peer made this check; or this endpoint itself, of a header that a switch `returned`.
+    /// True if the peer made this check; or this endpoint itself, of a header that a switch `returned`.
     pub(crate) fn is_genuine(&self, returned: bool, front: &[u8; WIRE_FRONT], said: &[u8]) -> bool {
         let key = if returned { &self.own } else { &self.peer };
         let Ok(said) = <[u8; HEADER_CHECK]>::try_from(said) else { return false };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Something that a thread waits for, while it or another drives the endpoint.
 pub(crate) trait Awaited {
-    /// What it is.
+    /// Type of the result.
     type Value;
 
     /// Takes it if it is there.
@@ -17,7 +17,7 @@ pub(crate) trait Awaited {
     /// Waits for it, until `deadline` at most.
     fn wait(&self, deadline: Option<Instant>) -> Option<Self::Value>;
 
-    /// Whether the application is likely to send something to the same peer at once, with which what the endpoint
+    /// True if the application is likely to send something to the same peer at once, with which what the endpoint
     /// still has to say may leave.
     fn leads_on(value: &Self::Value) -> bool;
 }
@@ -29,7 +29,7 @@ struct State<T> {
     asleep: usize,
 }
 
-/// Where the result is put, once.
+/// Slot that the result is put into, once.
 pub(crate) struct Completion<T>(Arc<(Mutex<State<T>>, Condvar)>);
 
 impl<T> Clone for Completion<T> {
@@ -67,7 +67,7 @@ impl<T> Completion<T> {
         self.lock().value.take()
     }
 
-    /// Whether the result is there; if not, `waker` is woken when it is.
+    /// True if the result is there; if not, `waker` is woken when it is.
     pub(crate) fn is_ready(&self, waker: &Waker) -> bool {
         let mut state = self.lock();
         if state.value.is_none() {

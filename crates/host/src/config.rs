@@ -1,4 +1,4 @@
-//! What an endpoint is told when it is made.
+//! Configuration of an endpoint.
 
 use crate::address::headers;
 use crate::key::PreSharedKey;
@@ -17,7 +17,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Who may talk to an endpoint.
+/// Admission of peers to an endpoint.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub enum Admission {
     /// Processes of this machine; the endpoint binds to loopback addresses only.
@@ -30,7 +30,7 @@ pub enum Admission {
 }
 
 impl Admission {
-    /// Whether a host with this address may be heard at all.
+    /// True if a host with this address may be heard at all.
     pub fn admits(&self, address: IpAddr) -> bool {
         match self {
             Admission::Loopback => address.is_loopback(),
@@ -39,7 +39,7 @@ impl Admission {
         }
     }
 
-    /// Whether payload is sealed.
+    /// True if payload is sealed.
     pub fn seals(&self) -> bool {
         matches!(self, Admission::PreSharedKey(_))
     }
@@ -82,7 +82,7 @@ impl Default for Limits {
     }
 }
 
-/// Where the base round trip of a path comes from, by which transports size windows and time-outs.
+/// Source of the base round trip of a path, by which transports size windows and time-outs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum RoundTrip {
     /// The least of several that are measured when two endpoints have met, and now and then while they exchange messages: of
@@ -90,23 +90,23 @@ pub enum RoundTrip {
     /// that is about one path, and what a path can do is known there.
     #[default]
     Measured,
-    /// What [`Config::path`] and [`Config::path_to`] say; nothing is measured. Transports whose hosts count rounds of time
-    /// together, as dcPIM, always have this: measured times differ from host to host.
+    /// Values of [`Config::path`] and [`Config::path_to`], without measurement. Transports whose hosts count rounds of
+    /// time together, as dcPIM, always have this: measured times differ from host to host.
     Given,
 }
 
-/// When two endpoints that share a key renew the keys of their session: with the next datagram after so many, or after such a
-/// time. Who sends nothing renews nothing.
+/// Time at which two endpoints that share a key renew the keys of their session: with the next datagram after so many,
+/// or after such a time. An endpoint that sends nothing renews nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Renewal {
     /// Datagrams that an endpoint seals with one generation of keys, from 1 to 2^31; more only while the peer has not
     /// answered the renewal before, or sooner than [`Renewal::late`] after it.
     pub datagrams: u32,
-    /// How long an endpoint seals with one generation, from [`Renewal::late`] on; longer only while it sends nothing or is
-    /// not answered.
+    /// Time for which an endpoint seals with one generation, from [`Renewal::late`] on; longer only while it sends
+    /// nothing or is not answered.
     pub time: Time,
-    /// How long keys of before are kept for datagrams that arrive late, from 1 us to 1000 s. Nobody renews sooner than that
-    /// after the last time.
+    /// Time for which keys of before are kept for datagrams that arrive late, from 1 us to 1000 s. Keys are not renewed
+    /// sooner than that after the last time.
     pub late: Time,
 }
 
@@ -116,14 +116,15 @@ impl Default for Renewal {
     }
 }
 
-/// A time-out of a transport that doubles while its peer is silent is no longer than this by default: people and callers wait for real
-/// hosts, and a packet a second for a message that has waited for so long is no load.
+/// Default upper limit of a transport's time-out that doubles while its peer is silent: people and callers wait for
+/// real
+/// hosts, and a packet a second for a message that has waited for so long is a negligible load.
 const LONGEST_TIMEOUT: Time = Time::s(1);
 
 /// [`Config::progress_timeout`] counts so many times while other messages to the same peer progress.
 pub const STALL_FACTOR: u64 = 10;
 
-/// What is assumed of the path to a peer; `None` = the default of [`Config::path`].
+/// Assumption about the path to a peer; `None` = the default of [`Config::path`].
 pub type PathOf = Arc<dyn Fn(SocketAddr) -> Option<Path> + Send + Sync>;
 
 /// A time that is known of some peers.
@@ -132,7 +133,7 @@ pub type RoundTripOf = Arc<dyn Fn(SocketAddr) -> Option<Time> + Send + Sync>;
 /// Hears what happens to messages, on whichever thread drives the endpoint: it must not wait.
 pub type Observer = Arc<dyn Fn(&MessageEvent) + Send + Sync>;
 
-/// Everything an endpoint is told. [`Config::default`] is AMRT between processes of one machine.
+/// Settings of an endpoint. [`Config::default`] is AMRT between processes of one machine.
 #[derive(Clone)]
 pub struct Config {
     /// Name of the transport in its registry.
@@ -150,43 +151,43 @@ pub struct Config {
     pub catch_up: u32,
     /// Largest IP packet on every path, in bytes.
     pub mtu: u16,
-    /// What is assumed of the path to any peer. A bottleneck faster than this host's link counts as that.
+    /// Assumptions about the path to any peer. A bottleneck faster than this host's link counts as that.
     pub path: Path,
-    /// What is assumed of the path to some peers.
+    /// Assumptions about the path to some peers.
     pub path_to: Option<PathOf>,
     /// Round trips of [`handshake_wire`] bytes each way on the paths that [`Config::path_to`] says, through empty queues.
-    /// Where one is known, what was measured to be longer than that is added to the path's base round trip; otherwise
+    /// Where one is known, the excess of the measured one is added to the path's base round trip; otherwise
     /// what a full packet takes longer than a handshake is estimated.
     pub handshake_to: Option<RoundTripOf>,
-    /// Whether their base round trips are measured. A measured one moves [`Path::max_rtt`] along.
+    /// Source of their base round trips. A measured one moves [`Path::max_rtt`] along.
     pub round_trip: RoundTrip,
-    /// Whether long messages of about one length to one peer are sent one after the other, as whole as their transport
+    /// True if long messages of about one length to one peer are sent one after the other, as whole as their transport
     /// sends them: each begins when all packets of the one before have left. Otherwise all are under way at once.
     pub turns: bool,
-    /// Who may talk to this endpoint.
+    /// Admission of peers to this endpoint.
     pub admission: Admission,
     /// Another key that peers may share instead of the one in [`Config::admission`], while keys change: first all hosts get the
     /// new one as this, then as theirs with the old one as this, then the old one goes.
     /// [`ConfigError::OtherKeyAlone`](crate::ConfigError::OtherKeyAlone) with any other admission.
     pub other_key: Option<PreSharedKey>,
-    /// When the keys of sessions are renewed.
+    /// Times at which the keys of sessions are renewed.
     pub renewal: Renewal,
     /// Bounds of its memory.
     pub limits: Limits,
     /// Silence of a peer, with something under way, after which it counts as unreachable.
     pub peer_timeout: Time,
-    /// How long a message that the transport works on may be without progress: nothing of it sent for the first
+    /// Time for which a message that the transport works on may be without progress: nothing of it sent for the first
     /// time, and nothing newly acknowledged. Then it fails, and with the last message to a peer the peer, which
     /// answers and takes none of them. [`STALL_FACTOR`] times as long while other messages to the same peer progress, because
     /// transports that serve the shortest first let the others wait.
     pub progress_timeout: Time,
-    /// How long a thread that waits for a small message looks for datagrams again and again before it sleeps. Waking a
+    /// Time for which a thread that waits for a small message polls for datagrams before it sleeps. Waking a
     /// thread takes longer than a message's way through the network: this saves it, and costs a processor meanwhile. There
     /// must be more processors than threads that wait so.
     pub spin: Time,
     /// Longest wait of a call for its reply.
     pub call_timeout: Time,
-    /// What payload is sealed with where a key is shared, if the peer would rather use the same; ChaCha20-Poly1305
+    /// Cipher for payload where a key is shared, if the peer would rather use the same; ChaCha20-Poly1305
     /// otherwise.
     pub cipher: Cipher,
     /// Incarnation of this endpoint, another one than any before at the same address; `None` = a random number.
@@ -194,8 +195,9 @@ pub struct Config {
     /// The reading of the machine's monotonic clock at which this endpoint's time is zero, in nanoseconds, so
     /// that several processes share it; `None` = when it is bound.
     pub origin_ns: Option<u64>,
-    /// Whether switches on every path write stamps into packets that have room for them (in-band telemetry, as the testbed's
-    /// switch does). Transports that set their rate by stamps are refused where it is not said.
+    /// True if switches on every path write stamps into packets that have room for them (in-band telemetry, as the
+    /// testbed's
+    /// switch does). Transports that set their rate by stamps are refused otherwise.
     pub telemetry: bool,
     /// Hears what happens to messages.
     pub observer: Option<Observer>,
@@ -268,7 +270,7 @@ impl Config {
         headway_transport::registry::capabilities(&self.transport).map_or(0, |declared| declared.telemetry)
     }
 
-    /// What stands between the header and the payload of every packet.
+    /// Fields between the header and the payload of every packet.
     pub(crate) fn envelope(&self) -> Envelope {
         Envelope::between_hosts(self.admission.seals(), self.telemetry_bytes() > 0)
     }
@@ -312,7 +314,7 @@ impl fmt::Debug for Config {
 /// Ethernet header, checksum, preamble and gap.
 const FRAMING: u16 = 38;
 
-/// Where an endpoint is of which nothing else is known.
+/// Address of an endpoint of which nothing else is known.
 const IPV4: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// Bytes of a handshake on the wire, over IPv4.
@@ -325,9 +327,9 @@ pub(crate) const fn handshake_wire_at(local: IpAddr) -> u16 {
     HANDSHAKE_BYTES as u16 + headers(local) + FRAMING
 }
 
-/// Smallest [`Config::mtu`].
+/// Smallest [`Config::mtu`], in bytes.
 pub const MIN_MTU: u16 = 256;
-/// Largest [`Config::mtu`].
+/// Largest [`Config::mtu`], in bytes.
 pub const MAX_MTU: u16 = 9_216;
 
 /// Sizes of real packets over IPv4: a full one fills `mtu`, and a control packet is as long as it is on the wire.

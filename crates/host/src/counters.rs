@@ -1,4 +1,4 @@
-//! What an endpoint counts, by name.
+//! Counters of an endpoint, by name.
 
 use headway_params::names;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ macro_rules! counters {
         pub struct Stats { $($(#[doc = $doc])+ pub $name: u64,)+ }
 
         impl Count {
-            /// Every counter.
+            /// Every counter of an endpoint.
             pub const ALL: &[Count] = &[$(Count::$name),+];
 
             /// Name of the counter in results.
@@ -36,7 +36,7 @@ macro_rules! counters {
                 })
             }
 
-            /// What it counts, in a sentence.
+            /// Meaning of the counter, in a sentence.
             pub fn help(self) -> &'static str {
                 match self { $(Count::$name => concat!($($doc),+).trim_ascii()),+ }
             }

@@ -1,5 +1,5 @@
-//! What drives the core: socket, clock, and the applications' requests. Who calls it, and when, is for
-//! [`crate::shared`] to say: it starts no thread and never blocks.
+//! Driver of the core: socket, clock, and the applications' requests. Its calls are scheduled by
+//! [`crate::shared`]: it starts no thread and never blocks.
 
 use crate::batch::{BATCH, Batch, Envelope};
 use crate::completion::Completion;
@@ -24,16 +24,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 const FEW: usize = 4;
 
 thread_local! {
-    /// Whether this thread is in an observer: the endpoint is being driven, and cannot be by what the observer asks.
+    /// True if this thread is in an observer: the endpoint is being driven, and cannot be by what the observer asks.
     static OBSERVING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is in an observer.
+/// True if this thread is in an observer.
 pub(crate) fn is_observing() -> bool {
     OBSERVING.get()
 }
 
-/// Lets somebody hear of something.
+/// Calls an observer.
 fn observing(tell: impl FnOnce()) {
     OBSERVING.set(true);
     tell();
@@ -51,11 +51,11 @@ pub(crate) struct Driver {
     observer: Option<Observer>,
     origin_ns: u64,
     waiting: FxHashMap<u64, (SocketAddr, Waiting)>,
-    /// Requests that were acknowledged, or not yet, and have no reply.
+    /// Requests without a reply, acknowledged or not.
     calls: FxHashMap<(SocketAddr, u64), Completion<CallOutcome>>,
     received: Batch,
     sending: Batch,
-    /// Whether somebody has got what he waits for since this was last asked.
+    /// True if a waiting application has got its result since this was last read.
     answered: bool,
 }
 
@@ -95,27 +95,27 @@ impl Driver {
         Time::ns(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
-    /// What can be waited at for datagrams, and closes no sooner than whoever waits is done.
+    /// Handle on which callers wait for datagrams; it closes no sooner than the last of them is done.
     pub(crate) fn handle(&self) -> Handle {
         self.socket.handle()
     }
 
-    /// When something is to be done though nothing arrives; `None` while the kernel takes no more datagrams.
+    /// Time at which something is to be done though nothing arrives; `None` while the kernel takes no more datagrams.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         if self.is_blocked() { None } else { self.core.next_timeout() }
     }
 
-    /// Whether the kernel had no room for datagrams that are to leave.
+    /// True if the kernel had no room for datagrams that are to leave.
     pub(crate) fn is_blocked(&self) -> bool {
         !self.sending.is_empty()
     }
 
-    /// Whether there is no more to do than a few small messages want.
+    /// True if there is no more to do than a few small messages want.
     pub(crate) fn is_light(&self) -> bool {
         self.core.is_light()
     }
 
-    /// Whether somebody has got what he waits for since this was last asked.
+    /// True if a waiting application has got its result since this was last called.
     pub(crate) fn has_answered(&mut self) -> bool {
         std::mem::take(&mut self.answered)
     }
@@ -127,7 +127,8 @@ impl Driver {
         self.socket.receive(&mut self.received, if light { FEW } else { BATCH })?;
         let now = self.now();
         if !light {
-            // What was due before these came leaves as of its own time, in one call with the answers.
+            // Datagrams that were due before these came leave as of their own time, in one call with the
+            // answers.
             self.fill(now, now);
         }
         let (core, counters) = (&mut self.core, &self.counters);
@@ -264,9 +265,9 @@ impl Driver {
     }
 }
 
-/// What the kernel refused.
+/// Refusals of the kernel.
 impl Driver {
-    /// What it last refused, for those who ask.
+    /// Last refusals, for those who ask.
     pub(crate) fn refused(&self) -> Arc<Mutex<Refused>> {
         Arc::clone(&self.refused)
     }
@@ -293,7 +294,7 @@ impl Driver {
     }
 }
 
-/// Nobody waits for ever, however the endpoint ends.
+/// No application waits for ever, however the endpoint ends.
 impl Drop for Driver {
     fn drop(&mut self) {
         self.waiting.drain().for_each(|(_, (_, waiting))| waiting.fail(SendError::Closed));

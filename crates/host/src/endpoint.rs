@@ -40,7 +40,7 @@ pub struct Endpoint {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What an endpoint and the messages received from it share.
+/// State that an endpoint and the messages received from it share.
 pub(crate) struct Inner {
     shared: Arc<Shared>,
     memory: Memory,
@@ -72,7 +72,7 @@ pub struct Received {
     pub bytes: Bytes,
     /// Its number among those of its sender to this endpoint.
     pub message: u32,
-    /// When its last byte arrived, on the endpoint's clock.
+    /// Arrival of its last byte, on the endpoint's clock.
     pub at: Time,
     purpose: Purpose,
     peer_epoch: u64,
@@ -169,7 +169,7 @@ impl Endpoint {
         self.inner.send(peer, Body::Stream { bytes, source }, options, Purpose::Plain, None)
     }
 
-    /// What the transport's machine has measured of itself; `None` when the endpoint is closed, or belongs to another process.
+    /// Measurements of the transport's machine; `None` when the endpoint is closed, or belongs to another process.
     pub fn measured(&self) -> Option<Measured> {
         self.check_process().ok()?;
         let completion = Completion::new();
@@ -199,7 +199,7 @@ impl Endpoint {
         self.inner.call(peer, request.into(), false).map(CallHandle)
     }
 
-    /// Closes it without waiting: whoever waits for it gets [`SendError::Closed`] or [`RecvError::Closed`].
+    /// Closes it without waiting: waiting callers get [`SendError::Closed`] or [`RecvError::Closed`].
     pub fn close(&self) {
         match self.check_process() {
             Ok(()) => self.inner.shared.close(),
@@ -207,7 +207,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether this process bound the endpoint.
+    /// Checks that this process bound the endpoint.
     ///
     /// # Errors
     /// It was forked from the one that did.
@@ -241,13 +241,13 @@ impl Endpoint {
         &self.inner.pace
     }
 
-    /// What was counted since it was bound.
+    /// Counters since it was bound.
     pub fn stats(&self) -> Stats {
         self.inner.shared.counters.read()
     }
 
-    /// What this host's kernel last refused, and why: [`Stats::send_errors`], [`Stats::marks_refused`] and
-    /// [`Stats::rows_refused`] say how often.
+    /// Last refusals of this host's kernel, with their reasons: [`Stats::send_errors`], [`Stats::marks_refused`] and
+    /// [`Stats::rows_refused`] count them.
     pub fn refused(&self) -> Refused {
         *self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -297,13 +297,13 @@ pub(crate) struct Call {
     pub(crate) completion: Completion<CallOutcome>,
     peer: SocketAddr,
     number: u64,
-    /// Whether its outcome is known, so that nobody expects a reply any more.
+    /// True if its outcome is known, so that no reply is expected any more.
     over: AtomicBool,
     shared: Arc<Shared>,
 }
 
 impl Call {
-    /// What became of it; `None` = nothing in time.
+    /// Outcome of the call; `None` = nothing in time.
     pub(crate) fn outcome(&self, outcome: Option<CallOutcome>) -> CallOutcome {
         self.taken(outcome).unwrap_or(Err(CallError::TimedOut))
     }
@@ -328,7 +328,7 @@ impl Inner {
         &self.shared
     }
 
-    /// How long a call waits that does not say.
+    /// Time-out of a call that does not set its own.
     pub(crate) fn call_timeout(&self) -> Duration {
         self.call_timeout
     }
@@ -385,7 +385,7 @@ impl Inner {
 }
 
 impl CallHandle {
-    /// Who was asked.
+    /// Host that was asked.
     pub fn peer(&self) -> SocketAddr {
         self.0.peer
     }
@@ -411,7 +411,7 @@ impl CallHandle {
         self.0.taken(self.0.completion.take())
     }
 
-    /// Waits for `longest` at most; `None` when there is no reply by then. The call goes on.
+    /// Waits for `longest` at most; `None` without a reply by then. The call goes on.
     pub fn wait_timeout(&self, longest: Duration) -> Option<Result<Bytes, CallError>> {
         if let Err(forked) = self.0.shared.owned() {
             return Some(Err(SendError::from(forked).into()));
@@ -475,12 +475,12 @@ impl Received {
         Received { peer, bytes, message, at, purpose, peer_epoch, inner, _charges: charges }
     }
 
-    /// Whether a reply is waited for.
+    /// True if the sender waits for a reply.
     pub fn wants_reply(&self) -> bool {
         matches!(self.purpose, Purpose::Request(_))
     }
 
-    /// See [`Endpoint::check_process`].
+    /// Checks the process: see [`Endpoint::check_process`].
     ///
     /// # Errors
     /// This process was forked from the one that received the message.
@@ -523,7 +523,7 @@ fn fill(bytes: &mut [u8]) -> Result<(), BindError> {
     getrandom::fill(bytes).map_err(fail)
 }
 
-/// An incarnation's name; 0 is nobody's.
+/// Random name of an incarnation; 0 is not used.
 fn lot() -> Result<u64, BindError> {
     let mut bytes = [0; 8];
     fill(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! What can go wrong, by type.
+//! Errors, by type.
 
 use headway_packet::session::Terms;
 use headway_params::ParamError;
@@ -28,7 +28,7 @@ pub enum ConfigError {
     Transport {
         /// Name of the transport.
         name: String,
-        /// What is wrong with its parameters.
+        /// Fault of its parameters.
         source: ParamError,
     },
     /// No such port discipline.
@@ -39,7 +39,7 @@ pub enum ConfigError {
     Unoffered {
         /// Name of the discipline.
         name: String,
-        /// What a host's own link does not offer.
+        /// The thing that a host's own link does not offer.
         source: headway_fabric::Unoffered,
     },
     /// A parameter that the discipline refuses.
@@ -47,10 +47,10 @@ pub enum ConfigError {
     Discipline {
         /// Name of the discipline.
         name: String,
-        /// What is wrong with its parameters.
+        /// Fault of its parameters.
         source: ParamError,
     },
-    /// Another key is said where none is shared.
+    /// Another key is set although none is shared.
     #[error(
         "another key is said, and none that hosts share: `Admission::PreSharedKey` (the setting `key_file`) has it"
     )]
@@ -65,7 +65,7 @@ pub enum ConfigError {
         what: &'static str,
         /// Value of the setting.
         value: u64,
-        /// What it may be.
+        /// Range of its values.
         range: &'static str,
     },
 }
@@ -75,7 +75,7 @@ pub(crate) fn near(name: &str, names: &[&'static str]) -> String {
     help.map_or(String::new(), |help| format!(": {help}"))
 }
 
-/// What is wrong with a setting of [`crate::Config::from_settings`].
+/// Fault of a setting of [`crate::Config::from_settings`].
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
     /// No setting has this name, or no parameter of the transport or of the discipline.
@@ -83,7 +83,7 @@ pub enum SettingError {
     Unknown {
         /// The name as it was given.
         name: String,
-        /// What was perhaps meant.
+        /// Suggestion of a similar name.
         help: Option<String>,
     },
     /// The value cannot be read, or is out of its range.
@@ -93,15 +93,15 @@ pub enum SettingError {
         name: String,
         /// The value as it was given.
         value: String,
-        /// What it takes, in words.
+        /// Values that it takes, in words.
         expected: String,
     },
-    /// It was said before, or says the opposite of one that was.
+    /// It was set before, or excludes one that was.
     #[error("setting `{name}` was said before, or `{other}`, which excludes it")]
     Twice {
         /// Name of the setting.
         name: String,
-        /// The one that was said before.
+        /// The one that was set before.
         other: String,
     },
     /// The file with a key cannot be used.
@@ -109,7 +109,7 @@ pub enum SettingError {
     Key {
         /// Name of the setting.
         name: String,
-        /// What is wrong with the file.
+        /// Fault of the file.
         error: crate::key::KeyFileError,
     },
     /// No such transport or discipline.
@@ -140,9 +140,9 @@ pub enum BindError {
     /// The operating system refused an operation.
     #[error("{what}: {source}")]
     Io {
-        /// What was being done.
+        /// Action that failed.
         what: &'static str,
-        /// Its error.
+        /// Error of the action.
         source: io::Error,
     },
     /// Of a queue: the endpoint belongs to another process.
@@ -150,12 +150,12 @@ pub enum BindError {
     Forked(#[from] Forked),
 }
 
-/// What two hosts do not have in common.
+/// Versions in which two hosts differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disagreement {
-    /// What this endpoint runs.
+    /// Versions of this endpoint.
     pub ours: Terms,
-    /// What the peer runs.
+    /// Versions of the peer.
     pub theirs: Terms,
 }
 
@@ -182,7 +182,7 @@ impl fmt::Display for Disagreement {
     }
 }
 
-/// What the kernel answers when it does not take a datagram, such as `EPERM` where a firewall of this host forbids it.
+/// Error of the kernel when it does not take a datagram, such as `EPERM` where a firewall of this host forbids it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal(i32);
 
@@ -201,12 +201,12 @@ impl Refusal {
         self.0
     }
 
-    /// Whether it says no more than that a queue or the memory is full.
+    /// True if it only means that a queue or the memory is full.
     pub(crate) fn is_about_room(self) -> bool {
         matches!(self.0, libc::ENOBUFS | libc::ENOMEM)
     }
 
-    /// Whether it is about the network as it is now, and may pass without anybody doing something here.
+    /// True if it depends on the state of the network, and may pass without any change here.
     pub(crate) fn may_pass(self) -> bool {
         let about_routes = [libc::ENETUNREACH, libc::EHOSTUNREACH, libc::ENETDOWN, libc::EHOSTDOWN];
         self.is_about_room() || about_routes.contains(&self.0)
@@ -250,7 +250,7 @@ pub enum SendError {
     /// The message is larger than this endpoint allows.
     #[error("{bytes} bytes are more than the {limit} of the largest message")]
     TooLong {
-        /// Its length.
+        /// Length in bytes.
         bytes: u64,
         /// Most bytes that a message may have.
         limit: u64,
@@ -275,7 +275,7 @@ pub enum SendError {
     Forked(#[from] Forked),
 }
 
-/// Why a call has no reply.
+/// Reason why a call has no reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// The request could not be delivered, or the peer is gone.

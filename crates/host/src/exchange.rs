@@ -1,7 +1,7 @@
 //! The key exchange of a meeting: X25519 (RFC 7748), with a private half that is used once.
 //!
-//! Nobody can compute it again from what two hosts said and the key that they share: both private halves are overwritten
-//! as soon as they have been used.
+//! It cannot be computed again from the two hosts' messages and the key that they share: both private halves are
+//! overwritten as soon as they have been used.
 
 use crate::scrub::scrubbed;
 use headway_packet::session::SHARE_BYTES;
@@ -37,7 +37,7 @@ impl Exchange {
         self.share
     }
 
-    /// What both halves give; the private one is gone afterwards. `None` when it was used before, and for a share with
+    /// Secret of both halves; the private one is gone afterwards. `None` when it was used before, and for a share with
     /// which every private half gives the same.
     pub(crate) fn agree(&mut self, theirs: &[u8; SHARE_BYTES]) -> Option<SharedSecret> {
         let secret = self.private.take()?.diffie_hellman(&PublicKey::from(*theirs));
@@ -95,7 +95,7 @@ mod tests {
         assert!(one.agree(&other.share()).is_none() && one.private.is_none());
     }
 
-    /// Points of small order: with them whoever sends one would know the secret without a private half.
+    /// Points of small order: with them the sender of one would know the secret without a private half.
     #[test]
     fn a_share_that_decides_alone_is_refused() {
         let mut one = [0; 32];

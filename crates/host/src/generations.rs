@@ -2,13 +2,13 @@
 //!
 //! Keys are made in generations, each from a secret that the keys of the one before cannot be computed from
 //! ([`Chain`]). A datagram's number says of which generation its keys are: the upper half of the 64 bits is the
-//! generation, and the lower half counts the datagrams of it. So nothing else is said about a renewal, and a datagram
+//! generation, and the lower half counts the datagrams of it. So a renewal needs no message of its own, and a datagram
 //! that arrives late or early opens by itself.
 //!
 //! Either end begins a new generation when one is due ([`Renewal`]), with the next datagram that it sends. The other end
-//! follows when it opens that one, which answers: nobody begins another before the peer has been heard with this one. So
-//! an end that seals with generation *n* has a peer that seals with *n* - 1, *n* or *n* + 1, however datagrams are lost or
-//! reordered:
+//! follows when it opens that one, which answers: neither begins another before the peer has been heard with this one.
+//! So an end that seals with generation *n* has a peer that seals with *n* - 1, *n* or *n* + 1, however datagrams are
+//! lost or reordered:
 //!
 //! ```text
 //! first ..= heard - 1   from before the peer was heard with `heard`; kept for late datagrams, and then overwritten
@@ -17,9 +17,9 @@
 //! sending + 1           what the peer may come with next
 //! ```
 //!
-//! Nobody begins one sooner than [`Renewal::late`] after it has begun the one before and heard the peer with it. What is
-//! more than one generation behind the newest was therefore sent longer ago than that, as was what comes when the keys of
-//! before are gone.
+//! Neither begins one sooner than [`Renewal::late`] after it has begun the one before and heard the peer with it. What
+//! is more than one generation behind the newest was therefore sent longer ago than that, as was what comes when the
+//! keys of before are gone.
 
 use crate::config::Renewal;
 use crate::counters::Count;
@@ -39,7 +39,7 @@ pub(crate) struct Generation {
 
 /// See the module.
 pub(crate) struct Generations {
-    /// What the keys after the last of those that are held come from.
+    /// Secret that the keys after the last of those that are held come from.
     chain: Chain,
     /// Consecutive ones from `first` to `sending + 1`, each in one place of memory.
     held: VecDeque<Box<Generation>>,
@@ -49,9 +49,9 @@ pub(crate) struct Generations {
     /// Datagrams sent with `sending`, and since when.
     sent: u32,
     since: Time,
-    /// When the peer was first heard with `heard`.
+    /// Time at which the peer was first heard with `heard`.
     heard_since: Time,
-    /// When those before `heard` are overwritten.
+    /// Time at which those before `heard` are overwritten.
     retire_at: Option<Time>,
 }
 
@@ -180,7 +180,7 @@ mod tests {
 
     const RENEWAL: Renewal = Renewal { datagrams: 5, time: Time::ms(20), late: Time::ms(2) };
 
-    /// What is on its way: a number, and a seal over nothing.
+    /// A datagram on its way: a number, and a seal over nothing.
     type Sealed = (u64, [u8; 16]);
 
     fn both() -> [Generations; 2] {
@@ -194,7 +194,7 @@ mod tests {
         (counter, seals.seal(counter, b"header", &mut []).expect("sealed"))
     }
 
-    /// What becomes of a datagram: whether it renewed the keys.
+    /// Receives a datagram; true if it renewed the keys.
     fn receive(to: &mut Generations, now: Time, (counter, mut tag): Sealed) -> Result<bool, Count> {
         let (generation, number) = to.opening(counter)?;
         generation.seals.open(counter, b"header", &mut tag).ok_or(Count::dropped_forged)?;
@@ -303,7 +303,7 @@ mod tests {
             let counter = u64::from(generation) << 32;
             assert_eq!(receive(&mut other, RENEWAL.time, (counter, [0; 16])), Err(Count::dropped_forged));
         }
-        // What may come next costs no key of its own, however often somebody tries.
+        // Keys that may come next cost no memory of their own, however often an attacker tries.
         for number in 0..100 {
             let counter = 2 << 32 | number;
             assert_eq!(receive(&mut other, RENEWAL.time, (counter, [0; 16])), Err(Count::dropped_forged));

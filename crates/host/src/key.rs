@@ -29,7 +29,7 @@ pub enum KeyFileError {
     Io {
         /// Path as it was given.
         file: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// Others than its owner may read or change it.
@@ -41,7 +41,7 @@ pub enum KeyFileError {
     Open {
         /// Path as it was given.
         file: PathBuf,
-        /// Its permissions.
+        /// Permissions of the file.
         mode: u32,
     },
     /// It belongs to another user, who can read and change it whatever its mode.
@@ -75,11 +75,11 @@ pub enum KeyFileError {
 }
 
 impl PreSharedKey {
-    /// The key in a file that nobody but its owner can read: 32 bytes, or 64 hexadecimal digits.
+    /// The key in a file that only its owner can read: 32 bytes, or 64 hexadecimal digits.
     #[allow(clippy::disallowed_methods, reason = "keys come from files")]
     pub fn read(file: &Path) -> Result<PreSharedKey, KeyFileError> {
         let failed = |source| KeyFileError::Io { file: file.into(), source };
-        // Opening a pipe would wait for somebody who writes to it.
+        // Opening a pipe would wait for a writer.
         let flags = OFlags::NONBLOCK.bits() as i32;
         let opened = OpenOptions::new().read(true).custom_flags(flags).open(file).map_err(failed)?;
         // Of what was opened, not of what bears the name by now.
@@ -104,7 +104,7 @@ impl PreSharedKey {
         Ok(key)
     }
 
-    /// Whether it is all zeros, as a key is that was never filled in.
+    /// True if it is all zeros, as a key is that was never filled in.
     pub(crate) fn is_zero(&self) -> bool {
         self.0 == [0; 32]
     }

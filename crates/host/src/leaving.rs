@@ -1,10 +1,11 @@
-//! What becomes of datagrams that the kernel refuses.
+//! Treatment of datagrams that the kernel refuses.
 //!
-//! A call asks the kernel for two things beside sending, and a kernel, an interface or a container's filter may refuse either:
-//! to cut up rows of datagrams, and to write a type-of-service byte. So what is refused is tried again with less: one datagram
-//! of its row, then without its byte. If it leaves, what it left without was the cause, and is not asked for during a pause. The
-//! pause is short, because most refusals pass, and doubles each time it is followed by another one, because some do not. A
-//! datagram that leaves in none of these ways counts as lost, with the kernel's reason.
+//! A call asks the kernel for two things in addition to sending, and a kernel, an interface or a container's filter may
+//! refuse either: to cut up rows of datagrams, and to write a type-of-service byte. So what is refused is tried again
+//! with less: one datagram of its row, then without its byte. If it leaves, what it left without was the cause, and is
+//! not asked for during a pause. The pause is short, because most refusals pass, and doubles each time it is followed
+//! by another one, because some do not. A datagram that leaves in none of these ways counts as lost, with the kernel's
+//! reason.
 
 use crate::batch::{Batch, row};
 use crate::error::Refusal;
@@ -15,7 +16,7 @@ use std::net::SocketAddr;
 const FIRST_PAUSE: u64 = 1_000_000;
 const LONGEST_PAUSE: u64 = 60_000_000_000;
 
-/// What one call asks of the kernel.
+/// Extras that one call asks the kernel for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
     /// To cut up rows.
@@ -26,7 +27,7 @@ pub(crate) struct Asked {
     pub(crate) alone: bool,
 }
 
-/// Who takes datagrams, and the time there.
+/// Interface that takes datagrams, and its clock.
 pub(crate) trait Kernel {
     /// Takes datagrams from the front of the batch; answers how many.
     fn take(&self, batch: &mut Batch, asked: Asked) -> io::Result<usize>;
@@ -34,12 +35,12 @@ pub(crate) trait Kernel {
     fn now_ns(&self) -> u64;
 }
 
-/// Something that is asked for unless it was refused lately.
+/// An extra that is requested unless it was refused lately.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extra {
     /// The last refusal.
     refusal: Option<Refusal>,
-    /// It is asked for again from then on.
+    /// Time from which it is requested again.
     until: u64,
     pause: u64,
 }
@@ -53,7 +54,7 @@ impl Extra {
     }
 }
 
-/// What the kernel last answered when it refused to send; `None` = it never did.
+/// Last answers of the kernel when it refused to send; `None` = it never did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refused {
@@ -66,7 +67,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// What is refused here for the first time.
+    /// Refusals that are new.
     pub(crate) fn without(self, before: Refused) -> Refused {
         let first = |now, before: Option<Refusal>| if before.is_none() { now } else { None };
         Refused {
@@ -76,7 +77,7 @@ impl Refused {
         }
     }
 
-    /// What is refused, in words, and why.
+    /// Refusals in words, with their reasons.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Refusal)> + use<> {
         let what = [
             ("to send datagrams: they are lost", self.sending),
@@ -87,7 +88,7 @@ impl Refused {
     }
 }
 
-/// What came of a call.
+/// Outcome of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     /// Each datagram that is lost, and why; of those that left only that they did, and only if that is wanted.
@@ -101,7 +102,7 @@ pub(crate) struct Outcome {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Leaving {
-    /// Whether rows are wanted at all.
+    /// True if rows are wanted at all.
     in_rows: bool,
     rows: Extra,
     marks: Extra,
@@ -109,10 +110,10 @@ pub(crate) struct Leaving {
     sending: Option<Refusal>,
 }
 
-/// What follows an error.
+/// Reaction to an error.
 enum Next {
     GoOn,
-    /// The kernel has no room.
+    /// The kernel is out of room for datagrams.
     Wait,
 }
 
@@ -121,13 +122,13 @@ impl Leaving {
         Leaving { in_rows, rows: Extra::default(), marks: Extra::default(), sending: None }
     }
 
-    /// What was last refused.
+    /// Last refusals.
     pub(crate) fn refused(&self) -> Refused {
         Refused { sending: self.sending, marks: self.marks.refusal, rows: self.rows.refusal }
     }
 
-    /// Sends the batch from the front; what the kernel has no room for stays, and what it refuses is gone. Those that left are
-    /// told if that is `wanted`.
+    /// Sends the batch from the front; datagrams that the kernel has no room for stay, and those that it refuses are
+    /// gone. The outcome lists those that left if that is `wanted`.
     pub(crate) fn send(
         &mut self,
         kernel: &impl Kernel,
@@ -136,7 +137,7 @@ impl Leaving {
     ) -> io::Result<Outcome> {
         let mut outcome = Outcome::default();
         while !batch.is_empty() {
-            // Without a refusal nobody has to know the time.
+            // Without a refusal the time does not matter.
             let paused = self.rows.until.max(self.marks.until) > 0;
             let now = if paused { kernel.now_ns() } else { 0 };
             let rows = self.in_rows && now >= self.rows.until;
@@ -197,7 +198,7 @@ impl Leaving {
     }
 }
 
-/// What follows an error that says nothing of what was asked.
+/// Reaction to an error that does not depend on the extras of the call.
 fn after(error: &io::Error) -> Option<io::Result<Next>> {
     match (error.kind(), error.raw_os_error()) {
         (io::ErrorKind::WouldBlock, _) => Some(Ok(Next::Wait)),
@@ -279,14 +280,14 @@ mod tests {
                 (refusing.get() && asked.marks && first.tos != 0).then_some(errno)
             });
             let mut leaving = Leaving::new(true);
-            // What has no byte is no matter.
+            // A datagram without a byte cannot be refused one.
             let outcome = kernel.send(&mut leaving, 0, 3);
             assert_eq!((outcome.unmarked, leaving.refused()), (0, Refused::default()));
             let outcome = kernel.send(&mut leaving, 2, 5);
             assert_eq!((outcome.told.len(), outcome.unmarked, outcome.cut), (0, 5, 0));
             let expected = Refused { marks: Some(Refusal::from_raw(errno)), ..Refused::default() };
             assert_eq!(leaving.refused(), expected);
-            // A minute of a batch each millisecond: it is asked for a few times.
+            // A minute of a batch each millisecond: it is requested a few times.
             let mut asked_again = 0;
             for _ in 0..60_000 {
                 kernel.now.set(kernel.now.get() + MS);

@@ -1,4 +1,4 @@
-//! A transport machine by name, and what it is told of paths.
+//! A transport machine by name, and its knowledge of paths.
 
 use crate::config::Config;
 use crate::error::ConfigError;
@@ -69,7 +69,7 @@ impl Machine {
     }
 }
 
-/// What a transport says of itself and needs.
+/// Reads the declarations of a transport.
 struct Declared;
 
 impl TransportVisitor for Declared {

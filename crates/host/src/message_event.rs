@@ -1,4 +1,4 @@
-//! What an observer hears of messages, with the time of each.
+//! Events of messages for an observer, with the time of each.
 
 use headway_units::Time;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ pub struct MessageEvent {
     pub peer: SocketAddr,
     /// Number of the message among those of its sender to its receiver, since the two last met.
     pub message: u32,
-    /// The event.
+    /// Kind of the event.
     pub what: MessageEventKind,
 }
 

@@ -19,15 +19,16 @@ const OFFERS: Offers = Offers {
     needs: &[Need::RoundTrip, Need::Shaping, Need::Displacement],
 };
 
-/// What the kernel may be given before its turn. A system call and a wake-up take some microseconds: packets
+/// Time by which packets may be handed to the kernel early. A system call and a wake-up take some microseconds: packets
 /// shorter than that on the wire are handed over several at a time.
 const AHEAD: Time = Time::us(10);
 
-/// How long a thread takes for a turn in which it handles a batch of packets: some microseconds for the system calls and the
-/// wake-up, and a microsecond for each packet (docs/real-hosts.md). A packet waits for a turn of the other end on average.
+/// Time that a thread takes for a turn in which it handles a batch of packets: some microseconds for the system calls
+/// and the wake-up, and a microsecond for each packet (docs/real-hosts.md). A packet waits for a turn of the other end
+/// on average.
 pub(crate) const TURN: Time = Time::us(25);
 
-/// How long before its turn on a link of `rate` a packet may be handed over: a whole number of full packets,
+/// Time before its turn on a link of `rate` at which a packet may be handed over: a whole number of full packets,
 /// none where one takes longer than [`AHEAD`].
 pub(crate) fn ahead(rate: Rate, sizes: Sizes) -> Time {
     let slot = sizes.slot(rate);
@@ -36,11 +37,11 @@ pub(crate) fn ahead(rate: Rate, sizes: Sizes) -> Time {
 
 pub(crate) struct Nic {
     port: Port<()>,
-    /// How far the departure clock may lag behind.
+    /// Largest lag of the departure clock.
     catch_up: Time,
-    /// How far it may be ahead.
+    /// Largest lead of the departure clock.
     ahead: Time,
-    /// Whether the machine had nothing when it was last asked.
+    /// True if the machine had nothing when it was last polled.
     machine_idle: bool,
     /// The first input since then.
     input: Option<Time>,
@@ -68,22 +69,22 @@ impl Nic {
         self.input.get_or_insert(at);
     }
 
-    /// Whether the wire is free for another packet, or nearly.
+    /// True if the wire is free for another packet, or nearly.
     pub(crate) fn is_free(&self, now: Time) -> bool {
         self.port.free_at() <= now.saturating_add(self.ahead)
     }
 
-    /// What batches add to a round trip: a turn of each end, where packets travel in batches.
+    /// Time that batches add to a round trip: a turn of each end, where packets travel in batches.
     pub(crate) fn turns(&self) -> Time {
         if self.ahead > Time::ZERO { TURN * 2 } else { Time::ZERO }
     }
 
-    /// When the wire is free.
+    /// Time at which the wire is free.
     pub(crate) fn free_at(&self) -> Time {
         self.port.free_at()
     }
 
-    /// How far departures may lag behind the link.
+    /// Largest lag of departures behind the link.
     pub(crate) fn catch_up(&self) -> Time {
         self.catch_up
     }
@@ -93,8 +94,8 @@ impl Nic {
         (self.machine_idle, self.input) = (true, None);
     }
 
-    /// When the machine should be asked again without any input: not before the wire is idle, so that several
-    /// packets are asked for at once.
+    /// Time at which the machine should be polled again without any input: not before the wire is idle, so that several
+    /// packets are pulled at once.
     pub(crate) fn next(&self) -> Option<Time> {
         (!self.machine_idle || self.input.is_some()).then(|| self.port.free_at())
     }

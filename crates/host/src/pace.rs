@@ -1,6 +1,6 @@
-//! How fast packets leave: as fast as the interface, which the kernel knows, or does not.
+//! Rate at which packets leave: that of the interface, if the kernel knows it.
 //!
-//! The kernel says a speed of interfaces that have none: of veth pairs always 10 Gb/s, of taps 10 Mb/s. What it says
+//! The kernel reports a speed even for virtual interfaces: for veth pairs always 10 Gb/s, for taps 10 Mb/s. Its report
 //! counts only where there is a device behind the interface.
 #![allow(clippy::disallowed_methods, reason = "asks the kernel, by files and by a socket")]
 
@@ -15,7 +15,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::Path;
 
-/// Where interfaces are described.
+/// Directory in which interfaces are described.
 const INTERFACES: &str = "/sys/class/net";
 /// Interfaces over interfaces, at most.
 const DEEPEST: u32 = 8;
@@ -25,11 +25,11 @@ const DEEPEST: u32 = 8;
 pub struct Pace {
     /// Most bits a second that leave.
     pub rate: Rate,
-    /// Where it comes from.
+    /// Source of the rate.
     pub reason: PaceReason,
 }
 
-/// Where the rate of a link comes from.
+/// Source of a link's rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PaceReason {
     /// The configuration gives the rate.
@@ -41,7 +41,7 @@ pub enum PaceReason {
 }
 
 impl Pace {
-    /// What counts as the rate of a link that has none: more than an endpoint's thread gets through, so that packets
+    /// Rate that stands for a link without one: more than an endpoint's thread gets through, so that packets
     /// leave as fast as it can. First windows of transports are as long as their link is fast: with buffers of
     /// sockets smaller than the 8 MB that an endpoint asks for, a lower [`crate::Config::nic`] loses less.
     pub const UNPACED: Rate = Rate::gbps(100);
@@ -69,7 +69,7 @@ impl Pace {
         let socket = UdpSocket::bind((unspecified(peer.ip()), 0))?;
         socket.connect(peer)?;
         let local = socket.local_addr()?.ip();
-        // What goes to an address of this host's own does not leave it.
+        // Packets to an address of this host's own do not leave it.
         Ok(Pace::at(if local == peer.ip() { loopback(local) } else { local }))
     }
 
@@ -130,7 +130,7 @@ fn speed_in(folder: &Path, deepest: u32) -> Option<Rate> {
     if made_up { None } else { Rate::new(mbps.checked_mul(1_000_000)?) }
 }
 
-/// Whether an interface without a device of its own lies over interfaces that have one, and a speed.
+/// True if an interface without a device of its own lies over interfaces that have one, and a speed.
 fn is_over_devices(folder: &Path, deepest: u32) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let lower = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("lower_"));
@@ -167,7 +167,7 @@ mod tests {
             [Some(25), None, None, Some(50), None]
         );
         assert_eq!(speed(&root.join("nothing")), None);
-        // An interface over itself has no speed, and is no endless search.
+        // An interface over itself has an unknown speed, and the search for it ends.
         symlink(&bridge, bridge.join("lower_br0")).expect("linked");
         assert_eq!(speed(&bridge), None);
         fs::remove_dir_all(&root).expect("removed");

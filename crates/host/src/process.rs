@@ -32,7 +32,7 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
-    /// This process.
+    /// Owner for this process.
     pub(crate) fn this() -> Owner {
         let Some(page) = page() else { return Owner::Numbered(std::process::id()) };
         let fresh = LAST.fetch_add(1, Relaxed) + 1;
@@ -42,7 +42,7 @@ impl Owner {
         }
     }
 
-    /// Whether this process is another one.
+    /// Returns an error if this process is another one.
     pub(crate) fn check(self) -> Result<(), Forked> {
         let is_this = match self {
             Owner::Marked(mark) => known().is_some_and(|page| page.load(Relaxed) == mark),
@@ -88,7 +88,7 @@ fn page() -> Option<&'static AtomicU64> {
 ///
 /// The one who owns it here must never close it.
 pub(crate) fn close(fd: RawFd) {
-    // SAFETY: a number that is no descriptor is refused.
+    // SAFETY: a number that is not a descriptor is refused.
     unsafe { libc::close(fd) };
 }
 

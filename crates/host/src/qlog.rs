@@ -20,7 +20,7 @@ const VERSION: &str = "0.3";
 /// Before each record. RFC 7464 §2.2
 const SEPARATOR: u8 = 0x1e;
 
-/// What is open.
+/// State of an open trace.
 struct Open {
     file: BufWriter<File>,
     events: u64,
@@ -60,7 +60,7 @@ impl Open {
 impl Drop for Qlog {
     fn drop(&mut self) {
         let open = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // What cannot be written has no end, and its readers say so.
+        // If the end cannot be written, readers of the trace report that it is missing.
         let _ = open.as_mut().map(Open::end);
     }
 }

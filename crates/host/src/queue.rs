@@ -1,4 +1,4 @@
-//! What becomes of messages, one after another, at a descriptor that `poll` and `epoll` take: for programs with a loop of
+//! Outcomes of messages, one after another, at a descriptor that `poll` and `epoll` take: for programs with a loop of
 //! their own, in whatever language.
 //!
 //! The descriptor is one of `epoll` around two others: a counter that is written when something is there, and a timer for
@@ -34,23 +34,23 @@ pub enum Outcome {
     Message(Received),
     /// A message was acknowledged, or failed.
     Sent {
-        /// What the application called it.
+        /// Number that the application gave it.
         tag: u64,
-        /// When it was acknowledged, on the endpoint's clock.
+        /// Time at which it was acknowledged, on the endpoint's clock.
         result: Result<Time, SendError>,
     },
     /// A call has its reply, or failed.
     Reply {
-        /// What the application called it.
+        /// Number that the application gave it.
         tag: u64,
-        /// Who was asked.
+        /// Host that was asked.
         peer: SocketAddr,
-        /// The reply.
+        /// Reply to the call.
         result: Result<Bytes, CallError>,
     },
 }
 
-/// What becomes of the messages of an [`Endpoint`].
+/// Queue of the outcomes of an [`Endpoint`]'s messages.
 ///
 /// ```
 /// use headway_host::{Config, Endpoint, Outcome, Queue};
@@ -88,7 +88,7 @@ pub struct Queue {
     epoll: OwnedFd,
 }
 
-/// What is under way.
+/// Messages and calls under way.
 #[derive(Default)]
 struct Books {
     next: u64,
@@ -113,7 +113,7 @@ enum Waited {
 struct Bell {
     /// Numbers of what is over, in order.
     over: Mutex<VecDeque<u64>>,
-    /// Whether the counter is above zero.
+    /// True if the counter is above zero.
     rung: AtomicBool,
     counter: OwnedFd,
 }
@@ -142,7 +142,7 @@ impl Bell {
         }
     }
 
-    /// Whether it had rung; it may ring again.
+    /// Clears the notification; returns true if it was set.
     fn hush(&self) -> bool {
         let rung = self.rung.load(SeqCst);
         if rung {
@@ -161,7 +161,7 @@ impl Queue {
     /// A queue for what is begun by it, and for messages that arrive. While it is there, the endpoint's own thread drives.
     ///
     /// # Errors
-    /// The operating system has no more descriptors; the endpoint belongs to another process.
+    /// The operating system is out of descriptors; the endpoint belongs to another process.
     pub fn new(endpoint: &Endpoint) -> Result<Queue, BindError> {
         endpoint.check_process()?;
         let failed = |source| BindError::Io { what: "making a descriptor", source };
@@ -178,7 +178,7 @@ impl Queue {
         let bell = Arc::new(Bell { over: Mutex::default(), rung: AtomicBool::new(false), counter });
         let arrivals = Arc::new(Ringer { bell: Arc::clone(&bell), number: None }).into();
         inner.shared().begin_to_follow();
-        // What has arrived before is there: the first look finds it.
+        // Messages that have arrived before are there: the first call finds them.
         bell.ring();
         Ok(Queue { inner, books: Mutex::default(), bell, arrivals, timer, epoll })
     }
@@ -208,8 +208,8 @@ impl Queue {
         Ok(self.open(tag, Waited::Send(request.reply(bytes)?), None))
     }
 
-    /// Forgets something that is under way: it has no outcome any more. A call's reply is given up, and a message is sent all
-    /// the same.
+    /// Forgets something that is under way: its outcome is not reported. A call's reply is given up, and a message is
+    /// sent all the same.
     pub fn cancel(&self, number: u64) {
         if self.inner.shared().owned().is_err() {
             return;
@@ -243,11 +243,11 @@ impl Queue {
             match self.inner.shared().inbox.poll_take(&self.arrivals) {
                 Some(Ok(message)) => return Ok(Some(Outcome::Message(Received::new(message, &self.inner)))),
                 Some(Err(closed)) if locked(&self.books).open.is_empty() => return Err(closed),
-                // What is open fails at once, and is given next.
+                // Requests that are open fail at once, and are returned next.
                 Some(Err(_)) => {}
                 None => {}
             }
-            // Whoever rings after this has put something there that the next look finds.
+            // A later notification means that the next call finds something.
             if !self.bell.hush() {
                 return Ok(None);
             }
@@ -313,7 +313,7 @@ impl Queue {
                         let (tag, peer) = (open.tag, call.peer());
                         Some(Outcome::Reply { tag, peer, result: Err(CallError::TimedOut) })
                     }
-                    // Messages have no deadline here.
+                    // Messages end without a deadline of this queue.
                     Waited::Send(_) => None,
                 }
             }
@@ -340,14 +340,14 @@ impl Queue {
     }
 }
 
-/// What is waited for, asked once more.
+/// Completion that is polled once more.
 enum Again {
     Send(Completion<Result<Time, SendError>>),
     Call(Completion<Result<Bytes, CallError>>),
 }
 
 impl Again {
-    /// Whether it is over; if not, `waker` is woken when it is.
+    /// True if it is over; if not, `waker` is woken when it is.
     fn is_ready(&self, waker: &Waker) -> bool {
         match self {
             Again::Send(completion) => completion.is_ready(waker),

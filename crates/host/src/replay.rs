@@ -1,4 +1,4 @@
-//! Which datagram numbers have arrived: a sliding window, as in RFC 6479.
+//! Window of datagram numbers that have arrived: a sliding window, as in RFC 6479.
 
 const WORDS: usize = 32;
 /// Numbers this far below the highest one are too old to tell.
@@ -14,7 +14,7 @@ pub(crate) struct ReplayWindow {
 }
 
 impl ReplayWindow {
-    /// Whether `number` may be new.
+    /// True if `number` may be new.
     pub(crate) fn is_new(&self, number: u64) -> bool {
         if number >= self.next {
             return number < u64::MAX;

@@ -1,4 +1,4 @@
-//! What applications ask of an endpoint, and who waits for what becomes of it.
+//! Requests of applications to an endpoint, and the completions that wait for their outcomes.
 
 use crate::completion::{Awaited, Completion};
 use crate::core::{Command, Measured, Purpose};
@@ -8,12 +8,12 @@ use headway_units::Time;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-/// What a send ends with: when it was acknowledged, on the endpoint's clock.
+/// Outcome of a send: the time at which it was acknowledged, on the endpoint's clock.
 pub(crate) type SendOutcome = Result<Time, SendError>;
-/// What a call ends with.
+/// Outcome of a call.
 pub(crate) type CallOutcome = Result<Bytes, CallError>;
 
-/// Who waits for what becomes of a message.
+/// Completion that waits for the outcome of a message.
 pub(crate) enum Waiting {
     Send(Completion<SendOutcome>),
     /// The reply with this number.
@@ -29,17 +29,17 @@ impl Waiting {
     }
 }
 
-/// What applications ask of an endpoint.
+/// Request of an application to an endpoint.
 pub(crate) enum Request {
     Send(Command, Waiting),
-    /// Nobody waits for the reply with this number any more.
+    /// The reply with this number is not awaited any more.
     Abandon(SocketAddr, u64),
-    /// What the machine measured of itself; nothing from an endpoint that is closed.
+    /// Measurements of the machine; `None` from an endpoint that is closed.
     Measure(Completion<Option<Measured>>),
 }
 
 impl Request {
-    /// Whether it is a reply to somebody.
+    /// True if it is a reply to a request.
     pub(crate) fn is_reply(&self) -> bool {
         matches!(self, Request::Send(command, _) if matches!(command.purpose, Purpose::Reply(_)))
     }
@@ -81,7 +81,7 @@ impl Awaited for Completion<CallOutcome> {
         Completion::wait(self, deadline)
     }
 
-    /// Who called once calls again.
+    /// An application that has called is likely to call again.
     fn leads_on(value: &CallOutcome) -> bool {
         value.is_ok()
     }

@@ -5,20 +5,20 @@ use zeroize::Zeroize;
 /// Bytes of the stack that are overwritten: more than making keys takes.
 const DEPTH: usize = 32 << 10;
 
-/// What `make` makes, which is to be in a place of its own: what it left on the stack is overwritten.
+/// Result of `make`, which is to be in a place of its own: the traces on the stack are overwritten.
 pub(crate) fn scrubbed<R>(make: impl FnOnce() -> R) -> R {
     let made = below(make);
     scrub();
     made
 }
 
-/// Nothing of it is on the stack of whoever calls it.
+/// Calls `make` in a stack frame of its own, apart from the caller's.
 #[inline(never)]
 fn below<R>(make: impl FnOnce() -> R) -> R {
     make()
 }
 
-/// Where [`below`] was.
+/// Overwrites the stack where [`below`] was.
 #[inline(never)]
 fn scrub() {
     [0u64; DEPTH / size_of::<u64>()].zeroize();

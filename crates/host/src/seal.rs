@@ -23,7 +23,7 @@ use std::hash::Hasher;
 use std::net::{IpAddr, SocketAddr};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// What payload is sealed with.
+/// Cipher that payload is sealed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Cipher {
@@ -46,7 +46,7 @@ impl Cipher {
         if has { Cipher::Aes128Gcm } else { Cipher::ChaCha20Poly1305 }
     }
 
-    /// What two hosts use that announce these two.
+    /// Cipher of two hosts that announce these two.
     fn agreed(mine: Cipher, theirs: u8) -> Cipher {
         let both = mine == Cipher::Aes128Gcm && theirs == Cipher::Aes128Gcm as u8;
         if both { Cipher::Aes128Gcm } else { Cipher::ChaCha20Poly1305 }
@@ -90,14 +90,14 @@ pub(crate) struct Meeting {
     pub(crate) expected: u64,
     /// The cipher that the peer would rather use, as it is on the wire.
     pub(crate) cipher: u8,
-    /// Which of this endpoint's keys the two share, in [`Authorities`].
+    /// Position of the key that the two share, in [`Authorities`].
     pub(crate) key: usize,
     /// The public half of this endpoint's exchange, once there is one.
     pub(crate) share: [u8; SHARE_BYTES],
 }
 
-/// What is made from each key that peers may share with this endpoint: the one that it uses first and, while keys
-/// change, another. None where no key is shared.
+/// Secrets that are derived from each key that peers may share with this endpoint: the one that it uses first and,
+/// while keys change, another. None where no key is shared.
 pub(crate) struct Authorities(Vec<Authority>);
 
 impl Authorities {
@@ -105,12 +105,12 @@ impl Authorities {
         Authorities(keys.map(|key| Authority::new(key, cipher)).collect())
     }
 
-    /// How many keys there are.
+    /// Number of keys.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// What is made from a key; `None` only where no key is shared.
+    /// Secrets of a key; `None` only where no key is shared.
     pub(crate) fn get(&self, key: usize) -> Option<&Authority> {
         self.0.get(key).or(self.0.first())
     }
@@ -124,7 +124,7 @@ impl Authorities {
     }
 }
 
-/// What is made from a shared key. The states of both hash functions are overwritten when they are dropped.
+/// Secrets that are derived from a shared key. The states of both hash functions are overwritten when they are dropped.
 pub(crate) struct Authority {
     root: Hkdf<Sha256>,
     handshake: Hmac<Sha256>,
@@ -182,7 +182,7 @@ impl Authority {
         }
     }
 
-    /// Whether a handshake comes from a holder of the key.
+    /// True if a handshake comes from a holder of the key.
     pub(crate) fn is_genuine(&self, bytes: &[u8]) -> bool {
         let Some((covered, said)) = Handshake::covered(bytes) else { return false };
         self.code(covered).verify_truncated_left(said).is_ok()

@@ -7,19 +7,19 @@ use headway_params::{ParamKind, ParamSpec, ParamValue, names};
 use headway_units::{Rate, Time};
 use std::path::Path;
 
-/// What can be set by text.
+/// A setting that has a text form.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// Its name.
+    /// Name of the setting.
     pub name: &'static str,
     /// An example of a value.
     pub example: &'static str,
-    /// What it is, in a sentence.
+    /// Meaning in a sentence.
     pub meaning: &'static str,
     takes: Takes,
 }
 
-/// What a setting does to a configuration.
+/// Effect of a setting on a configuration.
 #[derive(Clone, Copy, Debug)]
 enum Takes {
     Transport,
@@ -84,7 +84,8 @@ macro_rules! value {
     };
 }
 
-/// Every setting. Besides, `transport.NAME` and `discipline.NAME` set a parameter of the transport and of the port discipline.
+/// Every setting. In addition, `transport.NAME` and `discipline.NAME` set a parameter of the transport and of the port
+/// discipline.
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "transport",
@@ -125,13 +126,13 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "renew_after",
         example: "60 s",
-        meaning: "How long one generation of keys seals; at least `renew_late`.",
+        meaning: "Time for which one generation of keys seals; at least `renew_late`.",
         takes: value!(duration, Time, |config, time| config.renewal.time = time),
     },
     Setting {
         name: "renew_late",
         example: "1 s",
-        meaning: "How long keys of before a renewal are kept for late datagrams, from 1 us to 1000 s.",
+        meaning: "Time for which keys of before a renewal are kept for late datagrams, from 1 us to 1000 s.",
         takes: value!(duration, Time, |config, time| config.renewal.late = time),
     },
     Setting {
@@ -179,7 +180,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "telemetry",
         example: "true",
-        meaning: "Whether switches on every path write stamps into packets (in-band telemetry), for transports that need it.",
+        meaning: "True if switches on every path write stamps into packets (in-band telemetry), for transports that need it.",
         takes: value!(boolean, Bool, |config, telemetry| config.telemetry = telemetry),
     },
     Setting {
@@ -221,7 +222,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "progress_timeout",
         example: "60 s",
-        meaning: "How long a message may be without progress while its peer answers.",
+        meaning: "Time for which a message may be without progress while its peer answers.",
         takes: value!(duration, Time, |config, time| config.progress_timeout = time),
     },
     Setting {
@@ -233,7 +234,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "spin",
         example: "200 us",
-        meaning: "How long a thread that waits looks for datagrams again and again before it sleeps.",
+        meaning: "Time for which a waiting thread polls for datagrams before it sleeps.",
         takes: value!(duration_or_none, Time, |config, time| config.spin = time),
     },
 ];

@@ -1,11 +1,11 @@
-//! Who drives an endpoint: the thread that waits for it, or a thread of its own.
+//! Scheduling of an endpoint's driver: by the thread that waits for it, or by a thread of its own.
 //!
 //! A call that is handed from one thread to another and back costs two wake-ups at each end, which take longer than
 //! everything else that becomes of a small message. So an application's thread hands its message to the core itself,
-//! and while it waits it *attends*: it waits at the socket, and does what is to be done for everybody. It leaves when it
+//! and while it waits it *attends*: it waits at the socket, and does the work of all. It leaves when it
 //! has what it waited for.
 //!
-//! The endpoint's own thread, the *keeper*, drives whenever nobody attends. When an attending thread leaves, it is
+//! The endpoint's own thread, the *keeper*, drives whenever no thread attends. When an attending thread leaves, it is
 //! likely to come back at once, with the next call or its reply. The keeper therefore gives it a moment of grace before
 //! it sits down at the socket; what is still to be said to the peer (that the last message has arrived) leaves with the
 //! next message, or after the grace.
@@ -58,14 +58,14 @@ const LONGEST_LATE: Time = Time::ms(4);
 /// is done sooner than that.
 const SEAT_SPINS: u32 = 1000;
 
-/// How an endpoint is driven.
+/// Settings of the way in which an endpoint is driven.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
-    /// Whether applications' threads may attend.
+    /// True if applications' threads may attend.
     pub(crate) attended: bool,
-    /// How long one that waits looks for datagrams again and again before it sleeps.
+    /// Time for which a waiting thread polls for datagrams before it sleeps.
     pub(crate) spin: Time,
-    /// How late an acknowledgement may be without its peer sending again.
+    /// Largest delay of an acknowledgement without another packet to its peer.
     pub(crate) late: Time,
 }
 
@@ -76,15 +76,15 @@ struct Seat {
     /// Until when the thread that attends sleeps, and the keeper; `None` = until something arrives.
     attendant_sleeps: Option<Time>,
     keeper_sleeps: Option<Time>,
-    /// When an application last left.
+    /// Time at which an application last left.
     left: Option<Time>,
-    /// How often in a row one has come back at once.
+    /// Number of times in a row that one has come back at once.
     at_once: u32,
-    /// When the keeper's timer expires, at the latest.
+    /// Latest expiry of the keeper's timer.
     timer: Option<Time>,
     /// Until when timers matter to the thread that attends.
     precise: Time,
-    /// When something heavy was last under way.
+    /// Time at which something heavy was last under way.
     heavy: Option<Time>,
 }
 
@@ -98,11 +98,11 @@ impl Seat {
     }
 }
 
-/// What an endpoint's threads share.
+/// State that an endpoint's threads share.
 pub(crate) struct Shared {
     /// The process that bound the endpoint.
     owner: Owner,
-    /// Whether a process that was forked has closed its copies of the descriptors.
+    /// True if a process that was forked has closed its copies of the descriptors.
     let_go: AtomicBool,
     /// The driver's socket, without its lock.
     socket: Weak<UdpSocket>,
@@ -112,7 +112,7 @@ pub(crate) struct Shared {
     manner: Manner,
     /// From those who found the seat taken.
     requests: Mutex<Vec<Request>>,
-    /// Whether somebody was told of them.
+    /// True if a thread has been woken for them.
     told: AtomicBool,
     /// Wakes the thread that attends.
     attendant: OwnedFd,
@@ -120,13 +120,13 @@ pub(crate) struct Shared {
     keeper: OwnedFd,
     /// Wakes the keeper after a time.
     timer: OwnedFd,
-    /// Whether the keeper is to drive without grace.
+    /// True if the keeper is to drive without grace.
     urgent: AtomicBool,
-    /// Whether an application attends; changed by who has the seat.
+    /// True if an application attends; changed by the thread that holds the seat.
     attended: AtomicBool,
-    /// Whether the keeper drives, as far as nobody attends; changed by who has the seat.
+    /// True if the keeper drives while no thread attends; changed by the thread that holds the seat.
     kept: AtomicBool,
-    /// Whether something heavy is under way, or was until lately.
+    /// True if something heavy is under way, or was until lately.
     heavy: AtomicBool,
     /// Threads that wait while others drive.
     followers: AtomicUsize,
@@ -143,7 +143,7 @@ fn timespec(time: Time) -> Timespec {
     Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
 }
 
-/// Whether `other` comes before `than`, which may be never.
+/// True if `other` comes before `than`, which may be never.
 fn sooner(other: Option<Time>, than: Option<Time>) -> bool {
     other.is_some_and(|other| than.is_none_or(|than| other < than))
 }
@@ -153,7 +153,7 @@ fn wake(eventfd: &OwnedFd) {
     let _ = rustix::io::write(eventfd, &1u64.to_ne_bytes());
 }
 
-/// Sleeps until a datagram arrives, which it answers, somebody wakes the thread, or so much time has passed.
+/// Sleeps until a datagram arrives, in which case it returns true, the thread is woken, or so much time has passed.
 fn sleep(socket: &Handle, blocked: bool, woken: &OwnedFd, longest: Option<Time>) -> bool {
     let interest = if blocked { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
     let mut fds = [PollFd::new(&**socket, interest), PollFd::new(woken, PollFlags::IN)];
@@ -166,10 +166,10 @@ fn sleep(socket: &Handle, blocked: bool, woken: &OwnedFd, longest: Option<Time>)
     arrived
 }
 
-/// What the keeper does next.
+/// Next step of the keeper.
 enum Next {
     Drive,
-    /// Sleeps, until then if nobody wakes it.
+    /// Sleep until that time, unless it is woken.
     Rest(Option<Time>),
 }
 
@@ -213,8 +213,8 @@ impl Shared {
         })
     }
 
-    /// Whether this process bound the endpoint. In another one nothing of it may be touched: a thread that the fork left behind
-    /// may have had any of its locks.
+    /// Checks that this process bound the endpoint. In another one nothing of it may be touched: a thread that the fork
+    /// left behind may have had any of its locks.
     pub(crate) fn owned(&self) -> Result<(), Forked> {
         self.owner.check()
     }
@@ -224,7 +224,7 @@ impl Shared {
         if self.let_go.swap(true, SeqCst) {
             return;
         }
-        // What owns the descriptors here is never dropped, as it would close their numbers a second time.
+        // The owner of the descriptors is never dropped here, as it would close their numbers a second time.
         std::mem::forget(Arc::clone(self));
         if let Some(socket) = self.socket.upgrade() {
             process::close(socket.as_raw_fd());
@@ -288,7 +288,7 @@ impl Shared {
         locked(&self.seat)
     }
 
-    /// Somebody is to take the requests. A thread that leaves looks whether it was told just before.
+    /// Wakes a thread that takes the requests. A thread that leaves checks if it was woken just before.
     fn tell(&self) {
         if !self.told.swap(true, SeqCst) {
             wake(if self.attended.load(SeqCst) { &self.attendant } else { &self.keeper });
@@ -309,8 +309,8 @@ impl Shared {
         }
     }
 
-    /// Who has done something without waiting makes sure that somebody goes on with it. Who `replies` is likely to wait for the
-    /// next request at once.
+    /// After a non-blocking call, hands the endpoint to another driver. A thread that `replies` is likely to wait for
+    /// the next request at once.
     fn hand_over(&self, seat: &mut Seat, now: Time, stays: bool, replies: bool) {
         let Some(driver) = seat.driver.as_mut() else { return };
         let answered = driver.has_answered();
@@ -345,7 +345,8 @@ impl Shared {
         }
     }
 
-    /// Nobody is at the socket: the keeper comes, after a grace unless there is much to do. The grace may be longer for one who
+    /// No thread is at the socket: the keeper comes, after a grace unless there is much to do. The grace may be longer
+    /// for one that
     /// `returns` at once.
     fn entrust(&self, seat: &mut Seat, now: Time, returns: bool) {
         seat.left = Some(now);
@@ -366,7 +367,7 @@ impl Shared {
 
     /// Wakes the keeper at that time, or before.
     fn set_timer(&self, seat: &mut Seat, now: Time, at: Time) {
-        // One that is set for soon will do: to set it anew takes longer than it is worth.
+        // A timer that is set for soon will do: to set it again takes longer than it is worth.
         let soon = now.saturating_add(PERIOD).max(at);
         if seat.timer.is_some_and(|timer| timer <= soon) {
             return;
@@ -522,7 +523,7 @@ impl Shared {
         }
     }
 
-    /// What the endpoint's own thread does, until the endpoint is closed or its socket fails.
+    /// Loop of the endpoint's own thread, until the endpoint is closed or its socket fails.
     pub(crate) fn keep(&self) {
         // The default slack of 50 us would be added to every wait.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -557,7 +558,7 @@ impl Shared {
         self.end(&mut locked(&self.seat));
     }
 
-    /// Whether the keeper drives now.
+    /// Decides if the keeper drives now.
     fn keeper(&self, seat: &mut Seat, now: Time) -> Next {
         self.kept.store(true, SeqCst);
         let urgent = self.urgent.swap(false, SeqCst) || self.followers.load(SeqCst) > 0;
@@ -579,7 +580,7 @@ impl Shared {
             Some(back)
         };
         self.kept.store(false, SeqCst);
-        // Who began to follow before that may have relied on it.
+        // A thread that began to follow before that may have relied on it.
         if self.followers.load(SeqCst) > 0 {
             self.kept.store(true, SeqCst);
             return Next::Drive;
@@ -602,7 +603,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Sleeps until the timer or somebody wakes the keeper.
+    /// Sleeps until the timer expires or the keeper is woken.
     fn rest(&self) {
         let mut taken = true;
         while taken {
@@ -616,7 +617,7 @@ impl Shared {
                     Ok(mut seat) => seat.timer = None,
                     Err(TryLockError::Poisoned(seat)) => seat.into_inner().timer = None,
                     Err(TryLockError::WouldBlock) => {
-                        // Somebody drives just now. To wait for that one would make both of them wait.
+                        // Another thread drives just now. Waiting for it would make both of them wait.
                         self.arm(PERIOD);
                         taken = !told;
                     }
@@ -628,7 +629,8 @@ impl Shared {
         }
     }
 
-    /// The keeper does what was asked of a seat that was taken, though somebody else may attend by now.
+    /// The keeper serves the requests that came while the seat was taken, though another thread may attend by
+    /// now.
     fn serve_requests(&self, seat: &mut Seat, now: Time) -> io::Result<()> {
         if self.told.load(SeqCst)
             && let Some(driver) = seat.driver.as_mut()
@@ -658,13 +660,13 @@ impl Shared {
         Ok(more)
     }
 
-    /// From now on the keeper drives: somebody waits at a descriptor, which drives nothing.
+    /// From now on the keeper drives: an application waits at a descriptor, which drives nothing.
     pub(crate) fn begin_to_follow(&self) {
         self.followers.fetch_add(1, SeqCst);
         self.tell_keeper_to_drive();
     }
 
-    /// Nobody waits there any more.
+    /// Ends that: no application waits at a descriptor any more.
     pub(crate) fn cease_to_follow(&self) {
         self.followers.fetch_sub(1, SeqCst);
     }
@@ -686,7 +688,7 @@ impl Shared {
     }
 }
 
-/// How attending ended.
+/// End of attending.
 enum Ended<T> {
     /// With what was waited for, or without it when the time was over.
     Here(Option<T>),

@@ -5,24 +5,24 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// Where the bytes of a message come from. Asked on the endpoint's thread, for any part and as often as packets leave:
+/// Source of a message's bytes. Called on the endpoint's thread, for any part and as often as packets leave:
 /// the same part must always be the same bytes.
 pub trait Source: Send + Sync {
     /// Fills `to` with the message's bytes from `offset` on.
     fn read(&self, offset: u64, to: &mut [u8]);
 }
 
-/// Where the bytes of a message go, on the endpoint's thread: every part once, in the order in which packets arrive.
+/// Destination of a message's bytes, on the endpoint's thread: every part once, in the order in which packets arrive.
 pub trait Sink: Send {
     /// Takes the message's bytes from `offset` on.
     fn write(&mut self, offset: u64, bytes: &[u8]);
 }
 
-/// What takes the bytes of a message of so many bytes from a peer, by the message's number; `None` = it is put together
-/// in memory.
+/// Chooses the destination of a message of so many bytes from a peer, by the message's number; `None` = it is put
+/// together in memory.
 pub type SinkOf = Arc<dyn Fn(SocketAddr, u32, u64) -> Option<Box<dyn Sink>> + Send + Sync>;
 
-/// What a message to send consists of.
+/// Bytes of a message to send.
 #[derive(Clone)]
 pub enum Body {
     /// Bytes in memory.

@@ -87,7 +87,7 @@ impl Endpoint {
         self.blocking.call_nowait(peer, request)
     }
 
-    /// Whether this process bound the endpoint.
+    /// Checks that this process bound the endpoint.
     ///
     /// # Errors
     /// It was forked from the one that did.
@@ -113,14 +113,14 @@ impl Endpoint {
         ::tokio::time::timeout(longest, self.recv()).await.unwrap_or(Err(RecvError::TimedOut))
     }
 
-    /// What the transport's machine has measured of itself; `None` when the endpoint is closed.
+    /// Measurements of the transport's machine; `None` when the endpoint is closed.
     pub async fn measured(&self) -> Option<Measured> {
         let completion = Completion::new();
         self.blocking.inner().shared().ask(Request::Measure(completion.clone()), false);
         completion.await
     }
 
-    /// Closes it without waiting: whoever waits for it gets [`SendError::Closed`] or [`RecvError::Closed`].
+    /// Closes it without waiting: waiting callers get [`SendError::Closed`] or [`RecvError::Closed`].
     pub fn close(&self) {
         self.blocking.close();
     }
@@ -145,17 +145,17 @@ impl Endpoint {
         self.blocking.memory_used()
     }
 
-    /// What this host's kernel last refused, and why.
+    /// Last refusals of this host's kernel, with their reasons.
     pub fn refused(&self) -> Refused {
         self.blocking.refused()
     }
 
-    /// What was counted since it was bound.
+    /// Counters since it was bound.
     pub fn stats(&self) -> Stats {
         self.blocking.stats()
     }
 
-    /// See [`crate::Endpoint::prometheus`].
+    /// Counters for Prometheus: see [`crate::Endpoint::prometheus`].
     pub fn prometheus(&self) -> String {
         self.blocking.prometheus()
     }

@@ -18,7 +18,7 @@ mod with {
 
     const TARGET: &str = "headway_host";
 
-    /// Whether anybody hears what happens to messages.
+    /// True if events of messages are observed.
     pub(crate) fn wanted() -> bool {
         enabled!(target: TARGET, Level::DEBUG)
     }

@@ -1,9 +1,9 @@
 //! The socket: batches of datagrams with their type-of-service bytes.
 //!
 //! `recvmmsg` and `sendmmsg` with control messages exist in no maintained crate with all that is needed here
-//! (batches, IP_TOS both ways), so they are called directly. What makes each call sound is written beside it.
+//! (batches, IP_TOS both ways), so they are called directly. The reason why each call is sound is written at it.
 //!
-//! Where many packets leave at once, equal ones to one address go to the kernel as one buffer to be cut up
+//! If many packets leave at once, equal ones to one address go to the kernel as one buffer to be cut up
 //! (UDP_SEGMENT), and arrive as one where the kernel need not cut (UDP_GRO): they share their way through it.
 #![allow(unsafe_code, reason = "recvmmsg and sendmmsg with control messages")]
 
@@ -42,14 +42,14 @@ pub(crate) type Handle = Arc<UdpSocket>;
 /// A bound, non-blocking UDP socket that hears and says the type-of-service byte.
 pub(crate) struct Socket {
     socket: Handle,
-    /// Whether rows of equal datagrams arrive as one, and are sent so as long as the kernel takes them.
+    /// True if rows of equal datagrams arrive as one, and are sent so as long as the kernel takes them.
     rows: bool,
     leaving: Leaving,
 }
 
 impl Socket {
     /// Binds. Equal datagrams travel in `rows` if that is wanted and the kernel can; the kernel looks into the queues of
-    /// interfaces that allow it for as long as `spin`, when it is asked for datagrams and has none.
+    /// interfaces that allow it for as long as `spin`, when it is polled and has no datagrams.
     pub(crate) fn bind(address: SocketAddr, rows: bool, spin: Time) -> io::Result<Socket> {
         let socket = match address {
             #[allow(clippy::disallowed_methods, reason = "this is the driver's socket")]
@@ -80,7 +80,7 @@ impl Socket {
         Arc::clone(&self.socket)
     }
 
-    /// Whether datagrams may arrive in rows.
+    /// True if datagrams may arrive in rows.
     pub(crate) fn has_rows(&self) -> bool {
         self.rows
     }
@@ -115,7 +115,7 @@ impl Socket {
         }
         // SAFETY: the first `places` headers, at most BATCH, were written. Each points to a name, one iovec and a control
         // buffer of the lengths it states; all of them, and the bytes behind the iovecs, which do not overlap, live until
-        // after the call and are borrowed by nobody else.
+        // after the call and are borrowed here alone.
         let count = unsafe {
             libc::recvmmsg(
                 self.socket.as_raw_fd(),
@@ -140,14 +140,14 @@ impl Socket {
         Ok(())
     }
 
-    /// Sends the batch from the front; what the kernel has no room for stays, and what it refuses is gone. Those that left are
-    /// told if that is `wanted`.
+    /// Sends the batch from the front; datagrams that the kernel has no room for stay, and those that it refuses are
+    /// gone. The outcome lists those that left if that is `wanted`.
     pub(crate) fn send(&mut self, batch: &mut Batch, wanted: bool) -> io::Result<Outcome> {
         let Socket { socket, leaving, .. } = self;
         leaving.send(&**socket, batch, wanted)
     }
 
-    /// What the kernel last refused.
+    /// Last refusals of the kernel.
     pub(crate) fn refused(&self) -> Refused {
         self.leaving.refused()
     }
@@ -283,7 +283,7 @@ fn set_option(socket: &UdpSocket, level: libc::c_int, name: libc::c_int, value: 
     refused == 0
 }
 
-/// Nothing to receive is no error, and neither is what passes: the kernel short of memory, an interface down.
+/// Nothing to receive is not an error, and neither is a passing failure: the kernel short of memory, an interface down.
 fn none_yet(error: io::Error) -> io::Result<()> {
     match error.raw_os_error() {
         Some(libc::EBADF | libc::ENOTSOCK | libc::EINVAL | libc::EFAULT) | None => Err(error),

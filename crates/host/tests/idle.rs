@@ -7,7 +7,7 @@ use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How often the endpoints' own threads have gone to sleep so far.
+/// Number of times that the endpoints' own threads have gone to sleep so far.
 fn sleeps() -> u64 {
     let tasks = fs::read_dir("/proc/self/task").expect("this is Linux");
     let of = |task: fs::DirEntry| {
@@ -27,7 +27,7 @@ fn resident() -> u64 {
     pages * 4096
 }
 
-/// What a peer costs that called once and stays in the table, of many that come one after another.
+/// Memory of a peer that called once and stays in the table, of many that come one after another.
 fn each_peer(config: &Config) -> u64 {
     let limits = Limits { peers: 20_000, ..Limits::default() };
     let server = Endpoint::bind("127.0.0.1:0", Config { limits, ..config.clone() }).expect("bound");

@@ -1,4 +1,4 @@
-//! What a thief of a process's memory can read of what was recorded before. In a process of its own, whose memory is that of
+//! What a thief of a process's memory can read of recorded datagrams. In a process of its own, whose memory is that of
 //! this test: all of it is searched, stacks too, for keys that open a recorded datagram.
 #![allow(clippy::disallowed_methods, reason = "reads the memory of this process")]
 
@@ -17,7 +17,7 @@ use std::os::unix::fs::FileExt;
 use wire::{Datagram, Faults, World, address, config, content, shared_key};
 use x25519_dalek::{PublicKey, StaticSecret};
 
-/// A datagram without payload, as somebody recorded it.
+/// A datagram without payload, as an eavesdropper recorded it.
 struct Recorded {
     cipher: Cipher,
     counter: u64,
@@ -49,7 +49,7 @@ impl Recorded {
         key.open_in_place(nonce, Aad::from(self.covered), &mut self.tag.to_vec()).is_ok()
     }
 
-    /// Whether these bytes are its key, or the secret from which its key comes.
+    /// True if these bytes are its key, or the secret from which its key comes.
     fn comes_from(&self, secret: &[u8; 32]) -> bool {
         let mut key = [0; 32];
         let root = Hkdf::<Sha256>::from_prk(secret).expect("32 bytes");
@@ -75,7 +75,7 @@ fn memory() -> Vec<u8> {
         let mut place = from;
         while place < to {
             let most = buffer.len().min((to - place) as usize);
-            // What is not there, or went away meanwhile, cannot be stolen.
+            // A page that is not there, or went away meanwhile, cannot be stolen.
             let Ok(length) = own.read_at(&mut buffer[..most], place) else { break };
             if length == 0 {
                 break;
@@ -89,7 +89,7 @@ fn memory() -> Vec<u8> {
     bytes
 }
 
-/// Whether a thief of this memory finds 32 bytes that are what he looks for. Keys are random bytes, at any place.
+/// True if a thief of this memory finds 32 bytes that satisfy `what`. Keys are random bytes, at any place.
 fn holds(memory: &[u8], what: impl Fn(&[u8; 32]) -> bool) -> bool {
     let mut tried = 0u64;
     let found = (0..memory.len().saturating_sub(31)).any(|at| {
@@ -108,23 +108,23 @@ fn holds(memory: &[u8], what: impl Fn(&[u8; 32]) -> bool) -> bool {
     found
 }
 
-/// Whether he reads the datagram.
+/// True if a thief of this memory reads the datagram.
 fn reads(memory: &[u8], recorded: &Recorded) -> bool {
     holds(memory, |window| recorded.comes_from(window))
 }
 
-/// Whether he finds the private half of one of these.
+/// True if a thief finds the private half of one of these.
 fn has_half(memory: &[u8], shares: &[[u8; 32]]) -> bool {
     let share = |window: &[u8; 32]| PublicKey::from(&StaticSecret::from(*window)).to_bytes();
     holds(memory, |window| shares.contains(&share(window)))
 }
 
-/// The public halves that were said.
+/// The public halves in messages.
 fn shares(world: &World) -> Vec<[u8; 32]> {
     world.sent.iter().filter_map(|d| Handshake::parse(&d.bytes)?.share).collect()
 }
 
-/// Two hosts that talk for a while after the first message; all that was said.
+/// Two hosts that talk for a while after the first message; returns all datagrams.
 fn talked(cipher: Cipher, until: Time) -> World {
     let config = Config {
         cipher,
@@ -150,13 +150,13 @@ fn recorded(cipher: Cipher, world: &World, generation: u64) -> [Recorded; 2] {
     })
 }
 
-/// When the first confirmation is on its way, and when its answer has arrived.
+/// Time at which the first confirmation is on its way, and time at which its answer has arrived.
 const CONFIRMED: Time = Time::us(50);
 const ACCEPTED: Time = Time::us(90);
 
 #[test]
 fn stolen_memory_opens_nothing_of_sessions_that_are_over_nor_from_before_the_last_renewal() {
-    // What is looked for in vain comes first, everywhere: a search that finds something leaves it in memory.
+    // Searches that must fail come first, everywhere: a search that finds something leaves it in memory.
     let world = talked(Cipher::ChaCha20Poly1305, ACCEPTED);
     let said = shares(&world);
     assert_eq!(

@@ -36,9 +36,9 @@ class Settings(TypedDict, total=False):
     renew_datagrams: int
     """Datagrams that are sealed with one generation of keys, from 1 to 2^31."""
     renew_after: str
-    """How long one generation of keys seals; at least `renew_late`."""
+    """Time for which one generation of keys seals; at least `renew_late`."""
     renew_late: str
-    """How long keys of before a renewal are kept for late datagrams, from 1 us to 1000 s."""
+    """Time for which keys of before a renewal are kept for late datagrams, from 1 us to 1000 s."""
     trace_file: str | os.PathLike[str]
     """File that what happens to messages is written to, as qlog; `headway report FILE` draws it."""
     rate: str
@@ -54,7 +54,7 @@ class Settings(TypedDict, total=False):
     clock: str
     """"machine": the monotonic clock of this machine, for transports whose hosts count rounds of time together."""
     telemetry: bool
-    """Whether switches on every path write stamps into packets (in-band telemetry), for transports that need it."""
+    """True if switches on every path write stamps into packets (in-band telemetry), for transports that need it."""
     total_bytes: int | str
     """Most memory that all messages take."""
     peer_bytes: int | str
@@ -68,11 +68,11 @@ class Settings(TypedDict, total=False):
     peer_timeout: str
     """Silence after which a peer counts as unreachable."""
     progress_timeout: str
-    """How long a message may be without progress while its peer answers."""
+    """Time for which a message may be without progress while its peer answers."""
     call_timeout: str
     """Longest wait of a call for its reply, where the call does not say."""
     spin: str
-    """How long a thread that waits looks for datagrams again and again before it sleeps."""
+    """Time for which a waiting thread polls for datagrams before it sleeps."""
 
 
 def texts(settings: Settings) -> list[tuple[str, str]]:

@@ -23,7 +23,7 @@ const BURST: u64 = 32;
 /// Datagrams of the insider that are kept as patterns.
 const SAMPLES: usize = 400;
 
-/// What came of it.
+/// Results of the flood.
 #[derive(Debug)]
 pub struct Report {
     /// Random datagrams sent.
@@ -36,13 +36,13 @@ pub struct Report {
     pub slowest: Duration,
     /// Bytes that the stranger sent, and those that it got.
     pub stranger: (u64, u64),
-    /// What the endpoint counted.
+    /// Counters of the endpoint.
     pub stats: Stats,
     /// Datagrams sent to the endpoint that its socket had no room for.
     pub lost: u64,
     /// The most memory that messages took, of the limit.
     pub memory: (u64, u64),
-    /// How long it took.
+    /// Duration of the flood.
     pub elapsed: Duration,
 }
 
@@ -245,7 +245,7 @@ impl<'a> Flood<'a> {
             assert!(self.memory <= limits().total_bytes, "{} bytes of memory", self.memory);
             let reached = self.random + self.changed + self.honest();
             let waiting = reached.saturating_sub(self.server.stats().datagrams_received);
-            // What the kernel has dropped never arrives: not for ever is waited for it.
+            // Datagrams that the kernel has dropped never arrive, so that the wait for them has to end.
             if waiting < IN_FLIGHT || Instant::now() > until {
                 break;
             }
@@ -260,7 +260,7 @@ impl<'a> Flood<'a> {
     }
 }
 
-/// What the kernel says of a full queue, or of an answer to somebody who is gone.
+/// Errors of the kernel for a full queue, or for an answer to a socket that is gone.
 fn passes(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,24 +1,24 @@
 //! The time of the machine, which is behind the endpoint's while deadlines are made up for.
 //!
 //! Transports that pace (pulls, tokens, credits, packets at a rate) arm one deadline after the other, each counted from
-//! the one before. A thread wakes up some microseconds late, or much later; a machine that is told the late time counts
+//! the one before. A thread wakes up some microseconds late, or much later; a machine that gets the late time counts
 //! from it, and loses as much of its rate with every step: at 100 Gb/s a full packet takes 0.12 us, and a wake-up 5. So
 //! every deadline that was missed is answered at its own time, one after the other, and packets are pulled in between: the
 //! machine does at once what it would have done in time. This is to deadlines what [`crate::nic`] is to departures.
 
 use headway_units::Time;
 
-/// How far the machine may be behind: what a thread that is woken up is late, on a machine with other work. What a longer
-/// silence would have let through is not made up for, so that no burst is longer than that.
+/// Largest lag of the machine: as much as a thread that is woken up is late, on a machine with other work. What a
+/// longer silence would have let through is not made up for, so that no burst is longer than that.
 pub(super) const LATE: Time = Time::us(200);
 
 /// See the module.
 pub(super) struct MachineClock {
-    /// The time that the machine was told last.
+    /// Time of the machine's last input.
     told: Time,
-    /// Whether that was a missed deadline, whose packets have not all been pulled.
+    /// True if that was a missed deadline, whose packets have not all been pulled.
     behind: bool,
-    /// How far it may be behind.
+    /// Largest lag that is made up for.
     most: Time,
 }
 
@@ -35,7 +35,7 @@ impl MachineClock {
         self.told
     }
 
-    /// The machine is told of its deadline `at`, which is not after `now`: at what time.
+    /// Time at which the machine hears of its deadline `at`, which is not after `now`.
     pub(super) fn due(&mut self, at: Time, now: Time) -> Time {
         let earliest = now.saturating_sub(self.most);
         self.told = at.max(earliest).max(self.told).min(now.max(self.told));
@@ -52,7 +52,7 @@ impl MachineClock {
         self.told
     }
 
-    /// Whether the machine was told of a missed deadline, and has not been asked for all that comes of it.
+    /// True if the machine has had a missed deadline, and not all of its packets have been pulled.
     pub(super) fn is_behind(&self) -> bool {
         self.behind
     }

@@ -1,4 +1,4 @@
-//! How two hosts meet.
+//! Handshake of two hosts.
 //!
 //! ```text
 //!   A                                   B
@@ -12,7 +12,7 @@
 //! No answer is longer than its question. Where a key is shared, both carry an authentication by it, and confirm and
 //! accept carry the public halves of a key exchange. Only who has returned its cookie and has the key costs an
 //! exchange; a confirmation that is repeated is answered by the same half. Both may call each other at once: each
-//! then has one half, whether it is said in a confirmation or in an acceptance, and whichever of the two arrives first
+//! then has one half, in a confirmation or in an acceptance, and whichever of the two arrives first
 //! ends the exchange. While keys change, the two may call with different ones: then the confirmation of the larger epoch
 //! counts, and is the answer to the other. A datagram that shows a wrong cookie is
 //! answered by *stale*, which carries the wrong cookie back: a sender that recognises it knows that its peer has
@@ -20,10 +20,10 @@
 //! answered by *refuse*, which says this host's. Hosts that have met send further hellos to measure their round trip
 //! ([`super::round_trip`]); they are answered like any other, and change nothing.
 //!
-//! An incarnation is an epoch, drawn at random, and a cookie. Epochs have no order, so that no clock can be wrong:
-//! which of two incarnations is the newer is told by the cookies alone. One cookie admits one incarnation. What
+//! An incarnation is an epoch, drawn at random, and a cookie. Epochs are not ordered, so that no clock can be wrong:
+//! the cookies alone show which of two incarnations is the newer. One cookie admits one incarnation. What
 //! the next one has to show is another, and it hears of that only by a hello of its own; so a confirmation that
-//! was delayed or is repeated shows one that is used up, and all that was said in a meeting is over with it.
+//! was delayed or is repeated shows one that is used up, and all messages of a meeting are void with it.
 
 use super::peers::{Deadline, Peer, PeerKey, Phase};
 use super::{Core, Count, SendError};
@@ -55,7 +55,7 @@ const NO_SHARE: [u8; SHARE_BYTES] = [0; SHARE_BYTES];
 #[derive(Default)]
 pub(super) struct Answers {
     queue: VecDeque<(SocketAddr, HandshakeBytes)>,
-    /// When the allowance for stale answers will be whole again.
+    /// Time at which the allowance for stale answers will be whole again.
     stale_until: Time,
     /// Stale answers to hosts that are not known, of whose key nothing is known either.
     to_strangers: usize,
@@ -109,7 +109,7 @@ impl Core {
             HandshakeKind::Hello | HandshakeKind::Confirm if received.terms != self.terms => {
                 self.refuse(from, known, &received)
             }
-            // Where a key is shared, a share comes where one belongs, and nowhere else.
+            // A share is required where one belongs, and refused elsewhere.
             kind if received.share.is_some() != (kind.has_share() && self.envelope.is_sealed()) => false,
             HandshakeKind::Hello => self.hello(from, known, &received),
             HandshakeKind::Welcome => known.is_some_and(|key| self.welcome(now, key, &received)),
@@ -135,7 +135,7 @@ impl Core {
             // A peer that does not have the one key may have the other.
             peer.meeting.key = (peer.attempts as usize - 1) % self.authorities.len().max(1);
         }
-        // Which of several the answer is to would not be known.
+        // After several attempts it would be unknown which one the answer is to.
         let alone = peer.attempts == 1;
         peer.probing.greeted(now, alone);
         peer.answer_due = now.saturating_add(wait);
@@ -281,7 +281,8 @@ impl Core {
     fn established(&mut self, now: Time, key: PeerKey, confirm: &Heard, own: (u64, u64)) -> bool {
         let Some(peer) = self.peers.get_mut(key) else { return false };
         if peer.phase != Phase::Met {
-            // A place that was made by forgetting another has a newer epoch than the peer was told.
+            // A place that was made by forgetting another has a newer epoch than the one that the peer has
+            // heard.
             (peer.meeting.local_epoch, peer.meeting.expected) = own;
             self.meet(key, confirm);
             if !self.begin_exchange(key) || !self.end_exchange(now, key, confirm) {
@@ -393,20 +394,20 @@ impl Core {
     }
 }
 
-/// Whether a handshake comes from the incarnation of the peer that is known.
+/// True if a handshake comes from the incarnation of the peer that is known.
 fn is_met(peer: &Peer, handshake: &Handshake) -> bool {
     (handshake.epoch, handshake.offered) == (peer.meeting.peer_epoch, peer.meeting.shown)
 }
 
-/// Whether both confirm at once with different keys, of which both have two, and this endpoint's confirmation is the one
-/// that counts: that of the larger epoch, at both ends.
+/// True if both confirm at once with different keys, of which both have two, and this endpoint's confirmation is the
+/// one that counts: that of the larger epoch, at both ends.
 fn goes_before(peer: &Peer, confirm: &Heard) -> bool {
     let m = &peer.meeting;
     let differ = peer.phase == Phase::Confirm && is_met(peer, confirm) && m.key != confirm.key;
     differ && (m.local_epoch, m.expected) > (m.peer_epoch, m.shown)
 }
 
-/// Whether a handshake answers what this endpoint last said to the peer.
+/// True if a handshake answers this endpoint's last message to the peer.
 fn answers(peer: &Peer, handshake: &Handshake) -> bool {
     handshake.shown == peer.meeting.expected && handshake.peer_epoch == peer.meeting.local_epoch
 }

@@ -35,11 +35,11 @@ impl Incoming {
     }
 }
 
-/// Where the bytes of a message are that is being received.
+/// Place of a received message's bytes.
 enum Data {
     /// None have arrived.
     Announced,
-    /// In memory.
+    /// A buffer in memory.
     Buffer(Buffer),
     /// With the application.
     Sink(Box<dyn Sink>),
@@ -68,7 +68,7 @@ impl Data {
 pub(super) struct Arriving<'a> {
     packet: Packet,
     payload: &'a [u8],
-    /// What ports have stamped, where they do and it can be.
+    /// Stamps of ports, if the packet can have any.
     stamps: Option<Stamps>,
 }
 
@@ -106,7 +106,7 @@ impl Core {
         }
     }
 
-    /// Whether a datagram comes from an incarnation that has been met, and is new; its sender and payload.
+    /// Sender and payload of a datagram, if it comes from an incarnation that has been met, and is new.
     fn authenticate<'a>(
         &mut self,
         now: Time,
@@ -163,8 +163,8 @@ impl Core {
         Ok((key, payload))
     }
 
-    /// Whether a header that a switch returned is of a datagram that was sent from here to this peer, and comes back
-    /// for the first time.
+    /// Checks that a header that a switch returned is of a datagram that was sent from here to this peer, and comes
+    /// back for the first time.
     fn recognise<'a>(
         &mut self,
         from: SocketAddr,
@@ -204,7 +204,7 @@ impl Core {
         packet.flags = PacketFlags(packet.flags.0 & !PacketFlags::CALL.0);
         // Elsewhere, in grants too, it is a time that is echoed.
         if packet.kind == PacketKind::Token && packet.lifetime != Time::MAX {
-            // Where packets travel in batches, a frame time may be shorter than it takes a thread to act on one.
+            // If packets travel in batches, a frame time may be shorter than it takes a thread to act on one.
             let late = if self.nic.turns() > Time::ZERO { LATE } else { Time::ZERO };
             packet.lifetime = packet.lifetime.min(LONGEST) + late;
         }
@@ -246,12 +246,12 @@ impl Core {
         let kept = self.machine.live_messages() > live;
         self.drain(now, Some(&Arriving { packet, payload, stamps }));
         if opened && !kept {
-            // The machine has no use for it, or it is complete already.
+            // The machine has refused it, or it is complete already.
             self.drop_incoming(key, packet.message);
         }
     }
 
-    /// Whether a packet about a message from a peer is possible and paid for; `true` when the message is new.
+    /// Checks that a packet about a message from a peer is possible and paid for; `true` if the message is new.
     fn check_incoming(
         &mut self,
         now: Time,
@@ -289,7 +289,7 @@ impl Core {
         self.pay(now, key, packet, call).map(|()| true)
     }
 
-    /// Whether a message from a peer has been heard of: what else its sender says of it makes no state.
+    /// Checks that a message from a peer is known: other packets about it must not create state.
     fn check_known(&self, key: PeerKey, packet: &Packet) -> Result<(), Count> {
         let name = (key.host(), packet.message);
         let known = self.incoming.contains_key(&name) || self.finished.contains(name.0, name.1);
@@ -325,7 +325,7 @@ impl Core {
         Ok(())
     }
 
-    /// Whether a packet about a message to a peer is possible.
+    /// Checks that a packet about a message to a peer is possible.
     fn check_answer(&self, key: PeerKey, packet: &Packet) -> Result<(), Count> {
         let peer = self.peers.get(key).ok_or(Count::dropped_late)?;
         let place = peer.open.get(&packet.message).ok_or(Count::dropped_late)?;

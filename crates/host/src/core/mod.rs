@@ -1,4 +1,4 @@
-//! What an endpoint does, without socket, clock or thread: datagrams, commands and time go in; datagrams,
+//! Core of an endpoint, without socket, clock or thread: datagrams, commands and time go in; datagrams,
 //! events and one deadline come out.
 //!
 //! One transport machine serves all peers. Each (peer, incarnation) has a number of its own in the machine,
@@ -62,12 +62,12 @@ const FEW: usize = 16;
 /// Bytes of a small message, at most.
 const SMALL: u64 = 16 << 10;
 
-/// Of the memory for messages, what buffers that nobody uses may take meanwhile: one part of so many.
+/// Part of the memory for messages that unused buffers may take: one part of so many.
 const KEPT: u64 = 8;
-/// How long buffers of messages are kept that nobody takes.
+/// Time for which unused buffers of messages are kept.
 const TIDY: Time = Time::s(1);
 
-/// Who an endpoint is, beyond its configuration.
+/// Identity of an endpoint, beyond its configuration.
 pub struct Identity {
     /// Its incarnation: another than any before at the same address.
     pub epoch: u64,
@@ -75,7 +75,7 @@ pub struct Identity {
     pub secret: Secret,
 }
 
-/// What a message is to the applications.
+/// Purpose of a message for the applications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Nothing but itself.
@@ -86,16 +86,16 @@ pub enum Purpose {
     Reply(u64),
 }
 
-/// How a message is to be sent, where the defaults do not fit.
+/// Options for sending a message, where the defaults do not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendOptions {
-    /// What is sent before the receiver has answered.
+    /// Packets that are sent before the receiver has answered.
     pub initial_window: InitialWindow,
-    /// Application class.
+    /// Class of the application.
     pub class: u16,
     /// `false` models an application that stalls after its first window; such a message is never complete.
     pub responsive: bool,
-    /// What multipath routing hashes together with the addresses; `None` = a number of the endpoint's choosing.
+    /// Number that multipath routing hashes together with the addresses; `None` = a number of the endpoint's choosing.
     pub entropy: Option<u32>,
 }
 
@@ -114,7 +114,7 @@ pub struct Command {
     pub peer: SocketAddr,
     /// Purpose of the message.
     pub purpose: Purpose,
-    /// The bytes.
+    /// Bytes of the message.
     pub body: Body,
     /// Options of the message.
     pub options: SendOptions,
@@ -157,7 +157,7 @@ pub struct Arrived {
     pub purpose: Purpose,
     /// Content, as the sending application gave it.
     pub bytes: Bytes,
-    /// When its last byte arrived.
+    /// Arrival of its last byte.
     pub at: Time,
     /// Its memory, given back when this is dropped.
     pub charges: Charges,
@@ -167,7 +167,7 @@ pub struct Arrived {
 #[derive(Debug)]
 pub struct Charges(#[allow(dead_code, reason = "held until they are dropped")] [Charge; 2]);
 
-/// What the application should know.
+/// Event for the application.
 #[derive(Debug)]
 pub enum CoreEvent {
     /// A message arrived.
@@ -192,12 +192,12 @@ pub enum CoreEvent {
     Message(MessageEvent),
 }
 
-/// What a transport machine measured of itself since its endpoint's time zero.
+/// Measurements of a transport machine since its endpoint's time zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// End of the time that was measured.
     pub at: Time,
-    /// What its machine reports beside the common numbers, up to that time.
+    /// Gauges that its machine reports in addition to the common numbers, up to that time.
     pub gauges: Vec<Gauge>,
     /// From data to its answer; `None` from a machine whose answers do not tell.
     pub round_trips: Option<RoundTrips>,
@@ -214,7 +214,7 @@ pub struct Transmit {
     pub tos: u8,
     /// Length of the datagram in bytes.
     pub length: usize,
-    /// Whether it has no data, so that a mark on it would mean nothing.
+    /// True if it has no data, so that a mark on it would mean nothing.
     pub answer: bool,
 }
 
@@ -231,13 +231,13 @@ pub struct Core {
     paths: PathTable,
     nic: Nic,
     sizes: Sizes,
-    /// What stands between the header and the payload of every packet, either way.
+    /// Fields between the header and the payload of every packet, either way.
     envelope: Envelope,
     local: SocketAddr,
     config: Config,
     secret: Secret,
     authorities: Authorities,
-    /// What peers must have in common with this endpoint.
+    /// Versions that peers must have in common with this endpoint.
     terms: Terms,
     /// This endpoint's incarnation towards peers that it does not know; another one when one is forgotten.
     epoch: u64,
@@ -245,7 +245,7 @@ pub struct Core {
     outgoing: Slab<Outgoing>,
     incoming: FxHashMap<(HostId, u32), Incoming>,
     buffers: Buffers,
-    /// When it is looked whether they are still used.
+    /// Time of the next check that they are still used.
     tidy_at: Option<Time>,
     finished: FinishedMessages,
     timers: Timers<(peers::PeerKey, peers::Deadline)>,
@@ -253,7 +253,7 @@ pub struct Core {
     events: VecDeque<CoreEvent>,
     /// Peers whose transport may take another message.
     ready: Vec<peers::PeerKey>,
-    /// What the messages fail with that the machine gives up now.
+    /// Error of the messages that the machine gives up now.
     failing: Option<SendError>,
     /// Peers to which the kernel refused the last datagram.
     unsent: usize,
@@ -342,7 +342,7 @@ impl Core {
         self.peers.len()
     }
 
-    /// Whether all messages under way, sent and received, are few and small.
+    /// True if all messages under way, sent and received, are few and small.
     pub(crate) fn is_light(&self) -> bool {
         if self.outgoing.len() + self.incoming.len() > FEW {
             return false;
@@ -351,13 +351,13 @@ impl Core {
         sent.chain(self.incoming.values().map(Incoming::bytes)).all(|bytes| bytes <= SMALL)
     }
 
-    /// What the machine measured of itself until `now`, and which round trips it saw.
+    /// Measurements of the machine until `now`, and the round trips that it saw.
     pub fn measured(&self, now: Time) -> Measured {
         let (gauges, round_trips) = (self.machine.gauges(now), self.machine.round_trips().cloned());
         Measured { at: now, gauges, round_trips, base_round_trips: self.base_round_trips() }
     }
 
-    /// What happened on the host's own link.
+    /// Counters of the host's own link.
     pub fn nic(&self) -> PortCounters {
         self.nic.counters()
     }
@@ -398,7 +398,7 @@ impl Core {
         true
     }
 
-    /// When [`Core::timeout`] or [`Core::poll_transmit`] is wanted next.
+    /// Time at which [`Core::timeout`] or [`Core::poll_transmit`] has to be called next.
     pub fn next_timeout(&self) -> Option<Time> {
         let asap = (!self.answers.is_empty()).then_some(Time::ZERO);
         let own = [asap, self.timers.next(), self.tidy_at];
@@ -426,7 +426,7 @@ impl Core {
             return Some(Transmit { to, tos: tos(0, Ecn::NotEct), length: bytes.len(), answer: false });
         }
         while self.nic.is_free(now) {
-            // What was due comes before what is asked of the machine now.
+            // Events that were due come before the new request to the machine.
             if !self.clock.is_behind() {
                 self.machine_deadline(until);
             }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Bytes at the front of a request or a reply: what it is, and its number.
 pub(super) const CALL_HEADER: usize = 9;
 
-/// How far the numbers of a peer's messages may run ahead of the first that is not over.
+/// Distance by which the numbers of a peer's messages may run ahead of the first that is not over.
 pub(super) const NUMBERS_AHEAD: u32 = 1 << 13;
 
 /// A message being sent.
@@ -38,7 +38,7 @@ pub(super) struct Outgoing {
     pub(super) watch: Watch,
     /// Packets of it that have not left.
     unsent: u64,
-    /// Whether others wait until all of them have.
+    /// True if others wait until all of them have left.
     pub(super) turn: bool,
     /// Its application has been told that it failed, and the machine does not know.
     over: bool,
@@ -56,17 +56,17 @@ impl Outgoing {
         header as u64 + self.body.bytes()
     }
 
-    /// Whether its application waits for its end.
+    /// True if its application waits for its end.
     pub(super) fn is_awaited(&self) -> bool {
         self.options.responsive && !self.over
     }
 
-    /// Whether it is over for its application, while the machine still has it.
+    /// True if it is over for its application, while the machine still has it.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Whether a packet is one of this message. A machine may still have one of a message that is over, whose
+    /// True if a packet is one of this message. A machine may still have one of a message that is over, whose
     /// place another has by now.
     fn has(&self, peer: PeerKey, packet: &Packet) -> bool {
         !self.over && self.peer == peer && self.number == Some(packet.message)

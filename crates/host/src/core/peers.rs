@@ -20,7 +20,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// So many datagrams in a row are refused, over such a time, before a refusal counts as the kernel's last word: a firewall that is
-/// loaded anew, or full of connections, refuses some.
+/// reloaded, or full of connections, refuses some.
 const UNSENT_COUNT: u32 = 6;
 const UNSENT_TIME: Time = Time::s(1);
 
@@ -38,7 +38,7 @@ impl PeerKey {
     }
 }
 
-/// What a peer's deadline is for.
+/// Purpose of a peer's deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Deadline {
     /// The handshake has not been answered.
@@ -53,7 +53,7 @@ pub(super) enum Deadline {
     Turn,
 }
 
-/// How far the handshake is.
+/// Phase of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// A hello was sent, or is about to be.
@@ -95,17 +95,17 @@ pub(super) struct Peer {
     pub(super) incoming: u32,
     /// Its share of the memory.
     pub(super) memory: Arc<Budget>,
-    /// When something genuine last came from it, or it was last given something to do after a pause.
+    /// Time at which something genuine last came from it, or it was last given something to do after a pause.
     pub(super) heard: Time,
-    /// Whether a deadline for its silence is armed.
+    /// True if a deadline for its silence is armed.
     pub(super) listening: bool,
     /// Handshakes sent without an answer.
     pub(super) attempts: u32,
     /// The deadline for an answer that is in force; an earlier one is over with what it waited for.
     pub(super) answer_due: Time,
-    /// When a message to it last progressed.
+    /// Time at which a message to it last progressed.
     pub(super) progressed: Time,
-    /// Whether a deadline for progress is armed.
+    /// True if a deadline for progress is armed.
     pub(super) watched: bool,
     /// The round trips to it that are measured.
     pub(super) probing: Probing,
@@ -116,7 +116,7 @@ pub(super) struct Peer {
 /// Datagrams in a row that the kernel refused.
 #[derive(Clone, Copy)]
 pub(super) struct Unsent {
-    /// When it refused the first of them.
+    /// Time at which it refused the first of them.
     since: Time,
     count: u32,
     /// Its reason for the last one.
@@ -124,7 +124,7 @@ pub(super) struct Unsent {
 }
 
 impl Peer {
-    /// Whether anything is under way with it.
+    /// True if anything is under way with it.
     pub(super) fn is_busy(&self) -> bool {
         !self.open.is_empty() || !self.waiting.is_empty() || self.incoming > 0
     }
@@ -264,7 +264,7 @@ impl Core {
         }
     }
 
-    /// Whether anybody wants to know which datagrams have left.
+    /// True if departures of datagrams have to be reported.
     pub(crate) fn wants_departures(&self) -> bool {
         self.unsent > 0
     }
@@ -303,7 +303,7 @@ impl Core {
         }
     }
 
-    /// Gives a peer up as [`Core::forget`] does, but for the messages to it that wait: they begin anew.
+    /// Gives a peer up as [`Core::forget`] does, but for the messages to it that wait: they start again.
     pub(super) fn renew(&mut self, now: Time, key: PeerKey, reason: SendError) {
         let Some(address) = self.peers.get(key).map(|peer| peer.address) else { return };
         self.epoch = self.epoch.wrapping_add(1).max(1);
@@ -344,7 +344,7 @@ impl Core {
             return None;
         };
         // The new incarnation has been told this endpoint's epoch as it was, and the cookie that comes next: what
-        // showed the one before is no longer taken for news, whoever repeats it.
+        // showed the one before is no longer taken for news, even if it is repeated.
         (peer.meeting.local_epoch, peer.meeting.expected, peer.before) = (local_epoch, expected, before);
         let key = peer.key;
         self.rehome_all(now, key, waiting);

@@ -7,22 +7,22 @@ use std::collections::VecDeque;
 pub(super) const AT_FIRST: u32 = 8;
 /// Round trips that are looked at together, the last ones.
 const IN_A_ROW: usize = 8;
-/// Which of them counts: the second shortest. One alone may be a lucky one, of threads that happened to be awake; and of
-/// eight that met a queue now and then, two have not.
+/// Position of the one that counts: the second shortest. One alone may be a lucky one, of threads that happened to be
+/// awake; and of eight that met a queue now and then, two have not.
 const COUNTS: usize = 1;
 /// Between later ones, and after one that was not answered.
 const PAUSE: Time = Time::ms(100);
 /// Numbers of measurements begin here among those that cookies are made from: incarnations of a peer never get so far.
 pub(super) const FIRST_NUMBER: u64 = 1 << 63;
 
-/// What is measured of a peer.
+/// Measurements of a peer.
 #[derive(Default)]
 pub(super) struct Probing {
-    /// When the handshake was sent that has not been answered, if it was sent once.
+    /// Time at which the handshake was sent that has not been answered, if it was sent once.
     pub(super) greeted: Option<Time>,
     /// The number that the answer to the last measurement has to return, and when that left; `None` = it is answered.
     pub(super) asked: Option<(u64, Time)>,
-    /// When the last one left.
+    /// Time at which the last one left.
     pub(super) last: Option<Time>,
     /// Measurements so far.
     pub(super) made: u32,
@@ -30,7 +30,7 @@ pub(super) struct Probing {
     recent: VecDeque<Time>,
     /// The least that counted of so many in a row.
     least: Option<Time>,
-    /// Whether so many are being measured because of one that was far shorter than that.
+    /// True if so many are being measured because of one that was far shorter than that.
     anew: bool,
 }
 
@@ -40,14 +40,15 @@ impl Probing {
         self.greeted = alone.then_some(now);
     }
 
-    /// Whether another measurement is due.
+    /// True if another measurement is due.
     pub(super) fn is_due(&self, now: Time) -> bool {
         let rested = self.last.is_none_or(|last| now >= last.saturating_add(PAUSE));
         rested || (self.asked.is_none() && self.made < AT_FIRST)
     }
 
-    /// Takes in a round trip; what is known now. One that is far shorter than what was known says that this was the length
-    /// of a queue, which is gone: then it is measured anew.
+    /// Takes in a round trip; returns the round trip that is known now. One that is far shorter than what was known
+    /// says that this was the length
+    /// of a queue, which is gone: then it is measured again.
     pub(super) fn took(&mut self, time: Time) -> Time {
         if !self.anew && self.least.is_some_and(|least| time < least / 2) {
             (self.anew, self.made) = (true, 0);
@@ -72,7 +73,7 @@ impl Probing {
         sorted.get(COUNTS.min(sorted.len().saturating_sub(1) / 2)).copied()
     }
 
-    /// What is known.
+    /// The round trip that is known.
     pub(super) fn known(&self) -> Option<Time> {
         self.least.or_else(|| self.counts())
     }
@@ -82,7 +83,7 @@ impl Probing {
 mod tests {
     use super::*;
 
-    /// What is known after each of some round trips, in microseconds.
+    /// Round trip that is known after each of some samples, in microseconds.
     fn known(times: &[u64]) -> Vec<u64> {
         let mut probing = Probing::default();
         times.iter().map(|&us| probing.took(Time::us(us)).0 / 1_000_000).collect()

@@ -1,12 +1,12 @@
 //! Messages that make no progress.
 //!
-//! A peer that answers is no proof that a message arrives: what repairs losses is said again for as long as
+//! Answers of a peer do not prove that a message arrives: repair packets are repeated for as long as
 //! nothing comes of it. So every message has a deadline of its own. Progress is what can happen only so often: a
 //! packet is sent for the first time, or is acknowledged for the first time.
 //!
 //! A message that is overdue while others are not fails alone. Machines fail all messages to a peer or none; so the
-//! machine keeps it, and nothing of it leaves any more. It goes with its peer, which is given up when nobody has waited
-//! for anything there for a while.
+//! machine keeps it, and nothing of it leaves any more. It goes with its peer, which is given up when no application
+//! has waited for anything there for a while.
 
 use super::outgoing::Outgoing;
 use super::peers::{Deadline, PeerKey};
@@ -26,7 +26,7 @@ impl Core {
         }
     }
 
-    /// Sees to it that messages to a peer are looked after.
+    /// Makes sure that the progress of messages to a peer is checked.
     pub(super) fn watch(&mut self, now: Time, key: PeerKey) {
         let Some(peer) = self.peers.get_mut(key) else { return };
         if !peer.watched {

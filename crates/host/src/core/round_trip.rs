@@ -1,7 +1,7 @@
 //! The base round trip to a peer, measured.
 //!
 //! Transports size their first windows, their credit and their time-outs by the base round trip of a path. On real hosts
-//! most of it is the time that kernels and threads take, which nobody can write into a configuration. So it is measured:
+//! most of it is the time that kernels and threads take, which a configuration cannot know. So it is measured:
 //! the handshake itself, then a few hellos one after another once two endpoints have met, and one more now and then when a
 //! message begins. Of the last eight the second shortest is taken, and the least of these counts: the shortest round
 //! trip of all is one where every thread on the way happened to be awake, and a window of that length leaves the link idle
@@ -18,7 +18,7 @@
 //!
 //! A hello is answered without any state being kept or changed, by an endpoint of any version. A measuring one shows a
 //! fresh number in place of this endpoint's cookie, and its answer returns that: so a copy of an earlier answer is none,
-//! nor is what somebody sends who does not see the hello.
+//! nor is a forgery by a host that does not see the hello.
 
 use super::Core;
 use super::peers::{PeerKey, Phase};
@@ -31,7 +31,7 @@ use headway_units::{Rate, Time};
 use std::net::SocketAddr;
 
 impl Core {
-    /// What is said of the path to an address, and whether it is said of this path alone.
+    /// Configured path to an address, and true if it is set for this address alone.
     pub(super) fn given_path(&self, address: SocketAddr) -> (Path, bool) {
         let path = self.config.path_to.as_ref().and_then(|path_to| path_to(address));
         (path.unwrap_or(self.config.path), path.is_some())
@@ -69,7 +69,7 @@ impl Core {
         self.say(HandshakeKind::Hello, address, &Meeting { expected, ..meeting });
     }
 
-    /// Whether a welcome answers the last measurement; if so it is noted, and another may follow.
+    /// True if a welcome answers the last measurement; then it is noted, and another may follow.
     pub(super) fn probe_answered(&mut self, now: Time, key: PeerKey, welcome: &Handshake) -> bool {
         let Some(peer) = self.peers.get_mut(key) else { return false };
         let asked = peer.probing.asked.filter(|(number, _)| *number == welcome.shown);
@@ -114,7 +114,7 @@ impl Core {
         self.paths.set(key.host(), Path { base_rtt, max_rtt: base_rtt.saturating_add(queues), ..given });
     }
 
-    /// How much longer a full packet takes than a handshake on this host's link and on the slowest of the path.
+    /// Extra time of a full packet over a handshake on this host's link and on the slowest of the path.
     fn longer_on_the_wire(&self, bottleneck: Rate) -> Time {
         let bytes =
             u64::from(self.sizes.full_wire()).saturating_sub(handshake_wire_at(self.local.ip()).into());

@@ -7,23 +7,23 @@
 //! and the first of them arrives sooner.
 //!
 //! "About one length" is the same power of two of bytes. A shorter message never waits for a longer one, nor the other way
-//! round, so that nobody waits for ever; and small ones never wait. Who makes no progress gives its turn away.
+//! round, so that none waits for ever; and small ones never wait. A message without progress gives its turn away.
 
 use super::outgoing::Outgoing;
 use super::peers::{Deadline, PeerKey};
 use super::{Core, SMALL};
 use headway_units::Time;
 
-/// Who has not progressed for so long gives its turn away.
+/// Time without progress after which a message gives its turn away.
 const PATIENCE: Time = Time::s(1);
 
 impl Core {
-    /// Whether a message sends only when it is its turn. One whose application stalls would never end its own.
+    /// True if a message sends only when it is its turn. One whose application stalls would never end its own.
     fn takes_turns(&self, out: &Outgoing) -> bool {
         self.config.turns && out.is_awaited() && out.bytes() > SMALL
     }
 
-    /// Where among the first `most` messages that wait for a peer the first is that need not wait for another.
+    /// Position, among the first `most` messages that wait for a peer, of the first that need not wait for another.
     pub(super) fn whose_turn(&self, key: PeerKey, most: usize) -> Option<usize> {
         let peer = self.peers.get(key)?;
         let waits = |&place: &usize| {

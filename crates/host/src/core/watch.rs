@@ -1,4 +1,4 @@
-//! How far a message is.
+//! Progress of an outgoing message.
 //!
 //! Progress is what can happen only so often: a packet is sent for the first time, or is acknowledged for the first
 //! time.
@@ -6,9 +6,9 @@
 use headway_packet::Packet;
 use headway_units::Time;
 
-/// How far a message is.
+/// Progress of a message.
 pub(super) struct Watch {
-    /// When it last progressed.
+    /// Time at which it last progressed.
     pub(super) at: Time,
     sent: Bits,
     acknowledged: Bits,

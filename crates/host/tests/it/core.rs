@@ -1,4 +1,4 @@
-//! Cores in virtual time over a wire that loses, repeats and reorders, and over one that somebody meddles with.
+//! Cores in virtual time over a wire that loses, repeats and reorders, and over one with an attacker.
 
 use crate::wire;
 
@@ -47,7 +47,7 @@ fn world(transport: &str, admission: Admission, plan: &Plan, faults: Faults, see
     world
 }
 
-/// How often each message arrived, every one of them intact.
+/// Number of arrivals of each message, every one of them intact.
 fn arrivals(world: &World) -> BTreeMap<u64, u32> {
     let mut times = BTreeMap::new();
     world.got.iter().for_each(|got| *times.entry(identify(&got.bytes)).or_default() += 1);
@@ -105,7 +105,7 @@ proptest! {
         }
     }
 
-    /// What is replayed, changed or cut changes nothing that an application sees.
+    /// Datagrams that are replayed, changed or cut change nothing that an application sees.
     #[test]
     fn meddling_does_no_harm_where_a_key_is_shared(
         plan in plan(), seed: u64,
@@ -318,7 +318,7 @@ fn a_peer_takes_no_more_memory_than_its_share() {
         let used = world.hosts[1].memory.used();
         assert!(used <= 4 << 20 && used > 3 << 20, "{name}: {used}");
         assert!(count(&world, 1, Count::dropped_no_memory) > 1900);
-        // The peer never says any more: after a while all is given back.
+        // The peer is silent from now on: after a while all memory is freed.
         world.run(Time::s(70));
         assert_eq!((world.hosts[1].core.live_messages(), world.hosts[1].memory.used()), (0, 0), "{name}");
         assert_eq!(count(&world, 1, Count::peers_lost), 1);
@@ -390,7 +390,7 @@ fn requests_replies_and_plain_messages_keep_apart() {
     assert_eq!(seen, expected);
 }
 
-/// What a datagram of host 0 to host 1 becomes, and which counter of host 1 it must be found in.
+/// Changes a datagram of host 0 to host 1, and asserts the counter of host 1 that it must be found in.
 fn changed(admission: Admission, change: impl Fn(&mut Vec<u8>), counter: Count) {
     let mut world = met(admission);
     let data = |d: &&Datagram| d.from == address(0) && d.bytes.len() > 1000;

@@ -1,4 +1,4 @@
-//! What switches may do to packets, done by hand on the way between two hosts, with a key and without: what is left of
+//! Changes of switches to packets, made by hand on the way between two hosts, with a key and without: what is left of
 //! a data packet, a header that came back and a lowered rate are believed, once; with a key, nothing else is.
 
 use headway_host::{Admission, Count};
@@ -8,7 +8,8 @@ use wire::{Datagram, Faults, World, address, config, content, identify, prefixes
 
 use crate::wire;
 
-/// When the message is sent that the tests are about, and when its packets are on their way.
+/// Time at which the message is sent that the tests are about, and time at which its packets are on their
+/// way.
 const SENT: Time = Time::ms(10);
 const ON_THE_WAY: Time = Time::us(10_010);
 /// Data packets of that message.
@@ -42,7 +43,7 @@ fn with(datagram: &Datagram, packet: &Packet) -> Datagram {
     out
 }
 
-/// What a switch leaves of a data packet.
+/// Header that a switch leaves of a data packet.
 fn cut(datagram: &Datagram) -> Datagram {
     let left = PacketView::parse(&datagram.bytes).expect("a packet").cut().expect("data");
     let mut header = packet(datagram);
@@ -86,7 +87,7 @@ fn what_lost_its_payload_is_asked_for_again() {
         data.iter().for_each(|d| world.inject(ON_THE_WAY + Time(1), cut(d)));
         world.run(ON_THE_WAY + Time(2));
         assert_eq!(count(&world, 1, Count::packets_accepted) - before, PACKETS);
-        // The packets themselves come later than what was left of them, and are no news.
+        // The packets themselves come later than their headers, and are dropped as repeated.
         ends_well(&mut world);
         assert_eq!(count(&world, 1, Count::dropped_replayed), PACKETS);
         assert_eq!(sent(&world, 1, |p| p.kind == PacketKind::Nack), PACKETS);
@@ -106,7 +107,7 @@ fn what_came_back_is_sent_again_once() {
         assert_eq!(count(&world, 0, Count::packets_accepted) - before, PACKETS);
         assert_eq!(count(&world, 0, Count::dropped_replayed), 2 * PACKETS, "each datagram comes back once");
         ends_well(&mut world);
-        // What arrived meanwhile need not go again.
+        // Packets that arrived meanwhile need not go again.
         assert!(sent(&world, 0, |p| p.is_data() && p.flags.has(PacketFlags::AGAIN)) <= PACKETS);
     }
 }

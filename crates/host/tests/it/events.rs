@@ -47,13 +47,14 @@ impl Subscriber for Notes {
 }
 
 impl Notes {
-    /// How many events have all of these parts.
+    /// Number of events that have all of these parts.
     fn count(&self, parts: &[&str]) -> usize {
         let notes = self.0.lock().expect("no panic");
         notes.iter().filter(|note| parts.iter().all(|part| note.contains(part))).count()
     }
 
-    /// Waits for the only event with all of these parts: who waits for a message may be woken before it is told.
+    /// Waits for the only event with all of these parts: a thread that waits for a message may be woken before the
+    /// event.
     fn wait(&self, parts: &[&str]) {
         let until = Instant::now() + Duration::from_secs(30);
         while self.count(parts) == 0 {

@@ -46,7 +46,7 @@ fn in_a_child(work: impl FnOnce()) {
     assert_eq!(status, 0, "the forked child failed: what it printed says where");
 }
 
-/// How many sockets this process has open.
+/// Number of sockets that this process has open.
 fn sockets() -> usize {
     let open = std::fs::read_dir("/proc/self/fd").expect("a list of descriptors");
     let links = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());

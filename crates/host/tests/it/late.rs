@@ -7,7 +7,8 @@ use headway_transport::registry;
 use headway_units::{Rate, Time};
 use wire::{Faults, World, config, content, prefixes};
 
-/// When a message of a megabyte is acknowledged, over a link that carries it in 90 us, where threads are so `late`.
+/// Time at which a message of a megabyte is acknowledged, over a link that carries it in 90 us, where threads are so
+/// `late`.
 fn takes(transport: &str, late: Time) -> Time {
     let config = Config { nic: Some(Rate::gbps(100)), ..config(transport, prefixes()) };
     let mut world = World::new(&config, 2, Faults::default(), 1);

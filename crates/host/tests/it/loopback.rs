@@ -107,7 +107,7 @@ fn keys_are_renewed_again_and_again_while_megabytes_are_under_way() {
     }
 }
 
-/// Whether this kernel has IPv6.
+/// True if this kernel has IPv6.
 fn has_ipv6() -> bool {
     UdpSocket::bind("[::1]:0").is_ok()
 }

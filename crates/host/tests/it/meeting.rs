@@ -1,4 +1,5 @@
-//! How two cores meet: what they must have in common, who counts as new, and a peer that takes nothing.
+//! Meeting of two cores: the versions that they must have in common, new incarnations, and a peer that takes
+//! nothing.
 
 use crate::wire;
 
@@ -37,7 +38,7 @@ fn refusal(world: &World) -> String {
     }
 }
 
-/// What hosts have while a key is changed, step by step: the key that they use, and another one.
+/// Keys of hosts while a key is changed, step by step: the key that they use, and another one.
 const STEPS: [([u8; 32], Option<[u8; 32]>); 4] =
     [([1; 32], None), ([1; 32], Some([2; 32])), ([2; 32], Some([1; 32])), ([2; 32], None)];
 
@@ -165,7 +166,7 @@ fn another_transport_or_mtu_is_named_at_the_caller_at_once() {
     }
 }
 
-/// What the caller asked, and a refusal of it by a peer with `terms`.
+/// Refusal of the caller's hello by a peer with `terms`.
 fn refuse(world: &World, terms: Terms) -> Datagram {
     let hello = world.sent.iter().find(|d| d.from == address(0)).expect("a hello");
     let hello = Handshake::parse(&hello.bytes).expect("a handshake");
@@ -325,7 +326,7 @@ proptest! {
     }
 }
 
-/// Whether a datagram is data of a message, and not its first packet.
+/// True if a datagram is data of a message, and not its first packet.
 fn is_rest(datagram: &Datagram, message: u32) -> bool {
     let packet = PacketView::parse(&datagram.bytes).map(|view| view.packet());
     packet.is_ok_and(|p| p.is_data() && p.message == message && p.index > 0)
@@ -359,7 +360,7 @@ fn a_message_without_progress_fails_in_bounded_time_over_every_transport() {
         assert_eq!(world.outcomes.get(&1), Some(&Err(SendError::Stalled)), "{name}");
         assert_eq!(count(&world, 0, Count::peers_stalled), 1);
         assert_eq!((world.hosts[0].core.live_messages(), world.hosts[0].memory.used()), (0, 0), "{name}");
-        // The peer is no worse for it.
+        // The peer still works afterwards.
         world.swallows = None;
         world.send(Time::s(12), 0, 1, 2, content(2, 200_000));
         world.run(Time::s(30));
@@ -395,7 +396,7 @@ fn a_message_that_stalls_while_others_progress_fails_late_and_alone_over_every_t
         assert!(others.is_empty(), "{name}: {others:?} failed with it");
         assert_eq!(count(&world, 0, Count::messages_stalled), 1, "{name}");
         assert_eq!(count(&world, 0, Count::peers_stalled), 0, "{name}");
-        // What the machines still have of it goes when nothing else is under way, and the next message brings the news.
+        // The machines' state of it is freed when nothing else is under way, and the next message brings the news.
         world.run(wait * 25);
         assert_eq!((world.hosts[0].core.live_messages(), world.hosts[0].memory.used()), (0, 0), "{name}");
         world.send(wait * 25, 0, 1, 2, content(2, 200_000));

@@ -1,7 +1,8 @@
 //! No two datagrams carry one nonce under one key, over restarts, renewals and clocks set back. (Forks: `fork.rs`.)
 //!
 //! Every message is of zeros, so that what stands in a datagram in place of its payload is the stream of its key and nonce: equal
-//! streams are equal keys and nonces, whatever the library thinks of them. Datagrams without payload are told apart by their numbers.
+//! streams are equal keys and nonces, whatever the library thinks of them. Datagrams without payload differ by their
+//! numbers.
 
 use crate::wire;
 
@@ -17,7 +18,7 @@ use wire::{Faults, World, config, shared_key};
 /// Bytes of a stream that are compared: two of ten million are alike by chance once in 300,000 tests.
 const STREAM: usize = 8;
 
-/// Datagrams that were sealed, as somebody on the path sees them.
+/// Datagrams that were sealed, as an eavesdropper sees them.
 #[derive(Default)]
 pub(crate) struct Sealed {
     streams: BTreeSet<[u8; STREAM]>,
@@ -30,7 +31,7 @@ impl Sealed {
     /// Looks at a datagram that leaves.
     ///
     /// # Panics
-    /// When its key and nonce were used before.
+    /// If its key and nonce were used before.
     pub(crate) fn look(&mut self, from: SocketAddr, bytes: &[u8]) {
         let Ok(view) = PacketView::parse(bytes) else { return };
         let Some(session) = view.session() else { return };
@@ -91,7 +92,8 @@ fn no_two_datagrams_carry_one_nonce_under_one_key() {
                 let host = (seed + round / 2) as usize % 2;
                 world.restart_as(at + Time::us(50 * (seed % 7)), host, 1000 + host as u64);
                 world.run(at + Time::us(50 * (seed % 7)));
-                // Where the host had not been met before, its numbers begin again under the same names, and with other keys.
+                // A host that had not been met before begins its numbers again under the same names, and with other
+                // keys.
                 seen.borrow_mut().other_keys();
             }
         }

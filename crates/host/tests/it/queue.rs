@@ -14,7 +14,7 @@ fn endpoint() -> Endpoint {
     Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound")
 }
 
-/// Whether the descriptor becomes readable within that time.
+/// True if the descriptor becomes readable within that time.
 fn readable(queue: &Queue, longest: Timespec) -> bool {
     let fd = queue.as_fd();
     poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&longest)).expect("a descriptor") > 0

@@ -1,5 +1,5 @@
 //! The fuzz target of the receive path over its committed corpus, which
-//! `HEADWAY_BLESS=1 cargo test -p headway-host --test it receive::write -- --ignored` writes anew.
+//! `HEADWAY_BLESS=1 cargo test -p headway-host --test it receive::write -- --ignored` writes again.
 
 #![allow(clippy::disallowed_methods, reason = "the corpus is files")]
 
@@ -94,7 +94,7 @@ fn handshake(kind: HandshakeKind, terms: Terms) -> HandshakeBytes {
         .bytes()
 }
 
-/// What a stranger may say.
+/// Messages that a stranger may send.
 fn strangers() -> BTreeMap<String, Vec<u8>> {
     let mut seeds = BTreeMap::new();
     for kind in HandshakeKind::ALL {
@@ -118,7 +118,7 @@ fn strangers() -> BTreeMap<String, Vec<u8>> {
     seeds
 }
 
-/// What a host that was met may say, and what may be done with what it said.
+/// Messages of a host that was met, and changes that may be made to them.
 fn insiders() -> BTreeMap<String, Vec<u8>> {
     let mut seeds = BTreeMap::new();
     let sends = |name: &str| [&[step(name)][..], &9000u16.to_be_bytes()].concat();
@@ -182,7 +182,7 @@ fn shares() -> BTreeMap<String, Vec<u8>> {
     seeds
 }
 
-/// With `HEADWAY_BLESS=1`, writes the corpus anew.
+/// With `HEADWAY_BLESS=1`, writes the corpus again.
 #[test]
 #[ignore = "writes the corpus"]
 fn write_the_corpus() {

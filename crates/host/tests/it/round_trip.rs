@@ -13,7 +13,7 @@ const TURN: Time = Time::us(25);
 /// Out and back.
 const WIRE: Time = Time::us(40);
 
-/// What a full packet needs for longer than a handshake: on two links of 10 Gb/s, and for a turn of each end.
+/// Extra time of a full packet over a handshake: on two links of 10 Gb/s, and for a turn of each end.
 fn longer(config: &Config) -> Time {
     let handshake = u64::from(handshake_wire());
     let full = u64::from(sizes(config.mtu, &config.admission).full_wire());

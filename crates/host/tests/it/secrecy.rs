@@ -15,7 +15,7 @@ use wire::{Datagram, Faults, World, address, config, content, identify, prefixes
 
 /// The key of [`shared_key`].
 const KEY: [u8; 32] = [7; 32];
-/// What a host of the version before said first, with the key of [`shared_key`] and with none.
+/// First message of a host of the version before, with the key of [`shared_key`] and with none.
 const BEFORE: &str = "8001020205dc616d72740000000000000000000000000000000000000000000000000000000003e8\
                       00000000000000000000000000000000ac081638fa240ade68d2b8f90d6d78668106524c74cb9190";
 const WITHOUT: &str = "8001020005dc616d72740000000000000000000000000000000000000000000000000000000003e8\
@@ -41,7 +41,7 @@ fn arrived(world: &World) -> Vec<u64> {
     tickets
 }
 
-/// A handshake with the authentication of whoever has the key.
+/// A handshake with the authentication of a holder of the key.
 fn signed(mut said: Handshake) -> Vec<u8> {
     said.mac = [0; 16];
     let bytes = said.bytes();
@@ -97,7 +97,7 @@ fn a_meeting_is_one_exchange_and_its_halves_are_new_each_time() {
 }
 
 /// Two worlds that are alike in all that lives longer than a session: shared key, secrets, epochs, cookies and numbers.
-/// Only the private halves differ, which nobody has any more.
+/// Only the private halves differ, which no longer exist.
 #[test]
 fn what_was_recorded_is_not_opened_by_all_that_outlives_a_session() {
     let (recorded, before) = {
@@ -169,7 +169,8 @@ fn a_host_of_the_version_before_is_refused_by_name_on_both_sides() {
     assert_eq!(error.to_string(), "the peer speaks version 1.2, this endpoint version 1.3");
 }
 
-/// Who has not returned its cookie, or has no key, costs no exchange, no memory and no more bytes than it sent.
+/// A host that has not returned its cookie, or has no key, causes no exchange, no memory and no more bytes than it
+/// sent.
 #[test]
 fn no_exchange_is_begun_before_address_and_key_are_shown() {
     let mut world = met(2);
@@ -212,7 +213,7 @@ fn no_exchange_is_begun_before_address_and_key_are_shown() {
     let earned: usize = world.sent.iter().filter(|d| d.to == stranger).map(|d| d.bytes.len()).sum();
     assert!(earned > 0 && earned <= spent, "{earned} bytes for {spent}");
     assert!(world.sent.iter().all(|d| d.to != stranger || d.bytes.len() == 80), "no half is told");
-    // Who shows both costs one.
+    // A host that shows both causes one.
     let at = world.now;
     let hello = Handshake { kind: HandshakeKind::Hello, epoch: 5, share: None, ..confirm };
     world.inject(at, Datagram { from: stranger, to: address(1), tos: 0, bytes: signed(hello) });
@@ -348,7 +349,7 @@ proptest! {
         }
         world.run(at + Time::s(400));
         prop_assert!(arrived(&world).windows(2).all(|pair| pair[0] < pair[1]), "each once");
-        // And with that they are done: what was said before has no effect on what they say now.
+        // With that they are done: earlier messages have no effect on their present ones.
         let exchanges = counts(&world, Count::key_exchanges);
         let (round, now) = (next(), world.now);
         talk(&mut world, now, round);
@@ -428,7 +429,7 @@ fn keys_are_renewed_over_every_transport_and_by_time_alone() {
     }
 }
 
-/// What a switch leaves of a data packet, sent on or back.
+/// Header that a switch leaves of a data packet, sent on or back.
 fn cut(datagram: &Datagram, back: bool) -> Datagram {
     let view = PacketView::parse(&datagram.bytes).expect("a packet");
     let left = view.cut().expect("data");

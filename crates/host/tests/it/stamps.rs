@@ -1,5 +1,5 @@
-//! What ports stamp into packets between two hosts, and what others write there: it comes back to the sender, sets its
-//! rate, and can do no more.
+//! Stamps of ports in packets between two hosts, and forged ones: they come back to the sender, set its
+//! rate, and have no other effect.
 
 use headway_host::{Config, ConfigError, Count, Endpoint};
 use headway_packet::{Hop, HostId, Packet, PacketKind, PacketView, STAMPS_BYTES, Stamps, WIRE_FRONT};
@@ -42,7 +42,7 @@ fn port(queue: u64) -> Meddles {
     })
 }
 
-/// When a message of a megabyte is acknowledged that begins at 10 ms.
+/// Time at which a message of a megabyte is acknowledged that begins at 10 ms.
 fn takes(transport: &str, meddles: Option<Meddles>) -> Time {
     let mut world = World::new(&config(transport, shared_key()), 2, Faults::default(), 1);
     world.meddles = meddles;

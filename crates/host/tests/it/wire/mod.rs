@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-/// What the wire does to datagrams, in per cent, and how late a late one is at most.
+/// Faults of the wire, in per cent, and the largest delay of a late datagram.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
     pub loss: u8,
@@ -33,7 +33,7 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// Whether it is one of a handshake, by its first byte.
+    /// True if it is one of a handshake, by its first byte.
     pub fn is_handshake(&self) -> bool {
         self.bytes.first().is_some_and(|&first| first >= HANDSHAKE_BASE)
     }
@@ -66,10 +66,10 @@ pub struct Host {
     armed: Time,
 }
 
-/// Whether the wire swallows a datagram.
+/// Decides if the wire swallows a datagram.
 pub type Swallows = Box<dyn Fn(&Datagram, Time) -> bool>;
 
-/// What the wire does to a datagram.
+/// Changes a datagram on the wire.
 pub type Meddles = Box<dyn FnMut(&mut Datagram, Time)>;
 
 pub struct World {
@@ -82,7 +82,7 @@ pub struct World {
     pub keep_sent: bool,
     pub swallows: Option<Swallows>,
     pub meddles: Option<Meddles>,
-    /// How late a thread is that a deadline wakes.
+    /// Delay of a thread that a deadline wakes.
     pub late: Time,
     /// Loss in per cent of what each host sends, in place of that of the faults.
     pub losses: Vec<u8>,
@@ -199,7 +199,7 @@ impl World {
         self.schedule(at, Step::Restart(host, Some(epoch)));
     }
 
-    /// A datagram that somebody puts on the wire.
+    /// Puts a forged datagram on the wire.
     pub fn inject(&mut self, at: Time, datagram: Datagram) {
         self.schedule(at, Step::Deliver(datagram));
     }
@@ -223,7 +223,7 @@ impl World {
                 let Some(number) = self.hosts.iter().position(|h| h.address == datagram.to) else { return };
                 let ecn = Ecn::from_bits(datagram.tos);
                 if self.late > Time::ZERO {
-                    // What was due before leaves before, as with threads.
+                    // Datagrams that were due before leave before, as with threads.
                     self.settle(number);
                 }
                 self.hosts[number].core.receive(now, datagram.from, ecn, &mut datagram.bytes);
@@ -346,7 +346,7 @@ pub fn content(ticket: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// Which message `bytes` are; panics when one of them is not as it was sent.
+/// Number of the message in `bytes`; panics when one of them is not as it was sent.
 pub fn identify(bytes: &[u8]) -> u64 {
     let (front, _) = bytes.split_first_chunk::<8>().expect("messages here are that long");
     let ticket = u64::from_be_bytes(*front);
