@@ -237,7 +237,7 @@ class Scenario:
             document = apply(document, sets)
         text = write(document)
         again = self._written.native(text)
-        if (again.digest(), again.points()) != (self.digest, self._native.points()):
+        if (again.digest(), _listed(again)) != (self.digest, self._points):
             raise HeadwayError(f"{self.name}: with these overrides, it cannot be written as one file")
         return text
 
@@ -270,13 +270,12 @@ class Scenario:
 
     @cached_property
     def _checked(self) -> bool:
-        self._native.points()
+        self._native.check_points()
         return True
 
     @cached_property
     def _points(self) -> tuple[Point, ...]:
-        every = self._native.points(checked=False)
-        return tuple(Point(p["label"], p["variant"], dict(p["axes"]), p["seed"], tuple(p["sets"])) for p in every)
+        return _listed(self._native)
 
     def at(self, point: Point | str) -> Scenario:
         """The scenario as one of its `points`, by itself or by its label.
@@ -384,6 +383,14 @@ class Scenario:
         }
         rows = "".join(f"<tr><th>{key}</th><td>{html.escape(str(value))}</td></tr>" for key, value in facts.items())
         return f"<div><b>{html.escape(self.name)}</b> {html.escape(self.title)}<table>{rows}</table></div>"
+
+
+def _listed(native: _headway.Scenario) -> tuple[Point, ...]:
+    """The points of a sweep, taken over in parts: there may be a million, and each is there twice meanwhile."""
+    found: list[Point] = []
+    while part := native.points(len(found), 10_000):
+        found.extend(Point(*one) for one in part)
+    return tuple(found)
 
 
 def _unpickled(written: _Written, path: Path | None) -> Scenario:

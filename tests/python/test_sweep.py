@@ -301,13 +301,14 @@ def test_what_is_wrong_is_said_before_anything_runs(scenario_file: Path, tmp_pat
 def test_what_runs_would_refuse_is_said_once_before_anything_runs(
     headway: Callable[..., Answer], scenario_file: Path, tmp_path: Path
 ) -> None:
-    """In the words of `headway check`, and not by each of the points that it is about."""
+    """In the words of `headway check`, which shows the line of the file, and not by each of the points that it is about."""
     text, out = scenario_file.read_text(encoding="utf-8"), tmp_path / "out"
     named = '[variants.named.sample]\nevery = "1 us"\nflows = ["nobody"]\n'
     scenario_file.write_text(f"{text}\n{named}", encoding="utf-8")
     checked, swept = headway("check", scenario_file), headway("sweep", scenario_file, "--out", out)
     assert (checked.status, swept.status) == (2, 2)
-    assert swept.err == checked.err
+    assert swept.err.splitlines()[0] == checked.err.splitlines()[0]
+    assert f"{scenario_file.name}:" in checked.err and 'flows = ["nobody"]' in checked.err
     assert swept.err.count("there is no flow `nobody`") == 1
     assert not out.exists()
 

@@ -6,10 +6,12 @@ use crate::table::ByPython;
 use crate::{diagnostic, lab_error};
 use headway_lab::run::Machines;
 use headway_lab::scenario::ExportFormat;
+use headway_lab::scenario::run_length::RunLength;
 use headway_lab::{Capture, Directory, Options, Request, RunProgress, run_scenario, scaling};
+use headway_network::Estimate;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use serde_json::Value as Json;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -167,26 +169,37 @@ impl PyScenario {
         self.inner.plan.variants.iter().map(|variant| variant.name.clone()).collect()
     }
 
-    /// The runs of its sweep; `sets` is to be passed to `load` in addition to the sets that this was loaded
-    /// with.
-    #[pyo3(signature = (checked=true))]
-    fn points<'py>(&self, py: Python<'py>, checked: bool) -> PyResult<Bound<'py, PyList>> {
+    /// Raises for a run of its sweep that cannot be.
+    fn check_points(&self) -> PyResult<()> {
+        self.inner.points().map(|_| ()).map_err(|e| diagnostic(&e))
+    }
+
+    /// So many runs of its sweep from a position on: label, variant, value of each swept key, seed, and the sets that are to be passed to
+    /// `load` in addition to those that this was loaded with. A sweep may have a million.
+    fn points<'py>(&self, py: Python<'py>, first: usize, most: usize) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
-        let points = if checked { self.inner.points() } else { Ok(self.inner.listed_points()) };
-        for point in points.map_err(|e| diagnostic(&e))? {
-            let dict = PyDict::new(py);
+        for point in self.inner.points_in(first..first.saturating_add(most)) {
             let axes = PyDict::new(py);
             for (key, value) in &point.axes {
                 axes.set_item(key, to_python(py, value)?)?;
             }
-            dict.set_item("label", &point.label)?;
-            dict.set_item("variant", &point.variant)?;
-            dict.set_item("axes", axes)?;
-            dict.set_item("seed", point.seed)?;
-            dict.set_item("sets", point.sets())?;
-            list.append(dict)?;
+            let sets = PyTuple::new(py, point.sets())?;
+            list.append((&point.label, &point.variant, axes, point.seed, sets))?;
         }
         Ok(list)
+    }
+
+    /// Reads the points of its sweep as [`headway_lab::Scenario::survey`] does. Number of combinations, and of each that was read: position
+    /// of its first point, size of its run, warnings, length of its arrivals, and whether its `[report]` table is one of its own.
+    fn survey<'py>(&self, py: Python<'py>, most: usize) -> PyResult<(usize, Bound<'py, PyList>)> {
+        let found = py.detach(|| self.inner.survey(most)).map_err(|error| lab_error(&error))?;
+        let list = PyList::empty(py);
+        for one in &found.found {
+            let length = one.run_length.as_ref().map(|found| run_length(py, found)).transpose()?;
+            let estimate = one.estimate.as_ref().map(|found| size(py, Some(found))).transpose()?;
+            list.append((one.point, estimate, &one.warnings, length, one.reports))?;
+        }
+        Ok((found.places, list))
     }
 
     /// Raises for what `run` refuses before its first event.
@@ -209,13 +222,7 @@ impl PyScenario {
             Some(setup) => Some(setup.check_memory().map_err(|e| diagnostic(&e))?),
             None => None,
         };
-        let values = estimate.map_or([0; 4], |e| [e.hosts, e.links, e.flows, e.memory_bytes]);
-        let dict = PyDict::new(py);
-        ["hosts", "links", "flows", "memory_bytes"]
-            .iter()
-            .zip(values)
-            .try_for_each(|(k, v)| dict.set_item(k, v))?;
-        Ok(dict)
+        size(py, estimate.as_ref())
     }
 
     /// Packets times links that a run should count; zero where nothing is simulated.
@@ -251,17 +258,7 @@ impl PyScenario {
         let Some(found) = self.inner.setup.as_ref().and_then(|setup| setup.run_length()) else {
             return Ok(None);
         };
-        let dict = PyDict::new(py);
-        dict.set_item("load", found.load)?;
-        dict.set_item("arrivals_s", found.arrivals_s)?;
-        dict.set_item("warmup_s", found.warmup_s)?;
-        dict.set_item("relaxation_s", found.relaxation_s)?;
-        dict.set_item("missing", found.missing)?;
-        dict.set_item("per_second", found.per_second)?;
-        let advice = found.advice();
-        dict.set_item("advised_warmup_s", advice.map(|(warmup, _)| found.start_s + warmup))?;
-        dict.set_item("advised_arrivals_s", advice.map(|(_, arrivals)| arrivals))?;
-        Ok(Some(dict))
+        run_length(py, &found).map(Some)
     }
 
     /// Of every flow, the links that all of its packets take, as positions in the table of links, and the picoseconds
@@ -373,4 +370,28 @@ fn to_python<'py>(py: Python<'py>, value: &Json) -> PyResult<Bound<'py, PyAny>> 
         Json::String(v) => v.into_pyobject(py)?.into_any(),
         other => other.to_string().into_pyobject(py)?.into_any(),
     })
+}
+
+/// The size of a run by name, all 0 where nothing is run.
+fn size<'py>(py: Python<'py>, found: Option<&Estimate>) -> PyResult<Bound<'py, PyDict>> {
+    let values = found.map_or([0; 4], |found| [found.hosts, found.links, found.flows, found.memory_bytes]);
+    let dict = PyDict::new(py);
+    let mut named = ["hosts", "links", "flows", "memory_bytes"].iter().zip(values);
+    named.try_for_each(|(name, value)| dict.set_item(name, value))?;
+    Ok(dict)
+}
+
+/// The length of the arrivals of a run, by name.
+fn run_length<'py>(py: Python<'py>, found: &RunLength) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("load", found.load)?;
+    dict.set_item("arrivals_s", found.arrivals_s)?;
+    dict.set_item("warmup_s", found.warmup_s)?;
+    dict.set_item("relaxation_s", found.relaxation_s)?;
+    dict.set_item("missing", found.missing)?;
+    dict.set_item("per_second", found.per_second)?;
+    let advice = found.advice();
+    dict.set_item("advised_warmup_s", advice.map(|(warmup, _)| found.start_s + warmup))?;
+    dict.set_item("advised_arrivals_s", advice.map(|(_, arrivals)| arrivals))?;
+    Ok(dict)
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -15,7 +17,7 @@ from headway.cli.echo import echo
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.cli.progress import is_quiet
 from headway.cli.terminal import print_effect, print_warnings
-from headway.data.point import Point
+from headway.data.point import Point, by_place
 from headway.data.steadiness import is_unmeasured, start_up
 from headway.data.units import size
 from headway.errors import ScenarioError
@@ -25,6 +27,8 @@ from headway.names import ScenarioFile
 from headway.reporting.figures.kind import Facts
 from headway.reporting.wishes import doubts
 
+# Largest number of combinations that are read one by one, unless all are asked for.
+MOST_READ = 10_000
 # Largest number of variants whose presets and ports are printed.
 MOST_VARIANTS = 20
 # Words of errors about keys that a part of a scenario does not use.
@@ -36,33 +40,29 @@ UNUSED = ("has no effect", "unknown key")
 @set_option
 @scale_option
 @click.option("--json", "as_json", is_flag=True, help="Print the scenario with every default filled in.")
-def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json: bool) -> None:
-    """Read a scenario, every point of its sweep and its claims; say what is wrong or odd, how big it
+@click.option("--every", is_flag=True, help="Read every combination of a sweep that has more than 10,000.")
+def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json: bool, every: bool) -> None:
+    """Read a scenario, the points of its sweep and its claims; say what is wrong or odd, how big it
     is, and which presets and ports its variants have.
 
-    Points that differ in their seeds alone are read once; sizes are those of the first seed.
+    Points that differ in their seeds alone are read once; sizes are those of the first seed. Of more than
+    10,000 combinations, 10,000 are read, with every variant and every value among them.
     """
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
     _check_sets(scenario)
     # As `headway run` runs it, without variants.
     scenario.native.check_run()
-    estimates, warnings, count = [], {}, 0
-    said: dict[str, list[str]] = {}
-    worst: tuple[float, str, dict[str, Any] | None] = (0.0, "", None)
-    points, refused = _points(scenario)
-    for point in points:
-        count += 1
-        if point.place not in said:
-            one = scenario.at(point)
-            one.native.check_run()
-            estimates.append(one.estimate)
-            said[point.place] = one.warnings
-            if (length := one.run_length) is not None:
-                # Nothing measured at all is worse than any share of a queue.
-                lost = math.inf if is_unmeasured(length) else length["missing"]
-                if lost > worst[0]:
-                    worst = (lost, point.label, length)
-        warnings[point.label] = said[point.place]
+    points, refused, places, found = _survey(scenario, None if every else MOST_READ)
+    count = len(points)
+    warnings, worst = {}, (0.0, "", None)
+    for place in found:
+        warnings.update(dict.fromkeys(place.labels, place.warnings))
+        if (length := place.run_length) is not None:
+            # Nothing measured at all is worse than any share of a queue.
+            lost = math.inf if is_unmeasured(length) else length["missing"]
+            if lost > worst[0]:
+                worst = (lost, place.point.label, length)
+    estimates = [place.estimate for place in found if place.estimate is not None]
     claims = claims_about(file.name, file.claims) + claims_about(file.name, file.expectations)
     load_choices(file.claims).check(file.name, scenario)
     for label, why in refused.items():
@@ -83,8 +83,50 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
     _, label, length = worst
     if (note := start_up(length)) is not None and not is_quiet():
         echo(f"note{f', {label}' if count > 1 else ''}: {note}", err=True)
+    if len(found) < places and not is_quiet():
+        text = f"{len(found):,} of {places:,} combinations were read, every variant and every value among them"
+        echo(f"note: {text}; --every reads all", err=True)
     warnings = {"report": list(doubts(scenario.report, facts_of(scenario, points))), **warnings}
     print_warnings(warnings, "`Scenario.at(point).warnings` in Python")
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Findings about a combination of a variant and values, at its first seed, and the labels of all its seeds if there are warnings."""
+
+    point: Point
+    labels: list[str]
+    estimate: dict[str, Any] | None
+    warnings: list[str]
+    run_length: dict[str, Any] | None
+
+
+def _survey(scenario: Scenario, most: int | None) -> tuple[list[Point], dict[str, str], int, list[_Place]]:
+    """Its points and those refused, as `_points` has them, the number of combinations, and findings about those read."""
+    if not scenario.own_transports:
+        try:
+            places, rows = scenario.native.survey(sys.maxsize if most is None else most)
+        except ScenarioError:
+            if scenario.path is None or not scenario.sets:
+                raise
+        else:
+            points = scenario.points(checked=False)
+            for first, *_, reports in rows:
+                if reports:
+                    scenario.at(points[first])
+            seeds = len(points) // max(places, 1)
+            # A million labels are listed only if there is something to say of them.
+            labels = ([point.label for point in points[row[0] : row[0] + (seeds if row[2] else 1)]] for row in rows)
+            together = zip(rows, labels, strict=True)
+            return points, {}, places, [_Place(points[row[0]], names, *row[1:-1]) for row, names in together]
+    points, refused = _points(scenario)
+    found = []
+    for equal in by_place(points):
+        one = scenario.at(equal[0])
+        one.native.check_run()
+        labels_here = [point.label for point in equal]
+        found.append(_Place(equal[0], labels_here, one.estimate, one.warnings, one.run_length))
+    return points, refused, len(found), found
 
 
 def _points(scenario: Scenario) -> tuple[list[Point], dict[str, str]]:

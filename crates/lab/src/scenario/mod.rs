@@ -10,6 +10,7 @@ pub mod path;
 pub mod plan;
 pub mod run_length;
 pub mod sample;
+pub mod survey;
 mod tuning;
 mod work;
 
@@ -253,12 +254,7 @@ impl Scenario {
     /// The runs of its sweep, each checked; one run if it sweeps nothing. What it would be at its other
     /// scales is checked as well, but for its size: they may be meant for a larger machine.
     pub fn points(&self) -> Result<Vec<Point>, ScenarioError> {
-        for scale in &self.written_scales {
-            match self.request.at_scale(scale).load() {
-                Err(error) if !matches!(error.problem(), Problem::TooBig { .. }) => return Err(error),
-                _ => {}
-            }
-        }
+        self.check_scales()?;
         let points = self.listed_points();
         // The seeds of one combination stand together, and differ in what is drawn alone.
         for point in points.iter().step_by(self.plan.seeds.count().max(1)) {
@@ -269,8 +265,14 @@ impl Scenario {
 
     /// The runs of its sweep as they are written: each may hold what is wrong for it alone.
     pub fn listed_points(&self) -> Vec<Point> {
+        self.points_in(0..usize::MAX)
+    }
+
+    /// Some of them, by their positions in the sweep.
+    pub fn points_in(&self, range: std::ops::Range<usize>) -> Vec<Point> {
         let Some(setup) = &self.setup else { return Vec::new() };
-        self.plan.points(&setup.transport_names().join("+"))
+        let end = range.end.min(self.plan.count());
+        self.plan.points_in(range.start.min(end)..end, &setup.transport_names().join("+"))
     }
 }
 

@@ -74,11 +74,10 @@ impl Seeds {
         }
     }
 
-    /// Each of them.
-    fn each(&self) -> Vec<u64> {
+    fn nth(&self, position: usize) -> u64 {
         match self {
-            Seeds::Counted { first, count } => (0..*count).map(|i| first + i).collect(),
-            Seeds::Listed(listed) => listed.to_vec(),
+            Seeds::Counted { first, .. } => first + position as u64,
+            Seeds::Listed(listed) => listed[position],
         }
     }
 }
@@ -152,7 +151,18 @@ pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan,
     let variants = changes(root, "variants")?.into();
     let mut plan = Plan { variants, axes: Arc::default(), seeds: Seeds::Counted { first: seed, count: 1 } };
     let Some(table) = table else { return Ok(plan) };
-    if let Some(item) = table.get("seeds") {
+    // A list of seeds is one by either name.
+    let (seeds, seed_list) = (table.get("seeds"), table.get("seed"));
+    let name = if seed_list.is_some() { "seed" } else { "seeds" };
+    if let (Some(_), Some(item)) = (&seeds, &seed_list) {
+        return Err(
+            item.fail(Problem::Contradiction("`seed` and `seeds` both list the seeds of the sweep".into()))
+        );
+    }
+    if let Some(item) = &seed_list {
+        item.list()?;
+    }
+    if let Some(item) = seeds.or(seed_list) {
         plan.seeds = match item.value() {
             Value::List(_) => Seeds::Listed(
                 item.list()?.iter().map(|i| i.int(0, i64::MAX as u64)).collect::<Result<_, _>>()?,
@@ -162,7 +172,7 @@ pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan,
         if plan.seeds.count() == 0 {
             return Err(item.range("at least one seed", "an empty list"));
         }
-        refuse_repeats("seeds", &item)?;
+        refuse_repeats(name, &item)?;
     }
     let mut axes = Vec::new();
     for (entry, item) in table.rest() {
@@ -232,27 +242,49 @@ fn identity(value: &Value) -> String {
 }
 
 impl Plan {
+    /// Number of combinations of variant, values and seed.
+    pub fn count(&self) -> usize {
+        let axes: usize = self.axes.iter().map(|axis| axis.values.len()).product();
+        axes * self.variants.len().max(1) * self.seeds.count()
+    }
+
     /// Every combination of variant, values and seed.
     pub fn points(&self, transport: &str) -> Vec<Point> {
-        let base = Point {
-            label: String::new(),
-            variant: transport.into(),
-            axes: Vec::new(),
-            seed: 0,
-            overrides: Vec::new(),
-        };
-        let mut points = match &self.variants[..] {
-            [] => vec![base],
-            variants => variants
-                .iter()
-                .map(|v| Point { variant: v.name.clone(), overrides: v.overrides.clone(), ..base.clone() })
-                .collect(),
-        };
-        for axis in self.axes.iter() {
-            points = points.iter().flat_map(|p| axis.values.iter().map(|v| with_value(p, axis, v))).collect();
+        self.points_in(0..self.count(), transport)
+    }
+
+    /// Some of them, by their positions. Seeds change fastest, and variants slowest.
+    pub fn points_in(&self, range: std::ops::Range<usize>, transport: &str) -> Vec<Point> {
+        let short = self.short_names();
+        range.map(|position| self.point(position, transport, &short)).collect()
+    }
+
+    fn point(&self, position: usize, transport: &str, short: &[String]) -> Point {
+        let (mut rest, seed) = (position / self.seeds.count(), self.seeds.nth(position % self.seeds.count()));
+        let mut values: Vec<&Override> = Vec::with_capacity(self.axes.len());
+        for axis in self.axes.iter().rev() {
+            values.push(&axis.values[rest % axis.values.len()]);
+            rest /= axis.values.len();
         }
-        let (seeds, short) = (self.seeds.each(), self.short_names());
-        points.iter().flat_map(|p| seeds.iter().map(|s| with_seed(p, *s, &short))).collect()
+        values.reverse();
+        let variant = self.variants.get(rest);
+        let name = variant.map_or(transport, |variant| &variant.name);
+        let source = Source::new("[sweep] seeds", format!("seed={seed}"));
+        let at = Origin::new(&source, 0..source.text.len());
+        let node = Node { value: Value::Int(seed as i64), at: at.clone() };
+        let seeded = Override { path: "seed".into(), path_at: at, node };
+        let mut label = name.to_string();
+        let mut axes = Vec::with_capacity(values.len());
+        for ((value, axis), short) in values.iter().zip(self.axes.iter()).zip(short) {
+            let value = value.node.value.to_json();
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+            label.push_str(&format!(",{short}={text}"));
+            axes.push((axis.key.clone(), value));
+        }
+        label.push_str(&format!(",seed={seed}"));
+        let own = variant.map_or(&[][..], |variant| &variant.overrides);
+        let overrides = own.iter().chain(values).cloned().chain([seeded]).collect();
+        Point { label, variant: name.into(), axes, seed, overrides }
     }
 
     /// The same for a scenario with another seed.
@@ -273,28 +305,4 @@ impl Plan {
         };
         self.axes.iter().map(name).collect()
     }
-}
-
-fn with_value(point: &Point, axis: &Axis, value: &Override) -> Point {
-    let mut point = point.clone();
-    point.axes.push((axis.key.clone(), value.node.value.to_json()));
-    point.overrides.push(value.clone());
-    point
-}
-
-fn with_seed(point: &Point, seed: u64, short: &[String]) -> Point {
-    let mut point = point.clone();
-    let source = Source::new("[sweep] seeds", format!("seed={seed}"));
-    let at = Origin::new(&source, 0..source.text.len());
-    let node = Node { value: Value::Int(seed as i64), at: at.clone() };
-    point.overrides.push(Override { path: "seed".into(), path_at: at, node });
-    point.seed = seed;
-    let mut parts = vec![point.variant.clone()];
-    for ((_, value), name) in point.axes.iter().zip(short) {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-        parts.push(format!("{name}={text}"));
-    }
-    parts.push(format!("seed={seed}"));
-    point.label = parts.join(",");
-    point
 }

@@ -686,3 +686,40 @@ fn more_hosts_than_there_are_is_a_range() {
     let none = calls("[3]", "1");
     assert!(none.contains("`traffic.0.servers` must be a list of hosts, not 1"), "{none}");
 }
+
+#[test]
+fn a_survey_of_a_large_sweep_reads_every_value_and_variant() {
+    let listed = |values: &[String]| format!("[{}]", values.join(", "));
+    let loads: Vec<String> = (1..=30).map(|n| format!("{:?}", f64::from(n) / 40.0)).collect();
+    let buffers: Vec<String> = (8..38).map(|n| format!("\"{n} packets\"")).collect();
+    let text = |buffers: &[String]| {
+        format!(
+            "[topology]\nkind = \"single-switch\"\nhosts = 4\nrate = \"10 Gbps\"\ndelay = \"1 us\"\n\n[transport]\nname = \"ndp\"\n\n[[traffic]]\n\
+             kind = \"poisson\"\nload = 0.5\ncdf = \"dctcp_websearch\"\nflows = 5\n\n[variants.a]\n\n[variants.b]\nseed = 7\n\n[sweep]\n\
+             \"traffic.0.load\" = {}\n\"fabric.buffer\" = {}\nseed = [3, 4, 5]\n",
+            listed(&loads),
+            listed(buffers)
+        )
+    };
+    let whole = good(&text(&buffers), &[]);
+    let (points, few) = (whole.listed_points(), whole.survey(100).expect("a survey"));
+    assert_eq!((points.len(), few.places), (5400, 1800));
+    assert_eq!(
+        points[1].label, "a,load=0.025,buffer=8 packets,seed=4",
+        "the keys `seed` and `seeds` are one"
+    );
+    assert!((61..=100).contains(&few.found.len()), "{}", few.found.len());
+    let all = |of: &dyn Fn(&headway_lab::scenario::Point) -> String| -> std::collections::BTreeSet<String> {
+        few.found.iter().map(|found| of(&points[found.point])).collect()
+    };
+    let counts =
+        [all(&|p| p.variant.clone()), all(&|p| p.axes[0].1.to_string()), all(&|p| p.axes[1].1.to_string())];
+    assert_eq!(counts.map(|names| names.len()), [2, 30, 30]);
+    assert_eq!(whole.survey(usize::MAX).expect("a survey").found.len(), 1800);
+    let mut wrong = buffers.clone();
+    wrong[22] = "\"30 parsecs\"".into();
+    let error = good(&text(&wrong), &[]).survey(100).expect_err("no size").to_string();
+    assert!(error.contains("`parsecs` is not a unit"), "{error}");
+    let both = text(&buffers).replace("seed = [3, 4, 5]", "seed = [3]\nseeds = 2");
+    assert!(shown(&load(&both, &[]).expect_err("two lists")).contains("both list the seeds"));
+}
