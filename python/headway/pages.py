@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from headway import __file__ as package
@@ -15,21 +16,51 @@ from headway import _headway
 
 FOLDER = Path(package).parent / "docs"
 SCENARIOS = Path(package).parent / "scenarios"
+# A row of the index: `| [TITLE](TARGET) | ABOUT |`.
+ROW = re.compile(r"\| \[([^\]]+)\]\(([^)]+)\) \| (.*) \|")
 MARKER = re.compile(r"^<!-- declared: (\w+)(?: ([\w-]+))? -->$", re.MULTILINE)
 
 
-def read(file: Path) -> str:
-    """The text of a page, with the declared parts filled in."""
+@dataclass(frozen=True)
+class Entry:
+    """A page, or a folder of pages, in the index; `target` is relative to the folder of the documentation."""
+
+    section: str
+    title: str
+    target: str
+    about: str
+
+
+def contents() -> list[Entry]:
+    """The index of the documentation, README.md, which the site and `headway docs` follow."""
+    found: list[Entry] = []
+    section = ""
+    for line in (FOLDER / "README.md").read_text("utf-8").splitlines():
+        if line.startswith("## "):
+            section = line.removeprefix("## ")
+        elif row := ROW.fullmatch(line):
+            found.append(Entry(section, row[1], row[2], row[3]))
+    return found
+
+
+def title(file: Path) -> str:
+    """The heading of a page."""
+    with file.open(encoding="utf-8") as lines:
+        return next((line.removeprefix("# ").strip() for line in lines if line.startswith("# ")), "")
+
+
+def read(file: Path, *, results: bool = True) -> str:
+    """The text of a page, with the declared parts filled in; without `results`, which take seconds, those stay out."""
     text = file.read_text("utf-8")
     if "<!-- declared: " not in text:
         return text
-    return MARKER.sub(_made, _headway.filled_page(text))
 
+    def made(marker: re.Match[str]) -> str:
+        """The text of a marker that the native module does not know; an unknown one stays."""
+        make = (MAKERS | RESULTS if results else MAKERS).get(marker[1])
+        return marker[0] if make is None else make(marker[2] or "").rstrip("\n")
 
-def _made(marker: re.Match[str]) -> str:
-    """The text of a marker that the native module does not know; an unknown one stays."""
-    make = MAKERS.get(marker[1])
-    return marker[0] if make is None else make(marker[2] or "").rstrip("\n")
+    return MARKER.sub(made, _headway.filled_page(text))
 
 
 # Modules are imported where they are used: it takes a while, and few pages have these parts.
@@ -68,4 +99,5 @@ def field(part: str) -> str:
     return asked.part(SCENARIOS / "field", part)
 
 
-MAKERS: dict[str, Callable[[str], str]] = {"figures": figures, "claims": claims, "peers": peers, "field": field}
+MAKERS: dict[str, Callable[[str], str]] = {"figures": figures}
+RESULTS: dict[str, Callable[[str], str]] = {"claims": claims, "peers": peers, "field": field}
