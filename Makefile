@@ -277,7 +277,7 @@ bench: install
 		$(BIN)/headway reproduce amrt/$$figure --scale smoke --out $(BENCH_OUT)/$$figure; done
 	$(BIN)/headway run amrt/fig14-fct-load --scale paper --set traffic.0.load=0.7
 
-# Everything that docs/real-hosts.md says of speed, on the installed program.
+# The measurements of docs/measurements/real-hosts.md, on the installed program.
 REPS ?= 5
 LINES ?=
 bench-hosts: $(PROGRAMS)
