@@ -13,8 +13,8 @@
 #   make bench-python-hosts  calls from Python beside calls from Rust, in turns (Linux)
 #   make gate     instructions an event on the engine's three flow lists: more than 2 % up fails (needs valgrind)
 #   make c-library  target/c: the headers and libraries of the C interfaces, static and shared
-#   make compared  every comparison with other simulators anew but the long ones, and docs/compared.md from them
-#   make field    all transports on the same questions, and docs/field.md from them: what scenarios/field/measured.json holds is not run again
+#   make compared  every comparison with other simulators but the long ones; docs/compared.md shows what scenarios/peers/measured.json keeps
+#   make field    all transports on the same questions; runs that scenarios/field/measured.json holds are not repeated, and docs/field.md shows them
 #   make kernel-objects  compiles the programs for the kernel, after an edit of their C (needs clang, llvm)
 #   make docs     the documentation site, in site/, with every command in it executed, and the Rust API pages beside it
 #   make lint     formatting, clippy, ruff, mypy
@@ -277,7 +277,7 @@ bench: install
 		$(BIN)/headway reproduce amrt/$$figure --scale smoke --out $(BENCH_OUT)/$$figure; done
 	$(BIN)/headway run amrt/fig14-fct-load --scale paper --set traffic.0.load=0.7
 
-# Everything that docs/real-hosts.md says of speed, on the installed program.
+# The measurements of docs/measurements/real-hosts.md, on the installed program.
 REPS ?= 5
 LINES ?=
 bench-hosts: $(PROGRAMS)
@@ -309,7 +309,7 @@ c-library: tools
 compared: tools $(VENV)/.tested
 	@$(BIN)/python tools/compared.py
 
-# The questions of scenarios/field; `make field QUESTIONS=incast` runs one of them, and leaves the page.
+# The questions of scenarios/field; `make field QUESTIONS=incast` runs one of them.
 field: tools $(VENV)/.native
 	@$(BIN)/python tools/field.py $(QUESTIONS)
 

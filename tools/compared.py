@@ -1,7 +1,7 @@
-"""Run every comparison of `scenarios/peers` again, and write docs/compared.md: what `make compared` does.
+"""Run every comparison of `scenarios/peers` and record the results, which docs/compared.md shows: `make compared`.
 
 The status is 1 if a number leaves its bound. `tools/compared.py PEER ...` runs all rows of the named ones, those
-`by_name` too, and leaves the page.
+`by_name` too, and leaves the record as it is.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import sys
 import time
 from pathlib import Path
 
-from headway.comparison.peers import difference, measure, page, read_peers, shown
+from headway.comparison.peers import RECORD_FILE, difference, measure, read_peers, shown, write_record
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+FOLDER = Path(__file__).resolve().parents[1] / "scenarios/peers"
 
 
 def main(chosen: list[str]) -> int:
-    """Run all peers and write the page, or run those that are named and only print."""
-    peers = [peer for peer in read_peers(REPOSITORY / "scenarios/peers") if not chosen or peer.folder.name in chosen]
+    """Run all peers and record the results, or run those that are named and only print."""
+    peers = [peer for peer in read_peers(FOLDER) if not chosen or peer.folder.name in chosen]
     found = []
     wrong = 0
     for peer in peers:
@@ -37,7 +37,7 @@ def main(chosen: list[str]) -> int:
                 print(f"{name} {ours}, theirs {theirs} {difference(one)} ({took}){mark}")
         found.append((peer, rows))
     if not chosen:
-        (REPOSITORY / "docs/compared.md").write_text(page(found), encoding="utf-8")
+        write_record(FOLDER / RECORD_FILE, found)
     return 1 if wrong else 0
 
 

@@ -1,7 +1,7 @@
-"""Run all transports on all questions of `scenarios/field`, and write docs/field.md: what `make field` does.
+"""Run all transports on all questions of `scenarios/field` and record the results: what `make field` does.
 
-Runs that `scenarios/field/measured.json` holds, of this version and epoch, are not made again. Named questions alone
-are run, and the page is not written.
+Runs that `scenarios/field/measured.json` holds, of this version and epoch, are not made again. docs/field.md is made
+from that record. If questions are named, only they are run.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from headway.comparison.field import QUESTIONS, cases, page, run
+from headway.comparison.field import QUESTIONS, cases, run, section
 from headway.comparison.field_record import RECORD_FILE, Record
 from headway.data.machine import cores
 from headway.data.units import wait
@@ -43,9 +43,8 @@ def main() -> int:
     print(f"{rows} rows of {len(found)} cases in {wait(time.monotonic() - began)} on {cores()} cores")
     if not asked.questions:
         record.keep_asked()
-        where = asked.out / "field.md" if asked.scale else REPOSITORY / "docs/field.md"
-        where.write_text(page(found), encoding="utf-8")
-        print(where)
+    if asked.scale or asked.questions:
+        print("\n".join(line for case in found for line in section(case)))
     return 0
 
 

@@ -19,7 +19,6 @@ import sys
 import tarfile
 import tempfile
 import time
-import tomllib
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,12 +27,21 @@ from typing import Any
 import click
 from executed import LONGEST_S, PageError, environment, run_page
 
+from headway.pages import Entry, contents, title
 from headway.pages import read as read_page
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCS = REPOSITORY / "docs"
 # Pages outside docs/ and their names in the site. Everything else that pages link to is shown as a file.
 OUTSIDE = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+# Pages that are written from declarations, by the section of the index behind whose pages they go.
+GENERATED = {
+    "Reference": [
+        {"Commands and options": "commands.md"},
+        {"Python: what the package exports": "python-api.md"},
+        {"Rust: crates for others": "rust-api.md"},
+    ]
+}
 RUST = """\
 # Rust: crates for others
 
@@ -386,11 +394,7 @@ def build(out: Path, rust: Path | None = None, drawing: Path | None = None) -> N
         stage = Stage(folder / "docs")
         stage.fill()
         settings = (REPOSITORY / "zensical.toml").read_text("utf-8")
-        missing = {
-            page for page in pages_of(tomllib.loads(settings)["project"]["nav"]) if not (stage.folder / page).exists()
-        }
-        if missing:
-            raise PageError(f"zensical.toml names pages that do not exist: {', '.join(sorted(missing))}")
+        settings = settings.replace("[project]\n", f"[project]\nnav = {as_toml(navigation())}\n", 1)
         (folder / "zensical.toml").write_text(settings, "utf-8")
         command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
@@ -409,14 +413,35 @@ def build(out: Path, rust: Path | None = None, drawing: Path | None = None) -> N
         shutil.copytree(rust, out / "rust", dirs_exist_ok=True)
 
 
-def pages_of(nav: list[object]) -> Iterator[str]:
-    """The pages that the navigation names."""
-    for entry in nav:
-        for value in entry.values() if isinstance(entry, dict) else [entry]:
-            if isinstance(value, list):
-                yield from pages_of(value)
-            elif isinstance(value, str) and value.endswith(".md"):
-                yield value
+def navigation() -> list[dict[str, Any]]:
+    """The navigation of the site, from the index of the documentation."""
+    sections: dict[str, list[Any]] = {"Start": ["index.md"]}
+    for entry in contents():
+        sections.setdefault(entry.section, []).append({entry.title: staged_entry(entry)})
+    return [{name: [*pages, *GENERATED.get(name, [])]} for name, pages in sections.items()]
+
+
+def staged_entry(entry: Entry) -> str | list[Any]:
+    """The page of an entry in the site, or the pages of its folder; decisions have a table of their own."""
+    place = (DOCS / entry.target).resolve()
+    if not place.is_dir():
+        return sources()[place]
+    if entry.target == "decisions":
+        return f"{entry.target}/index.md"
+    pages = sorted(page for page in (*place.glob("*.md"), *place.glob("*.ipynb")) if page.name != "README.md")
+    named = {page: title(page) if page.suffix == ".md" else page.stem for page in pages}
+    return [f"{entry.target}/index.md", *({name: f"{entry.target}/{page.stem}.md"} for page, name in named.items())]
+
+
+def as_toml(value: object) -> str:
+    """Lists, tables and texts on one line of TOML."""
+    match value:
+        case dict():
+            return "{ " + ", ".join(f"{json.dumps(name)} = {as_toml(one)}" for name, one in value.items()) + " }"
+        case list():
+            return "[" + ", ".join(as_toml(one) for one in value) + "]"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
 
 
 def executable(page: Path) -> bool:

@@ -12,8 +12,8 @@ import click
 import pytest
 
 from headway.claims.tables import Source
+from headway.claims.values import rounded, unit_and_rest
 from headway.cli import sizes, terminal
-from headway.cli.values import rounded, unit_and_rest
 from headway.data.toml import Document
 from headway.errors import ClaimsError, NameNotFound
 from headway.names import ROOTS_VARIABLE

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from picture import for_pages
 
+from headway.pages import contents
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 DOCS = REPOSITORY / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -41,6 +43,14 @@ def reachable(index: Path) -> set[Path]:
 def test_the_index_leads_to_every_page() -> None:
     missing = set(PAGES) - reachable(DOCS / "README.md")
     assert not missing, f"docs/README.md leads to none of {sorted(str(page) for page in missing)}"
+
+
+def test_the_index_has_a_line_for_each_page() -> None:
+    """The site and `headway docs` follow it."""
+    named = {(DOCS / entry.target).resolve() for entry in contents()}
+    assert not {page for page in DOCS.glob("*.md") if page.name != "README.md"} - named
+    assert all(entry.section and entry.about for entry in contents())
+    assert {path for path in DOCS.iterdir() if path.is_dir() and [*path.glob("*.md")]} <= named
 
 
 @pytest.mark.parametrize("page", [*ENTRANCES, *PAGES], ids=lambda page: str(page.relative_to(REPOSITORY)))

@@ -20,10 +20,11 @@ from headway.data.toml import parsed
 from headway.errors import HeadwayError
 from headway.files import write_text
 from headway.loading import Scenario
+from headway.pages import read
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDER = REPOSITORY / "scenarios/field"
-PAGE = (REPOSITORY / "docs/field.md").read_text(encoding="utf-8")
+PAGE = read(REPOSITORY / "docs/field.md")
 # A part of all, run again here: messages that leave a host as the page has them.
 SOME = ("amrt", "ndp", "dctcp")
 
@@ -64,12 +65,7 @@ def test_the_page_says_what_is_asked_and_whether_it_is_a_beginning(question: str
     loads = parsed(text)["sweep"].get("traffic.0.load", [None])
     for load in loads:
         case = field.Case(question, "", about, load, {}, field.arrivals(FOLDER, question, load))
-        assert "\n".join(field.introduction(case)) in PAGE, "docs/field.md is not of this version: make field"
-    assert field.HEAD.strip() in PAGE
-
-
-def test_the_page_says_what_each_transport_is_given() -> None:
-    assert "\n".join(field.information()) in PAGE, "docs/field.md is not of this version: make field"
+        assert "\n".join(field.introduction(case)) in PAGE
 
 
 @pytest.mark.long
@@ -79,7 +75,7 @@ def test_the_page_has_the_numbers_of_this_version(done: Sweep) -> None:
     lines = [line for line in field.section(case) if line.startswith(("| **amrt", "| ndp", "| dctcp"))]
     assert len(lines) == len(SOME)
     for line in lines:
-        assert line in PAGE, "docs/field.md is not of this version: make field"
+        assert line in PAGE, "scenarios/field/measured.json is not of this version: make field"
 
 
 def worst(run: headway.Run) -> float:
@@ -131,17 +127,15 @@ def test_an_unknown_question_is_refused(tmp_path: Path) -> None:
         field.run(FOLDER, "incats", tmp_path, Record())
 
 
-def test_the_page_is_made_of_the_record() -> None:
-    record = read_object(FOLDER / RECORD_FILE)
-    runs = [Measured.read(entry) for entry in record.values()]
-    found = [
-        case
-        for question in field.QUESTIONS
-        for case in field.cases(FOLDER, question, [run for run in runs if run.question == question])
-    ]
-    assert field.page(found) == PAGE, "docs/field.md is not of this version: make field"
-    for case in found:
+def test_the_record_has_every_transport_in_every_case() -> None:
+    for case in field.recorded(FOLDER):
         assert set(case.rows) == set(variants()), case.called
+        assert "\n".join(field.section(case)) in PAGE
+
+
+def test_an_unknown_part_of_the_page_is_an_error() -> None:
+    with pytest.raises(HeadwayError, match="has no part `sumary`"):
+        field.part(FOLDER, "sumary")
 
 
 @pytest.mark.long
@@ -150,7 +144,7 @@ def test_the_record_has_the_runs_of_this_version(done: Sweep) -> None:
     record = read_object(FOLDER / RECORD_FILE)
     scenario = Scenario.from_text(field.text_of(FOLDER, "permutation"), folder=FOLDER)
     digests = {scenario.at(point).digest for point in scenario.points()}
-    assert digests <= set(record), "docs/field.md is not of this version: make field"
+    assert digests <= set(record), "scenarios/field/measured.json is not of this version: make field"
     for one in measured(done):
         assert one in [Measured.read(entry) for entry in record.values()]
 

@@ -1,4 +1,4 @@
-"""The comparisons with other simulators stay in their bounds, and docs/compared.md shows them."""
+"""The comparisons with other simulators stay in their bounds and are on record, and docs/compared.md shows them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from headway.comparison.peers import Found, Number, Peer, Row, measure, read_peer, read_peers, table_lines
+from headway.comparison.peers import (
+    RECORD_FILE,
+    Found,
+    Number,
+    Peer,
+    Row,
+    measure,
+    read_peer,
+    read_peers,
+    read_record,
+    table_lines,
+    write_record,
+)
 from headway.errors import HeadwayError
+from headway.pages import read
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PEERS = read_peers(REPOSITORY / "scenarios/peers")
+FOLDER = REPOSITORY / "scenarios/peers"
+PEERS = read_peers(FOLDER)
 # `make compared` runs the slow rows, and `tools/compared.py PEER` those that run by name.
 QUICK = [[row for row in peer.rows if not row.slow and not row.by_name] for peer in PEERS]
 # The first row of each peer in every run.
@@ -19,7 +33,7 @@ ROWS = [
     for peer, rows in zip(PEERS, QUICK, strict=True)
     for at, row in enumerate(rows)
 ]
-PAGE = (REPOSITORY / "docs/compared.md").read_text("utf-8")
+PAGE = read(REPOSITORY / "docs/compared.md")
 
 
 @pytest.mark.parametrize(("peer", "row"), ROWS)
@@ -28,7 +42,7 @@ def test_a_comparison_stays_in_its_bounds(peer: Peer, row: Row) -> None:
     beyond = [f"{one.number.name}: {one.ours}, theirs {one.theirs}" for one in found if not one.ok]
     assert not beyond
     for line in table_lines(row, found):
-        assert line in PAGE, "docs/compared.md is not of this version: make compared"
+        assert line in PAGE, "scenarios/peers/measured.json is not of this version: make compared"
 
 
 def test_the_page_has_a_section_for_each_peer() -> None:
@@ -36,6 +50,20 @@ def test_the_page_has_a_section_for_each_peer() -> None:
     for peer in PEERS:
         assert f"## {peer.name}\n" in PAGE
         assert peer.commit in PAGE
+
+
+def test_the_record_is_written_as_it_is_read(tmp_path: Path) -> None:
+    write_record(tmp_path / RECORD_FILE, read_record(FOLDER))
+    assert (tmp_path / RECORD_FILE).read_text("utf-8") == (FOLDER / RECORD_FILE).read_text("utf-8")
+
+
+def test_a_row_without_a_result_is_an_error(tmp_path: Path) -> None:
+    number = '{ name = "mean", theirs = "4 us", within = "3 %" }'
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new/peer.toml").write_text(f"{HEAD}{ROW}numbers = [{number}]", "utf-8")
+    (tmp_path / RECORD_FILE).write_text("{}", "utf-8")
+    with pytest.raises(HeadwayError, match="`new: w` has no `mean`\n  help: make compared"):
+        read_record(tmp_path)
 
 
 def test_cases_that_run_by_name_are_not_on_the_page_but_counted() -> None:

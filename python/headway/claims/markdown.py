@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from headway.claims.values import show, show_range
 from headway.data.claims import ListedClaim, RealClaim
 from headway.data.machine import machine_text
 from headway.data.units import duration
@@ -14,12 +14,9 @@ from headway.data.units import duration
 COUNTED = ("reproduced", "direction-only", "not-reproduced")
 
 
-def tables(rows: Sequence[ListedClaim], show: Callable[[Any], str], show_range: Callable[[Any], str]) -> str:
-    """Table of verdicts by figure, then every claim, and the results on real packets.
-
-    `show` writes a measured value, `show_range` the ends of a range.
-    """
-    parts = [*_readings(rows), *_by_figure(rows), "", *_each(rows, show), *_testbed(rows, show, show_range)]
+def tables(rows: Sequence[ListedClaim]) -> str:
+    """The counts of verdicts by figure, a line for each claim, and the results on real packets."""
+    parts = [*_readings(rows), *_by_figure(rows), "", *_each(rows), *_testbed(rows)]
     return "\n".join(parts) + "\n"
 
 
@@ -53,7 +50,7 @@ def _three(counted: Counter[str]) -> str:
     return " / ".join(str(counted[name]) for name in COUNTED)
 
 
-def _each(rows: Sequence[ListedClaim], show: Callable[[Any], str]) -> Iterator[str]:
+def _each(rows: Sequence[ListedClaim]) -> Iterator[str]:
     yield "| claim | published | as stated | verdict | under the reading | |"
     yield "|---|---|---|---|---|---|"
     for row in rows:
@@ -64,9 +61,7 @@ def _each(rows: Sequence[ListedClaim], show: Callable[[Any], str]) -> Iterator[s
         yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
-def _testbed(
-    rows: Sequence[ListedClaim], show: Callable[[Any], str], show_range: Callable[[Any], str]
-) -> Iterator[str]:
+def _testbed(rows: Sequence[ListedClaim]) -> Iterator[str]:
     """The claims that were measured on real packets, simulator and testbed side by side, and on which machine."""
     real = [(row, row.testbed) for row in rows if row.testbed is not None]
     if not real:

@@ -12,7 +12,7 @@ import click
 from headway.cli.echo import echo
 from headway.cli.terminal import print_table
 from headway.errors import HeadwayError, NameNotFound, nearest, with_help
-from headway.pages import FOLDER, read
+from headway.pages import FOLDER, contents, read, title
 
 # Sections that a search shows, and characters of the line that it shows of each.
 MOST_FOUND = 15
@@ -49,7 +49,7 @@ def docs(page: str | None, path: bool, words: str | None) -> None:
         if path:
             echo(str(FOLDER))
             return
-        print_table(["page", "about"], [[name, _title(file)] for name, file in pages.items() if LATER not in name])
+        _list(pages)
         return
     name, _, section = page.partition("#")
     file = _file(pages, name)
@@ -57,6 +57,21 @@ def docs(page: str | None, path: bool, words: str | None) -> None:
         echo(str(file) if path else read(file).rstrip("\n"))
         return
     echo(_section(name, file, section))
+
+
+def _list(pages: Mapping[str, Path]) -> None:
+    """Print the index, section by section, with the pages of its folders."""
+    by_section: dict[str, list[list[str]]] = {}
+    for entry in contents():
+        name = entry.target.removesuffix(".md")
+        inside = [one for one in pages if one.startswith(f"{name}/") and (LATER not in one or one.endswith("README"))]
+        rows = [[name, entry.title]] if name in pages else [[one, title(pages[one])] for one in inside]
+        by_section.setdefault(entry.section, []).extend(rows)
+    for section, rows in by_section.items():
+        echo(click.style(section, bold=True))
+        print_table(["page", "about"], rows)
+        echo()
+    echo('a page: headway docs PAGE; by words: headway docs --search "WORDS"')
 
 
 def _file(pages: Mapping[str, Path], page: str) -> Path:
@@ -70,12 +85,6 @@ def _pages() -> dict[str, Path]:
     """Every page by the name that commands take."""
     found = sorted(FOLDER.rglob("*.md")) if FOLDER.is_dir() else []
     return {file.relative_to(FOLDER).with_suffix("").as_posix(): file for file in found}
-
-
-def _title(file: Path) -> str:
-    """The heading of a page."""
-    with file.open(encoding="utf-8") as lines:
-        return next((line.removeprefix("# ").strip() for line in lines if line.startswith("# ")), "")
 
 
 @dataclass(frozen=True)
@@ -137,7 +146,7 @@ def _search(pages: Mapping[str, Path], text: str) -> None:
     words = list(dict.fromkeys(text.lower().split()))
     if not words:
         raise click.UsageError("--search takes a word or more")
-    every = [one for name, file in pages.items() for one in sections(name, read(file))]
+    every = [one for name, file in pages.items() for one in sections(name, read(file, results=False))]
     held = {one: _scores(one, words) for one in every}
     most = max((len(scores) for scores in held.values()), default=0)
     if not most or (most == 1 and len(words) > 1):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
+from headway.claims.values import show
 from headway.cli.echo import echo
 from headway.cli.options import as_usage, executor_option, force_option, jobs_option, out_option
 from headway.cli.progress import progress_options
 from headway.cli.sweep import FAILED, INTERRUPTED, announce, run_watched
 from headway.cli.terminal import print_table
-from headway.cli.values import show
 from headway.data.claims import Published
 from headway.data.explanation import (
     ClaimFound,

@@ -14,9 +14,9 @@ from headway import __file__ as package
 from headway import names
 from headway.catalogues import THINGS, Catalogue, Named, Parameter, Probe, TransportEntry, catalogue
 from headway.claims.markdown import tables
+from headway.claims.values import rounded, show, show_range, unit_and_rest
 from headway.cli.echo import echo
 from headway.cli.terminal import print_table
-from headway.cli.values import rounded, show, show_range, unit_and_rest
 from headway.data.claims import CANNOT, CONTRADICTS, OUTDATED, ListedClaim, RealClaim, Verdict
 from headway.data.jsonable import Jsonable
 from headway.data.machine import machine_text
@@ -76,7 +76,7 @@ def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> 
     elif not found:
         echo(f"no {thing} found; {names.looked_in()}", err=True)
     elif markdown:
-        echo(tables(claims, show, show_range), nl=False)
+        echo(tables(claims), nl=False)
     elif claims:
         _print_claims(claims)
     else:

@@ -12,6 +12,7 @@ from headway import names
 from headway.claims.evaluate import Result
 from headway.claims.ledger import Claim
 from headway.claims.record import record as put_on_record
+from headway.claims.values import rounded, show_range, unit_and_rest, with_unit
 from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED
 from headway.cli.echo import echo
 from headway.cli.options import (
@@ -28,7 +29,6 @@ from headway.cli.progress import is_quiet, progress_options
 from headway.cli.sizes import ask, yes_option
 from headway.cli.sweep import announce, run_watched, status
 from headway.cli.terminal import print_table
-from headway.cli.values import rounded, show_range, unit_and_rest, with_unit
 from headway.data.claims import Verdict
 from headway.data.jsonable import json_text, plain
 from headway.loading import Threads

@@ -1,7 +1,7 @@
-"""All transports on the same questions: `scenarios/field`, swept, measured, and told on one page.
+"""All transports on the same questions: `scenarios/field`, swept, measured and shown on one page.
 
-A question is a scenario of that folder; `variants.toml` beside them sets each transport as its authors run it.
-`measured.json` there keeps what came out, and `docs/field.md` is made of it.
+A question is a scenario of that folder; `variants.toml` next to them sets each transport as its authors run it.
+`measured.json` there keeps the results; the tables of `docs/field.md` are made from it whenever the page is shown.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headway import _headway
-from headway.comparison.field_record import LOAD, Measured, Record
+from headway.comparison.field_record import LOAD, RECORD_FILE, Measured, Record
 from headway.data.point import Point
+from headway.data.reader import read_object
 from headway.data.statistics import Estimate, over_seeds
 from headway.data.steadiness import LITTLE
 from headway.data.toml import parsed
@@ -141,7 +142,7 @@ def arrivals(folder: Path, question: str, load: float | None) -> str:
     if found is None or found["relaxation_s"] is None:
         return ""
     missing = f"up to {100 * found['missing']:.0f} % of the mean queue of a steady state is missing"
-    beginning = ", so that how transports begin is compared here" if found["missing"] > LITTLE else ""
+    beginning = ", so this table compares start-up behaviour" if found["missing"] > LITTLE else ""
     lasting, relaxation = (duration(float(f"{found[key]:.2g}")) for key in ("arrivals_s", "relaxation_s"))
     return (
         f" Messages arrive for {lasting}, and the [relaxation time](run-length.md) is {relaxation}:"
@@ -175,37 +176,26 @@ def _row(runs: Sequence[Measured], baseline: Mapping[int, Measured]) -> Row:
     )
 
 
-HEAD = """# The whole field
-
-Which transport is best for what? This page asks all of Headway's transports the same questions, on one network, with
-the same messages. It is written by `make field`, which runs what `scenarios/field/measured.json` does not hold yet; do
-not edit it.
-
-The network has 64 hosts in eight racks. Every link has 100 Gb/s and 1 us, and eight spines make it a fabric that is
-not over-subscribed. A bandwidth-delay product is about 100 kB. Each question is a scenario of `scenarios/field`, and
-`scenarios/field/variants.toml` sets the transports: default parameters, the ports that each is meant for, the routes
-over which its authors ran it, and 500 kB of buffer a port, but for switches that trim or shape credits. Those with
-"switches that lose nothing" in the last table (`dcqcn`, `timely`, `hpcc`, `powertcp`, `powertcp-theta`) have lossless
-switches (PFC), whose ports share 16 MiB: their queues may be longer. There are three seeds a question.
-
-* A *slowdown* is a completion time over that of the same message alone in the network.
-* *Short* messages have up to 100 kB, *long* ones more than 1 MB. Columns show the median and the 99th percentile.
-* *Goodput* is the mean of bytes over completion time, of the messages in the longest band that the question has.
-* *Queue* is the largest at any switch port. *Drops* count packets, control and credits included.
-* *Beside DCTCP* is the 99th percentile of the slowdowns of all messages, over DCTCP's with the same messages: the
-  geometric mean over seeds and its 95 % interval. An interval around 1 says that the seeds do not tell the two apart.
-
-Where messages arrive at random, they do so for some milliseconds, which is shorter than queues take to grow at these
-loads ([how long must a run be](run-length.md)). Those tables compare how transports begin in an idle network; each says
-by how much. Arrivals that are long enough take hours for web search at load 0.8, and days for data mining.
-
-Tables are in the order of that percentile, the lowest first. **Bold** are AMRT, RPO, L2DCT and ProactMP.
-"""
+def recorded(folder: Path) -> list[Case]:
+    """Every case with the results on record."""
+    runs = [Measured.read(entry) for entry in read_object(folder / RECORD_FILE).values()]
+    return [
+        case
+        for question in QUESTIONS
+        for case in cases(folder, question, [run for run in runs if run.question == question])
+    ]
 
 
-def page(found: Sequence[Case]) -> str:
-    """The page, as Markdown."""
-    return "\n".join([HEAD, *_summary(found), *(line for case in found for line in section(case)), *information()])
+def part(folder: Path, name: str) -> str:
+    """A part of the page as Markdown: the `summary`, the `cases`, or what transports `need`."""
+    match name:
+        case "summary":
+            return "\n".join(_summary(recorded(folder)))
+        case "cases":
+            return "\n".join(line for case in recorded(folder) for line in section(case))
+        case "needs":
+            return "\n".join(information())
+    raise HeadwayError(f"docs/field.md has no part `{name}`")
 
 
 def order(case: Case) -> list[str]:
@@ -218,11 +208,6 @@ def _bold(name: str) -> str:
 
 
 def _summary(found: Sequence[Case]) -> Iterator[str]:
-    yield "## In one table\n"
-    yield from _filled(
-        "Each number is the 99th percentile of the slowdowns of all messages, over the lowest that any transport has "
-        "in that column: 1 is the best. Rows are in the order of their geometric mean over the columns that they have."
-    )
     best = {case.called: case.rows[order(case)[0]].p99 for case in found}
     names = list(dict.fromkeys(name for case in found for name in case.rows))
 
@@ -240,7 +225,7 @@ def _summary(found: Sequence[Case]) -> Iterator[str]:
         cells = " | ".join(plain(over(name, case), 3) for case in found)
         yield f"| {_bold(name)} | {plain(mean[name], 3)} | {cells} |"
     yield ""
-    yield "Who has the lowest 99th percentile, and where ours stand:\n"
+    yield "The lowest 99th percentiles, and the ranks of AMRT, RPO, L2DCT and ProactMP:\n"
     for case in found:
         ranks = order(case)
         own = ", ".join(f"{name} {ranks.index(name) + 1}" for name in sorted(OWN, key=ranks.index))
@@ -260,7 +245,7 @@ def section(case: Case) -> Iterator[str]:
     yield f"## {case.called[0].upper()}{case.called[1:]}\n"
     yield from introduction(case)
     bands = list(next(iter(case.rows.values())).slowdowns)
-    yield f"| transport | {' | '.join(f'{band} p50, p99' for band in bands)} | goodput | queue | drops | beside DCTCP |"
+    yield f"| transport | {' | '.join(f'{band} p50, p99' for band in bands)} | goodput | queue | drops | over DCTCP |"
     yield f"|---|{'---|' * len(bands)}---|---|---|---|"
     for name in order(case):
         row = case.rows[name]
@@ -288,11 +273,6 @@ def _ratio(ratio: Estimate | None) -> str:
 def information() -> Iterator[str]:
     """Information that each transport has: the other half of a fair comparison."""
     ports = {entry["name"]: entry for entry in json.loads(_headway.catalogue("disciplines"))}
-    yield "## What each of them needs\n"
-    yield from _filled(
-        "A transport that does better may have been given more. All receivers of the receiver-driven ones learn the "
-        "size of a message from its first packet. `drop-tail` ports are those of any switch."
-    )
     yield "| transport | ports | what these do | beyond ports |"
     yield "|---|---|---|---|"
     for entry in json.loads(_headway.catalogue("transports")):

@@ -1,4 +1,4 @@
-"""The record of `scenarios/field`: the numbers of every run from which docs/field.md is made.
+"""The record of `scenarios/field`: the numbers of every run from which the tables of docs/field.md are made.
 
 A run is known by its digest: version, epoch of behaviour, resolved scenario and seed. What stands in the record is not
 run again, and so a new transport costs its own runs alone.

@@ -1,12 +1,15 @@
-"""The comparisons of the repository with other simulators: `scenarios/peers/*/peer.toml`, measured and told.
+"""The comparisons of the repository with other simulators: `scenarios/peers/*/peer.toml`, run and shown.
 
 A peer is a folder: scenarios with its settings, tables with its results, and `peer.toml`, which says where its code is,
-how it was run, and which numbers are compared with which bound. `docs/compared.md` is made of these.
+how it was run, and which numbers are compared with which bound. `measured.json` next to the folders keeps the results;
+the tables of `docs/compared.md` are made from it whenever the page is shown.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import statistics
 import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,20 +23,23 @@ from headway.claims.functions import VOCABULARY
 from headway.claims.language import parse
 from headway.data.later import np
 from headway.data.point import Point
+from headway.data.reader import read_object
 from headway.data.samples import Array
 from headway.data.statistics import nearest_rank
 from headway.data.units import duration, parse_seconds, plain
 from headway.errors import HeadwayError, NameNotFound
+from headway.files import write_text
 from headway.inputs import read_text
 from headway.loading import Scenario
 from headway.names import PEER_FILE
 
-from .numbers import CLOSE, NUMBERS, bound, number, share_close, share_same
+from .numbers import NUMBERS, bound, number, share_close, share_same
 from .pairs import Pairs, pair
 from .sides import Sample, Side, of_own_list, of_reference, of_run
 from .until import until_sender
 
 SAME, NEARLY = "same", "nearly"
+RECORD_FILE = "measured.json"
 WIDTH = 120
 # Names of numbers of completion times: one of NUMBERS, or a quantile such as q0.9901.
 _QUANTILE = re.compile(r"q(0\.\d+)")
@@ -263,12 +269,59 @@ def times_number(name: str) -> Any:  # noqa: ANN401  (a function of an array, or
     return None
 
 
-def page(found: Sequence[tuple[Peer, Sequence[tuple[Row, Sequence[Found]]]]]) -> str:
-    """The page of all comparisons, as Markdown."""
-    parts = [HEAD]
-    for peer, rows in found:
-        parts += list(_section(peer, rows))
+# A peer with the rows that were run.
+Compared = tuple[Peer, Sequence[tuple[Row, Sequence[Found]]]]
+
+
+def write_record(file: Path, found: Sequence[Compared]) -> None:
+    """Keep the results: for each row, our value and the peer's of each number."""
+    lines = [
+        f"{json.dumps(_key(peer, row))}: {json.dumps({one.number.name: [one.ours, one.theirs] for one in numbers})}"
+        for peer, rows in found
+        for row, numbers in rows
+    ]
+    write_text(file, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def read_record(folder: Path) -> tuple[Compared, ...]:
+    """The peers below `folder` with the results on record; raises `HeadwayError` if a row has none."""
+    file = folder / RECORD_FILE
+    record = read_object(file)
+    return tuple(
+        (peer, [(row, _recorded(file, record, peer, row)) for row in peer.rows if not row.by_name])
+        for peer in read_peers(folder)
+    )
+
+
+def _recorded(file: Path, record: Mapping[str, Any], peer: Peer, row: Row) -> list[Found]:
+    entry = record.get(_key(peer, row), {})
+    if absent := [one.name for one in row.numbers if one.name not in entry]:
+        raise HeadwayError(f"{file}: `{_key(peer, row)}` has no `{absent[0]}`\n  help: make compared")
+    both = ((one, *entry[one.name]) for one in row.numbers)
+    return [Found(one, ours, None if theirs is None else (theirs[0], theirs[1])) for one, ours, theirs in both]
+
+
+def _key(peer: Peer, row: Row) -> str:
+    return f"{peer.folder.name}: {row.what}"
+
+
+def tables(found: Sequence[Compared]) -> str:
+    """A table of all peers, then a section for each, as Markdown."""
+    parts = [*_overview(found), *(line for peer, rows in found for line in _section(peer, rows))]
     return "\n".join(parts)
+
+
+def _overview(found: Sequence[Compared]) -> Iterator[str]:
+    """By how much completion times differ, for each peer."""
+    yield "| compared with | cases | completion times | median difference | within 1 % | within 5 % |"
+    yield "|---|---|---|---|---|---|"
+    for peer, rows in found:
+        times = [one for _, numbers in rows for one in numbers if one.number.unit == "s" and one.ratio is not None]
+        apart = [abs(one.ratio[0] - 1) for one in times if one.ratio is not None]
+        middle = f"{100 * statistics.median(apart):.2f} %" if apart else ""
+        near = " | ".join(str(sum(each <= most for each in apart)) for most in (0.01, 0.05))
+        yield f"| {peer.name} | {len(rows)} | {len(apart)} | {middle} | {near} |"
+    yield ""
 
 
 def _section(peer: Peer, rows: Sequence[tuple[Row, Sequence[Found]]]) -> Iterator[str]:
@@ -338,21 +391,3 @@ def bound_text(one: Number) -> str:
         even = abs((1 - low) - (high - 1)) < 1e-12
         parts.append(f"± {100 * (high - 1):.4g} %" if even else f"{low:g} to {high:g} times")
     return ", ".join(parts)
-
-
-HEAD = f"""# Beside other simulators
-
-This page is written by `make compared`, which runs every comparison anew; do not edit it. The comparisons are in
-`scenarios/peers`: scenarios with the settings of the other program, tables with its results, and a `peer.toml` that
-says where its code is, how it was run, and which bounds hold. A test runs all of them but the slow ones, and fails if
-one leaves its bound. Any of them can be run by hand, as [comparing.md](comparing.md) says:
-
-```console not run: tools/compared.py runs these comparisons
-$ headway compare peers/homa-l4-ns3/messages --at load-w3,levels=8 --reference priority_ns
-```
-
-"same" is the share of the flows that take as long to 1 ns, "nearly" the share to {100 * CLOSE:g} %. Quantiles are by
-nearest rank. Where the peer's own seeds give several values, both ends of their range are shown, and the difference is
-to the nearer one. A bound says what holds now and must go on to hold: a change that leaves it has to be looked at,
-whatever its direction.
-"""
