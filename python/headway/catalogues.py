@@ -231,7 +231,7 @@ def _entry(thing: str, facts: Mapping[str, Any]) -> Named:
 def _numbers() -> Iterator[NumberEntry]:
     """Every number of a summary, as it is named from outside."""
     declared = schema()
-    tables = {"summary": "", "round_trips": "round_trips.", "jobs": "jobs.0."}
+    tables = {"summary": "", "round_trips": "round_trips.", "jobs": "jobs.0.", "rounds": "jobs.0.rounds."}
     for kind, start in tables.items():
         for name in numbers_of(kind):
             yield NumberEntry(start + name, declared[kind][name].unit, declared[kind][name].doc)

@@ -152,6 +152,7 @@ fn results() -> Vec<(String, String)> {
         ("parts of gauges", table("of each gauge", &mut schema::GAUGE_PARTS.iter().map(|n| &n.field))),
         ("transports", table("key", &mut numbers(|of| !of.is_of_run()))),
         ("jobs", table("key", &mut schema::JOBS.iter().map(|n| &n.field))),
+        ("rounds", table("key of `rounds`", &mut schema::ROUNDS.iter().map(|n| &n.field))),
     ];
     tables.map(|(name, text)| (format!("results: {name}"), text)).into()
 }

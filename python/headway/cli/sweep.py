@@ -25,6 +25,7 @@ from headway.cli.options import (
 from headway.cli.progress import is_quiet, is_verbose, progress_options
 from headway.cli.sizes import ask, yes_option
 from headway.cli.terminal import Progress, Stop, print_table, print_warnings
+from headway.data.bounds import name_of
 from headway.data.earlier import earlier
 from headway.data.point import Point, by_place
 from headway.data.sentences import one_line, surprising
@@ -34,7 +35,7 @@ from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import duration
 from headway.loading import Threads
 from headway.names import ScenarioFile
-from headway.reporting.summaries import summary_label, summary_number
+from headway.reporting.summaries import summary_label, summary_number, summary_value
 from headway.reporting.values import UNITS, as_csv
 from headway.sweeps import Job, Shard, State, SweepOutcome, SweepPlan, plan, run_sweep
 from headway.sweeps.capacity import with_threads
@@ -121,8 +122,8 @@ def _csv(results: Sweep) -> str:
         for name in OF_CSV:
             if (found := over_seeds([summary_number(point, name) for point in own])) is not None:
                 unit = UNITS.get(summary_label(name)[1], "1")
-                rows.append((*place, name, unit, found.mean, found.half_width, found.count))
-    return as_csv(("variant", *keys, "number", "unit", "mean", "half_width_95", "seeds"), rows)
+                rows.append((*place, name, unit, found.mean, found.half_width, found.count, name_of(found.mean)))
+    return as_csv(("variant", *keys, "number", "unit", "mean", "half_width_95", "seeds", "mean_is"), rows)
 
 
 def _cells_of_place(point: Point, keys: Sequence[str]) -> tuple[str, ...]:
@@ -135,8 +136,8 @@ def _cells(summaries: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     count = {key: sum(one.get(key) or 0 for one in summaries) for key in ("flows_done", *NOT_DONE)}
     times = []
     for key in ("fct_mean_s", "fct_p99_s"):
-        known = [one[key] for one in summaries if one.get(key) is not None]
-        times.append(duration(sum(known) / len(known)) if known else "-")
+        found = over_seeds([summary_value(one, key) for one in summaries])
+        times.append(duration(found.mean) if found else "-")
     drops = sum(one.get("drops") or 0 for one in summaries) / len(summaries)
     return (str(len(summaries)), f"{count['flows_done']}/{sum(count.values())}", *times, f"{drops:.4g}")
 

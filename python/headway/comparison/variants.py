@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headway.data.bounds import name_of, told
 from headway.data.earlier import earlier
 from headway.data.jsonable import Jsonable
 from headway.data.point import Point, by_place
@@ -86,7 +87,14 @@ class Variants(Jsonable):
     def document(self) -> dict[str, Any]:
         """All of it, for another program, in base units."""
         rows = [
-            {**vars(one), "interval": one.interval and list(one.interval), "verdict": one.verdict} for one in self.rows
+            {
+                **vars(one),
+                "interval": one.interval and list(one.interval),
+                "verdict": one.verdict,
+                "value_is": name_of(one.value),
+                "ratio_is": name_of(one.ratio),
+            }
+            for one in self.rows
         ]
         return {
             "sweep": self.name,
@@ -99,13 +107,16 @@ class Variants(Jsonable):
     def to_csv(self) -> str:
         """All of it as CSV in base units: a row for each number of each variant at each place."""
         head = ("sweep", "variant", "at", "number", "unit", "mean", "half_width_95", "seeds", "baseline",
-                "baseline_mean", "ratio", "ratio_low_95", "ratio_high_95", "verdict", "flows_not_done")  # fmt: skip
+                "baseline_mean", "ratio", "ratio_low_95", "ratio_high_95", "verdict", "flows_not_done", "mean_is",
+                "ratio_is")  # fmt: skip
         rows = []
         for one in self.rows:
             low, high = one.interval or (None, None)
             unit = UNITS.get(summary_label(one.number)[1], "1")
             rows.append((self.name, one.variant, one.place, one.number, unit, one.value, one.half_width, one.seeds,
-                         self.baseline, one.baseline, one.ratio, low, high, one.verdict, one.unfinished))  # fmt: skip
+                         self.baseline, one.baseline, one.ratio, low, high, one.verdict, one.unfinished,
+                         name_of(one.value),
+                         name_of(one.ratio)))  # fmt: skip
         return as_csv(head, rows)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
@@ -117,7 +128,7 @@ class Variants(Jsonable):
     def _cells(self, one: Row, *, placed: bool) -> list[str]:
         label, quantity = summary_label(one.number)
         is_baseline = one.variant == self.baseline
-        ratio = "-" if one.ratio is None or is_baseline else f"{one.ratio:.3f}"
+        ratio = "-" if one.ratio is None or is_baseline else told(one.ratio, f"{float(one.ratio):.3f}")
         interval = f"{one.interval[0]:.3f} to {one.interval[1]:.3f}" if one.interval and not is_baseline else "-"
         said = "baseline" if is_baseline else one.verdict
         if one.unfinished:

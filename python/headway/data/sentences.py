@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from headway.data.bounds import in_document, told
 from headway.data.units import duration, quantity
 
 # What ended a run, by `ended_by` of its summary, other than that all was over.
@@ -24,20 +25,29 @@ def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) ->
     done = summary.get("flows_done", 0)
     stopped = summary.get("flows_stopped", 0)
     total = done + stopped + summary.get("flows_unfinished", 0) + summary.get("flows_failed", 0)
-    parts = [f"{done}/{total} flows done", *([f"{stopped} stopped"] if stopped else [])]
+    parts = [*waiting(summary), f"{done}/{total} flows done", *([f"{stopped} stopped"] if stopped else [])]
     if manifest is not None and (end := manifest.get("virtual_s")) is not None:
         how = ENDINGS.get(summary.get("ended_by", ""), "finished at {}")
         parts.append(how.format(duration(end)))
     for key, label in (("fct_mean_s", "mean FCT"), ("fct_p99_s", "p99")):
         if summary.get(key) is not None:
-            parts.append(f"{label} {duration(summary[key])}")
-    if summary.get("slowdown_mean") is not None:
-        parts.append(f"mean slowdown {summary['slowdown_mean']:.3g}")
+            parts.append(f"{label} {duration(in_document(summary, key, summary[key]))}")
+    if (mean := summary.get("slowdown_mean")) is not None:
+        parts.append(f"mean slowdown {told(in_document(summary, 'slowdown_mean', mean), f'{mean:.3g}')}")
     parts.append(_losses(summary))
     if manifest is not None and (wall := manifest.get("wall_s")):
         events = manifest.get("events", 0)
         parts.append(f"{quantity(events)} events in {duration(wall)} ({quantity(events / wall)}/s)")
     return ", ".join(parts)
+
+
+def waiting(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Of each entry of calls, the clients that wait for one for longer than any took that ended."""
+    for job in summary.get("jobs") or ():
+        rounds = job.get("rounds") or {}
+        if clients := rounds.get("waiting"):
+            since = duration(rounds["waiting_since_s"])
+            yield f"{clients} of {job['ranks']} clients wait since {since}"
 
 
 def transport_lines(summary: dict[str, Any]) -> list[str]:

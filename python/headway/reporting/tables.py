@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from headway.data.bounds import Bound
 from headway.data.earlier import earlier
 from headway.data.later import pl
 from headway.data.point import Point, by_place
@@ -136,6 +137,8 @@ def estimate_text(found: Estimate | None, quantity: str) -> str:
     """Mean with unit; with two seeds or more the half-width in the same unit."""
     if found is None:
         return "–"
+    if isinstance(found.mean, Bound):
+        return display(quantity, found.mean)
     unit = unit_for(quantity, found.mean)
     mean, half = found.mean / unit.scale, (found.half_width or 0.0) / unit.scale
     decimals = max(0, 2 - math.floor(math.log10(abs(mean)))) if mean else 2
@@ -245,9 +248,11 @@ def unfinished_text(study: Study) -> str:
     total = sum(frame.height for _, frame in _unfinished(study))
     if not total:
         return ""
-    but = " but the shares of the goodput" if study.is_mixed else ""
     flows = f"{total} flow{'s' if total > 1 else ''}"
-    return f"{flows} did not finish before the end of the run and enter no statistic{but}."
+    return (
+        f"{flows} did not finish before the end of the run. Those that had begun count in every number: what they could"
+        " move is told as a bound."
+    )
 
 
 def unfinished_table(study: Study) -> Table | None:
