@@ -130,7 +130,7 @@ def _evaluate(
     if not samples:
         return Result(claim, pending(gaps[0]), {})
     try:
-        judgement = _whatever_is_open(claim, samples, stated, judge)
+        judgement = whatever_is_open(claim, samples, stated, judge)
     except CannotMeasure as error:
         return Result(claim, pending(str(error)), {})
     beside = _beside(claim, claim.measure, contexts)
@@ -151,7 +151,7 @@ def _samples(measure: Expression, contexts: Sequence[Context]) -> tuple[list[Val
     return samples, gaps
 
 
-def _whatever_is_open(claim: Claim, samples: Sequence[Value], stated: str, judge: Judge) -> Judgement:
+def whatever_is_open(claim: Claim, samples: Sequence[Value], stated: str, judge: Judge) -> Judgement:
     """The verdict, if it is the same whatever the flows take that were open at the end; else that it is not known."""
     judgement = judge(claim, samples, stated)
     if not any(isinstance(number, Bound) for sample in samples for number in numbers_in(sample)):
