@@ -15,6 +15,7 @@ from headway.cli.echo import echo
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.cli.progress import is_quiet
 from headway.cli.terminal import print_effect, print_warnings
+from headway.data.fairness import times_in, unlike_times
 from headway.data.point import Point
 from headway.data.steadiness import is_unmeasured, start_up
 from headway.data.units import size
@@ -80,11 +81,13 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         f"about {size(largest['memory_bytes'])} of memory a run, {how_many}, {len(claims)} claims"
     )
     _print_in_effect(in_effect(scenario))
+    for note in () if is_quiet() else unlike_times(times_of(scenario, points)):
+        echo(f"note: {note}", err=True)
     _, label, length = worst
     if (note := start_up(length)) is not None and not is_quiet():
         echo(f"note{f', {label}' if count > 1 else ''}: {note}", err=True)
     warnings = {"report": list(doubts(scenario.report, facts_of(scenario, points))), **warnings}
-    print_warnings(warnings, "`Scenario.at(point).warnings` in Python")
+    print_warnings(warnings, "`Scenario.at(point).warnings` in Python", count)
 
 
 def _points(scenario: Scenario) -> tuple[list[Point], dict[str, str]]:
@@ -110,6 +113,12 @@ def _points(scenario: Scenario) -> tuple[list[Point], dict[str, str]]:
         if not kept or not refused:
             raise
         return kept, {places[place].label.partition(",seed=")[0]: why for place, why in refused.items()}
+
+
+def times_of(scenario: Scenario, points: Sequence[Point]) -> dict[str, dict[str, tuple[float, str]]]:
+    """The times that the transports of each variant wait."""
+    first = {point.variant: point for point in reversed(points)}
+    return {name: times_in(scenario.at(first[name]).resolved) for name in reversed(first)}
 
 
 def facts_of(scenario: Scenario, points: Sequence[Point] | None = None) -> Facts:

@@ -27,6 +27,7 @@ from headway.cli.sizes import ask, yes_option
 from headway.cli.terminal import Progress, Stop, print_table, print_warnings
 from headway.data.bounds import name_of
 from headway.data.earlier import earlier
+from headway.data.fairness import times_in, unlike_times
 from headway.data.point import Point, by_place
 from headway.data.sentences import one_line, surprising
 from headway.data.statistics import over_seeds
@@ -102,7 +103,8 @@ def _print_numbers(results: Sweep) -> None:
     print_table(heads, rows)
     judged = {" ".join(place): summaries for place, summaries in shown.items()}
     of_shown = (point for own in groups[:MOST_ROWS] for point in own)
-    for sentence in () if is_quiet() else (*unsteady(judged), *earlier(of_shown)):
+    times = {own[0].variant: times_in(own[0].scenario) for own in reversed(groups[:MOST_ROWS])}
+    for sentence in () if is_quiet() else (*unlike_times(times), *unsteady(judged), *earlier(of_shown)):
         echo(f"note: {sentence}", err=True)
     if len(groups) > MOST_ROWS:
         echo(f"{len(groups) - MOST_ROWS} more rows are in the report: headway report {results.directory}")
@@ -192,7 +194,7 @@ def run_watched(
         )
     _print_end(outcome, shard, time.monotonic() - began, quiet)
     in_order = {p.label: display.warnings[p.label] for p in planned.points if warn and p.label in display.warnings}
-    print_warnings(in_order, "the `warnings` of each point's manifest.json")
+    print_warnings(in_order, "the `warnings` of each point's manifest.json", len(planned.points))
     # Asked for when nothing was left to stop here, it is meant for what would come next.
     if stop() and not outcome.interrupted:
         raise KeyboardInterrupt

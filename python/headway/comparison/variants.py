@@ -9,10 +9,11 @@ from typing import Any
 
 from headway.data.bounds import name_of, told
 from headway.data.earlier import earlier
+from headway.data.fairness import times_in, unlike_times
 from headway.data.jsonable import Jsonable
 from headway.data.point import Point, by_place
 from headway.data.reader import of_results
-from headway.data.sentences import as_html, by_sentence, in_columns, surprising
+from headway.data.sentences import as_html, by_kind, in_columns, in_few_lines, surprising
 from headway.data.statistics import over_seeds, ratio_over_seeds
 from headway.data.steadiness import unmeasured, unsteady
 from headway.data.sweep import Sweep, read_entries, read_sweep
@@ -228,16 +229,16 @@ def compare_variants(
             why = [text for text in (unmeasured(point.summary for point in points), *earlier(points)) if text]
             raise HeadwayError(f"{found.directory}: no run of it has the number `{name}`" + with_help(*why))
     judged = {place_of(own[0]): [point.summary for point in own] for own in by_place(points)}
-    notes = (*found.lacking(), *unsteady(judged), *_warned(points), *earlier(points))
+    times = {name: times_in(next(one for one in points if one.variant == name).scenario) for name in names}
+    notes = (*found.lacking(), *unlike_times(times), *_warned(points), *unsteady(judged), *earlier(points))
     return Variants(str(found.directory), first, numbers, tuple(rows), notes)
 
 
 def _warned(points: Sequence[Point]) -> Iterator[str]:
     """What some runs warn of and others do not: what all warn of sets no variant apart."""
     said = ((point.label, text) for point in points for text in surprising(point.run.manifest.get("warnings") or ()))
-    for text, (label, *others) in by_sentence(said).items():
-        if len(others) + 1 < len(points):
-            yield f"{label}{f' and {len(others)} more' if others else ''}: {text}"
+    kinds = [kind for kind in by_kind(said) if len(kind.labels) < len(points)]
+    yield from in_few_lines(kinds, len(points), "the `warnings` of each run's manifest.json")
 
 
 def is_of_variants(path: Path) -> bool:

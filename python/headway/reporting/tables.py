@@ -8,10 +8,11 @@ from typing import Any
 
 from headway.data.bounds import Bound
 from headway.data.earlier import earlier
+from headway.data.fairness import times_in, unlike_times
 from headway.data.later import pl
 from headway.data.point import Point, by_place
 from headway.data.schema import schema
-from headway.data.sentences import by_sentence, surprising
+from headway.data.sentences import by_kind, surprising
 from headway.data.statistics import Estimate, over_seeds
 from headway.data.steadiness import unsteady
 from headway.data.units import display, unit_for
@@ -181,11 +182,11 @@ def run_facts(study: Study) -> Table:
 
 
 def notes(study: Study) -> list[str]:
-    """Warnings of the runs, interrupted runs and points without results; identical warnings are told once."""
-    lines = []
-    for text, labels in by_sentence((p.label, text) for p in study.points for text in _said(p)).items():
-        where = labels[0] if len(labels) == 1 else f"{len(labels)} runs, first {labels[0]}"
-        lines.append(f"{text} [{where}]" if len(study.points) > 1 else text)
+    """What is not fair, warnings of the runs, interrupted runs and points without results; each kind is told once."""
+    lines = unlike_times({one.variant: times_in(one.scenario) for one in reversed(study.points)})
+    for kind in by_kind((p.label, text) for p in study.points for text in _said(p)):
+        where = kind.labels[0] if len(kind.labels) == 1 else f"{len(kind.labels)} runs, first {kind.labels[0]}"
+        lines.append(f"{kind.text} [{where}]" if len(study.points) > 1 else kind.text)
     lines += _lacking(study.results.missing)
     return [*lines, *unsteady(_summaries(study)), *earlier(study.points)]
 
