@@ -188,6 +188,7 @@ fn formats() -> String {
         Reader::Topology(_) => {
             "`headway import` beside a file of traffic; [topology] `kind = \"graph\"`, `file`".into()
         }
+        Reader::Log(_) => "`headway import`".into(),
         Reader::Sizes => "`cdf` of [[traffic]] `kind = \"poisson\"` and others".into(),
         Reader::Nothing(_) => String::new(),
     };
