@@ -58,6 +58,27 @@ class Named(Jsonable):
 
 
 @dataclass(frozen=True)
+class Deployment(Jsonable):
+    """What a transport needs of a real network: of switches and hosts, and what it does next to others.
+
+    `here` says where it runs on real hosts with Headway, and `lacks` what each kind of network does not have for it.
+    """
+
+    switches: tuple[str, ...]
+    hosts: tuple[str, ...]
+    here: tuple[str, ...]
+    neighbours: str
+    lacks: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def read(cls, facts: Mapping[str, Any]) -> Deployment:
+        """As the native module declares it."""
+        lacks = {name: tuple(words) for name, words in facts["lacks"].items()}
+        parts = (tuple(facts[key]) for key in ("switches", "hosts", "here"))
+        return cls(*parts, facts["neighbours"], lacks)
+
+
+@dataclass(frozen=True)
 class TransportEntry(Named):
     """A transport: the discipline it is designed for, what it needs, and where it deviates from its paper."""
 
@@ -65,6 +86,7 @@ class TransportEntry(Named):
     needs: tuple[str, ...]
     deviations: tuple[str, ...]
     probes: tuple[Probe, ...]
+    deployment: Deployment
 
 
 @dataclass(frozen=True)
@@ -216,6 +238,7 @@ def _entry(thing: str, facts: Mapping[str, Any]) -> Named:
                 needs=tuple(facts["needs"]),
                 deviations=tuple(facts["deviations"]),
                 probes=tuple(Probe(one["name"], one["unit"], one["label"], one["doc"]) for one in facts["probes"]),
+                deployment=Deployment.read(facts["deployment"]),
             )
         case "disciplines":
             return DisciplineEntry(**base, rewrites=tuple(facts["rewrites"]), needs=tuple(facts["needs"]))
@@ -231,7 +254,7 @@ def _entry(thing: str, facts: Mapping[str, Any]) -> Named:
 def _numbers() -> Iterator[NumberEntry]:
     """Every number of a summary, as it is named from outside."""
     declared = schema()
-    tables = {"summary": "", "round_trips": "round_trips.", "jobs": "jobs.0."}
+    tables = {"summary": "", "round_trips": "round_trips.", "jobs": "jobs.0.", "rounds": "jobs.0.rounds."}
     for kind, start in tables.items():
         for name in numbers_of(kind):
             yield NumberEntry(start + name, declared[kind][name].unit, declared[kind][name].doc)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,9 @@ MOST_ITEMS = 6
 BUFFER, DISCIPLINE, PRESET = "fabric.buffer", "fabric.discipline", "transport.preset"
 ROUTING, HEADERS = "fabric.routing", "fabric.control_buffer"
 DEFAULT = "default"
-# Largest width of a row of the table; a column that does not fit is printed below it.
+# A preset that an entry of traffic sets, alone or with its transport.
+OF_ENTRY = re.compile(r"traffic\.\d+\.(transport\.preset|preset)$")
+# Characters of a row of the table, at most; a column that does not fit is told below it.
 WIDEST = 100
 
 
@@ -280,7 +283,10 @@ def _of(variant: str, scenario: Scenario, set_keys: set[str], paths: _Longest) -
     of_marks = [f"fabric.{key}" for key in marking.keys] if marking is not None else []
     trims = discipline in TRIMMING
     told = (PRESET, DISCIPLINE, BUFFER, ROUTING, *([HEADERS] if trims else []), *of_marks)
-    defaults = tuple(key for key in told if not is_given(key, {*set_keys, *swept}))
+    own = {*set_keys, *swept}
+    # Entries of traffic may have transports of their own.
+    own |= {PRESET for key in own if OF_ENTRY.match(key)}
+    defaults = tuple(key for key in told if not is_given(key, own))
     return InEffect(
         variant or names,
         names,
@@ -343,7 +349,9 @@ def given(scenario: Scenario, variant: str | None) -> set[str]:
     found = set(_leaves(document, ("scale", "variants", "sweep")))
     for table, name in (("scale", scenario.scale), ("variants", variant)):
         chosen = document.get(table, {}).get(name, {}) if name is not None else {}
-        found |= set(_leaves(chosen, ()))
+        # A transport in the place of another one leaves nothing of it.
+        whole = tuple(f"{key}." for key in chosen if key.endswith(".transport"))
+        found = {one for one in found if not one.startswith(whole)} | set(_leaves(chosen, ()))
     return found | {item.partition("=")[0].strip() for item in scenario.sets}
 
 

@@ -301,7 +301,7 @@ def test_what_is_wrong_is_said_before_anything_runs(scenario_file: Path, tmp_pat
 def test_what_runs_would_refuse_is_said_once_before_anything_runs(
     headway: Callable[..., Answer], scenario_file: Path, tmp_path: Path
 ) -> None:
-    """In the words of `headway check`, which shows the line of the file, and not by each of the points that it is about."""
+    """In the words of `headway check`, which shows the line of the file, and not by each of the points concerned."""
     text, out = scenario_file.read_text(encoding="utf-8"), tmp_path / "out"
     named = '[variants.named.sample]\nevery = "1 us"\nflows = ["nobody"]\n'
     scenario_file.write_text(f"{text}\n{named}", encoding="utf-8")

@@ -9,6 +9,7 @@ use headway_gauges::GaugeInfo;
 use headway_network::topology;
 use headway_params::ParamSpec;
 use headway_transport::Capabilities;
+use headway_transport::deploy::{NETWORKS, Switch};
 use headway_transport::states::StateTable;
 use serde_json::{Value as Json, json};
 
@@ -131,6 +132,7 @@ pub fn catalogue(thing: &str) -> Result<Option<Json>, ScenarioError> {
         "topologies" => topology::KINDS.iter().map(|(info, _)| topology_kind(info)).collect(),
         "traffic" => traffic::KINDS.iter().map(traffic_kind).collect(),
         "models" => model::KINDS.iter().map(|kind| closed_form(&kind.info)).collect(),
+        "networks" => NETWORKS.iter().map(|one| json!({ "name": one.name, "what": one.what })).collect(),
         "tables" => crate::declared::tables().into(),
         "workloads" => library::WORKLOADS.iter().map(workload).collect::<Result<_, _>>()?,
         _ => return Ok(None),
@@ -143,9 +145,15 @@ fn transport(entry: &headway_transport::registry::Entry) -> Json {
     let info = &entry.info;
     let probe = |info: &GaugeInfo| json!({ "name": info.name, "unit": info.unit.name(), "label": info.label, "doc": info.doc });
     let probes: Vec<Json> = entry.probes.iter().map(probe).collect();
+    let needs_of = &entry.deployment;
+    let words = |all: &[Switch]| all.iter().map(|one| one.words()).collect::<Vec<_>>();
+    let lacks: serde_json::Map<String, Json> =
+        NETWORKS.iter().map(|one| (one.name.to_string(), json!(words(&one.lacks(needs_of))))).collect();
+    let deployment = json!({ "switches": words(needs_of.switches), "hosts": needs_of.hosts.iter().map(|one| one.words()).collect::<Vec<_>>(),
+        "here": crate::traffic::runs_here(info.name), "neighbours": needs_of.neighbours, "lacks": lacks });
     json!({
         "name": info.name, "summary": info.summary, "paper": info.paper, "discipline": info.discipline,
-        "needs": needs(&entry.capabilities), "params": params, "probes": probes, "deviations": info.deviations, "states": info.states.iter().map(states).collect::<Vec<_>>(),
+        "needs": needs(&entry.capabilities), "deployment": deployment, "params": params, "probes": probes, "deviations": info.deviations, "states": info.states.iter().map(states).collect::<Vec<_>>(),
     })
 }
 

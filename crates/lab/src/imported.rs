@@ -171,7 +171,7 @@ fn parts<'a>(files: &[Named<'a>], said: Option<Format>) -> Result<Parts<'a>, Sce
                 let found = graph::parse_any(&Source::new(name, text))?;
                 topology = Some(((path, shown), Arc::new(found)));
             }
-            Some(Reader::Sizes | Reader::Nothing(_)) if !is_named => {
+            Some(Reader::Sizes | Reader::Log(_) | Reader::Nothing(_)) if !is_named => {
                 let (text, help) = kinds::other(&bytes, |_| false).unwrap_or_default();
                 let file = Binary { name, bytes }.into_file();
                 return Err(file

@@ -10,6 +10,7 @@ use crate::results::schema::{self, Field, Of};
 use crate::text::key::Key;
 use crate::traffic;
 use headway_network::topology;
+use headway_transport::deploy::NETWORKS;
 use headway_transport::registry::{self, Entry};
 use serde_json::Value as Json;
 use std::fmt::Write;
@@ -34,6 +35,8 @@ fn all() -> Vec<(String, String)> {
         ("kinds of traffic", kinds_of_traffic()),
         ("models", models()),
         ("formats", formats()),
+        ("deployment", deployment()),
+        ("networks", networks()),
     ];
     let named = fixed.map(|(name, text)| (name.to_string(), text));
     let transports = registry::all();
@@ -64,6 +67,35 @@ fn topologies() -> String {
     for (info, _) in topology::KINDS {
         let keys: Vec<String> = info.keys.iter().map(key).collect();
         let _ = writeln!(table, "| `{}` | {} | {} |", info.name, keys.join(", "), info.summary);
+    }
+    table
+}
+
+/// What each transport needs of a real network.
+fn deployment() -> String {
+    let mut table = String::from(
+        "| transport | switches | runs in | with Headway today | next to others |\n|---|---|---|---|---|\n",
+    );
+    for entry in registry::all() {
+        let needs = &entry.deployment;
+        let joined = |words: Vec<String>| if words.is_empty() { "nothing".into() } else { words.join("; ") };
+        let switches = joined(needs.switches.iter().map(|one| one.words()).collect());
+        let hosts = joined(needs.hosts.iter().map(|one| one.words()).collect());
+        let here = joined(traffic::runs_here(entry.info.name));
+        let name = entry.info.name;
+        let _ = writeln!(table, "| `{name}` | {switches} | {hosts} | {here} | {} |", needs.neighbours);
+    }
+    table
+}
+
+/// Networks that somebody may have, with what can be deployed there.
+fn networks() -> String {
+    let mut table = String::from("| `--deploy` | network | transports |\n|---|---|---|\n");
+    for network in NETWORKS {
+        let all = registry::all();
+        let fit = all.iter().filter(|entry| network.lacks(&entry.deployment).is_empty());
+        let names: Vec<String> = fit.map(|entry| format!("`{}`", entry.info.name)).collect();
+        let _ = writeln!(table, "| `{}` | {} | {} |", network.name, network.what, names.join(", "));
     }
     table
 }
@@ -152,6 +184,7 @@ fn results() -> Vec<(String, String)> {
         ("parts of gauges", table("of each gauge", &mut schema::GAUGE_PARTS.iter().map(|n| &n.field))),
         ("transports", table("key", &mut numbers(|of| !of.is_of_run()))),
         ("jobs", table("key", &mut schema::JOBS.iter().map(|n| &n.field))),
+        ("rounds", table("key of `rounds`", &mut schema::ROUNDS.iter().map(|n| &n.field))),
     ];
     tables.map(|(name, text)| (format!("results: {name}"), text)).into()
 }
@@ -187,6 +220,7 @@ fn formats() -> String {
         Reader::Topology(_) => {
             "`headway import` beside a file of traffic; [topology] `kind = \"graph\"`, `file`".into()
         }
+        Reader::Log(_) => "`headway import`".into(),
         Reader::Sizes => "`cdf` of [[traffic]] `kind = \"poisson\"` and others".into(),
         Reader::Nothing(_) => String::new(),
     };

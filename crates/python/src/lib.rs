@@ -176,6 +176,29 @@ fn import_trace(
     Ok((made.text, made.notes, made.about))
 }
 
+/// Which kind of flow log a file is that begins with these bytes, with what columns are called; `None` if it is no log.
+#[pyfunction]
+fn log_kind(head: &[u8]) -> Option<String> {
+    use headway_lab::import::kinds::{Reader, find};
+    match find(head).ok()?.reader {
+        Reader::Log(log) => Some(log.name().to_string()),
+        _ => None,
+    }
+}
+
+/// Names that columns of flow logs have: of times, sources, destinations and sizes.
+#[pyfunction]
+fn log_columns() -> [Vec<&'static str>; 4] {
+    use headway_lab::import::logs::{SIZES, SOURCES, TARGETS, TIMES};
+    [TIMES, SOURCES, TARGETS, SIZES].map(<[&str]>::to_vec)
+}
+
+/// The names of a header as `log_columns` has them, with a unit behind a dash.
+#[pyfunction]
+fn log_heads(header: &str) -> Vec<String> {
+    headway_lab::import::logs::heads(&[header])
+}
+
 /// Counts the changes of behaviour: runs of another epoch are other runs.
 #[pyfunction]
 fn epoch() -> u32 {
@@ -211,6 +234,9 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(epoch, module)?)?;
     module.add_function(wrap_pyfunction!(import_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(log_kind, module)?)?;
+    module.add_function(wrap_pyfunction!(log_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(log_heads, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(draw_model, module)?)
 }

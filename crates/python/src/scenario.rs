@@ -385,6 +385,7 @@ fn size<'py>(py: Python<'py>, found: Option<&Estimate>) -> PyResult<Bound<'py, P
 fn run_length<'py>(py: Python<'py>, found: &RunLength) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("load", found.load)?;
+    dict.set_item("other_load", found.other_load)?;
     dict.set_item("arrivals_s", found.arrivals_s)?;
     dict.set_item("warmup_s", found.warmup_s)?;
     dict.set_item("relaxation_s", found.relaxation_s)?;

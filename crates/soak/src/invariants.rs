@@ -1,7 +1,7 @@
 //! Invariants of every run, of any scenario.
 
 use crate::run::Run;
-use crate::{finish, identities, links};
+use crate::{ends, finish, identities, links};
 use headway_fabric::DropReason;
 use headway_network::{BASE, Ideals};
 use headway_network::{Entity, Fault, FaultSpec, FlowSpec, FlowState, Forwarding, Metric};
@@ -26,6 +26,7 @@ pub const ALL: &[Invariant] = &[
     Invariant { name: "what docs/results.md adds up does", holds: identities::hold },
     Invariant { name: "no packet comes from nowhere", holds: switches },
     Invariant { name: "lossless switches lose nothing, and pauses take turns", holds: lossless },
+    Invariant { name: "an earlier end makes no number look better", holds: ends::hold },
     Invariant { name: "samples add up", holds: samples },
     Invariant { name: "times by cause add up", holds: causes },
     Invariant { name: "no more memory is taken than was said", holds: enough },

@@ -7,6 +7,7 @@
 
 pub mod case;
 pub mod dice;
+mod ends;
 mod finish;
 pub mod generate;
 pub mod identities;

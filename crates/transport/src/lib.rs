@@ -8,6 +8,7 @@ pub mod amrt;
 mod arrived;
 pub mod control_queue;
 pub mod dcpim;
+pub mod deploy;
 pub mod endpoint;
 pub mod eqds;
 pub mod expresspass;

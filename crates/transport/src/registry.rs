@@ -1,5 +1,6 @@
 //! The list of transports: one line each.
 
+use crate::deploy::{self, Deployment};
 use crate::endpoint::{
     Capabilities, CreditBound, CreditDemand, Endpoint, HostContext, Traffic, Transport, TransportInfo,
 };
@@ -42,12 +43,14 @@ pub struct Entry {
     pub gauges: &'static [GaugeInfo],
     /// Probes of its machines, for one message each.
     pub probes: &'static [GaugeInfo],
+    /// What it needs of a real network.
+    pub deployment: Deployment,
     /// Changes of its behaviour within an epoch of all: [`Transport::REVISION`].
     pub revision: u32,
 }
 
 macro_rules! transports {
-    ($($name:literal => $type:ty $(as $controlled:ident)?),+ $(,)?) => {
+    ($($name:literal => $type:ty $(as $controlled:ident)?: $deployed:ident),+ $(,)?) => {
         /// Every name, in the order of the list.
         pub const NAMES: &[&str] = &[$($name),+];
 
@@ -55,6 +58,14 @@ macro_rules! transports {
         pub fn visit<V: TransportVisitor>(name: &str, visitor: V) -> Option<V::Output> {
             match name {
                 $($name => Some(visitor.visit::<$type>()),)+
+                _ => None,
+            }
+        }
+
+        /// What the transport called `name` needs of a real network; `None` when there is none.
+        pub fn deployment(name: &str) -> Option<Deployment> {
+            match name {
+                $($name => Some(deploy::$deployed),)+
                 _ => None,
             }
         }
@@ -79,47 +90,47 @@ macro_rules! transports {
 }
 
 transports! {
-    "amrt" => crate::amrt::Amrt,
-    "homa" => crate::homa::Homa,
-    "homa-aeolus" => crate::homa::HomaAeolus,
-    "expresspass" => crate::expresspass::ExpressPass,
-    "expresspass-aeolus" => crate::expresspass::ExpressPassAeolus,
-    "ndp" => crate::ndp::Ndp,
-    "phost" => crate::phost::Phost,
-    "proactmp" => crate::proactmp::ProactMp,
-    "rcp" => crate::rcp::Rcp,
-    "rpo" => crate::rpo::Rpo,
-    "tcp" => crate::tcp::NewReno as Controlled,
-    "dctcp" => crate::tcp::Dctcp as Controlled,
-    "d2tcp" => crate::tcp::D2tcp as Controlled,
-    "l2dct" => crate::tcp::L2dct as Controlled,
-    "cubic" => crate::tcp::Cubic as Controlled,
-    "vegas" => crate::tcp::Vegas as Controlled,
-    "bbr" => crate::tcp::Bbr as Controlled,
-    "bbr3" => crate::tcp::Bbr3 as Controlled,
-    "mptcp-reno" => crate::mptcp::Reno as Controlled,
-    "mptcp-cubic" => crate::mptcp::Cubic as Controlled,
-    "mptcp-lia" => crate::mptcp::Lia as Controlled,
-    "mptcp-olia" => crate::mptcp::Olia as Controlled,
-    "mptcp-balia" => crate::mptcp::Balia as Controlled,
-    "mptcp-wvegas" => crate::mptcp::Wvegas as Controlled,
-    "dcpim" => crate::dcpim::Dcpim,
-    "sird" => crate::sird::Sird,
-    "swift" => crate::tcp::Swift as Controlled,
-    "eqds" => crate::eqds::Eqds,
-    "uet-nscc" => crate::uet::UetNscc,
-    "uet-rccc" => crate::uet::UetRccc,
-    "dcqcn" => crate::roce::Dcqcn,
-    "timely" => crate::roce::Timely,
-    "hpcc" => crate::roce::Hpcc,
-    "powertcp" => crate::roce::PowerTcp,
-    "powertcp-theta" => crate::roce::PowerTcpTheta,
-    "template" => crate::template::Template,
+    "amrt" => crate::amrt::Amrt: AMRT,
+    "homa" => crate::homa::Homa: HOMA,
+    "homa-aeolus" => crate::homa::HomaAeolus: HOMA_AEOLUS,
+    "expresspass" => crate::expresspass::ExpressPass: EXPRESSPASS,
+    "expresspass-aeolus" => crate::expresspass::ExpressPassAeolus: EXPRESSPASS_AEOLUS,
+    "ndp" => crate::ndp::Ndp: NDP,
+    "phost" => crate::phost::Phost: PHOST,
+    "proactmp" => crate::proactmp::ProactMp: PROACTMP,
+    "rcp" => crate::rcp::Rcp: RCP,
+    "rpo" => crate::rpo::Rpo: RPO,
+    "tcp" => crate::tcp::NewReno as Controlled: RENO,
+    "dctcp" => crate::tcp::Dctcp as Controlled: DCTCP,
+    "d2tcp" => crate::tcp::D2tcp as Controlled: D2TCP,
+    "l2dct" => crate::tcp::L2dct as Controlled: L2DCT,
+    "cubic" => crate::tcp::Cubic as Controlled: CUBIC,
+    "vegas" => crate::tcp::Vegas as Controlled: VEGAS,
+    "bbr" => crate::tcp::Bbr as Controlled: BBR,
+    "bbr3" => crate::tcp::Bbr3 as Controlled: BBR3,
+    "mptcp-reno" => crate::mptcp::Reno as Controlled: MPTCP,
+    "mptcp-cubic" => crate::mptcp::Cubic as Controlled: MPTCP,
+    "mptcp-lia" => crate::mptcp::Lia as Controlled: MPTCP_COUPLED,
+    "mptcp-olia" => crate::mptcp::Olia as Controlled: MPTCP_COUPLED,
+    "mptcp-balia" => crate::mptcp::Balia as Controlled: MPTCP_COUPLED,
+    "mptcp-wvegas" => crate::mptcp::Wvegas as Controlled: MPTCP_COUPLED,
+    "dcpim" => crate::dcpim::Dcpim: DCPIM,
+    "sird" => crate::sird::Sird: SIRD,
+    "swift" => crate::tcp::Swift as Controlled: SWIFT,
+    "eqds" => crate::eqds::Eqds: EQDS,
+    "uet-nscc" => crate::uet::UetNscc: UET_NSCC,
+    "uet-rccc" => crate::uet::UetRccc: UET_RCCC,
+    "dcqcn" => crate::roce::Dcqcn: DCQCN,
+    "timely" => crate::roce::Timely: TIMELY,
+    "hpcc" => crate::roce::Hpcc: HPCC,
+    "powertcp" => crate::roce::PowerTcp: POWERTCP,
+    "powertcp-theta" => crate::roce::PowerTcpTheta: POWERTCP_THETA,
+    "template" => crate::template::Template: TEMPLATE,
 }
 
 /// Operations on a transport that is chosen by name, so that all of them fit behind one pointer.
 trait Registered {
-    fn entry(&self) -> Entry;
+    fn entry(&self, deployment: Deployment) -> Entry;
     fn capabilities(&self) -> Capabilities;
     fn machine(&self, set: &[(String, ParamValue)], context: HostContext) -> Result<Machine, ParamError>;
     fn resolved(&self, set: &[(String, ParamValue)]) -> Result<Vec<ParamValue>, ParamError>;
@@ -140,12 +151,13 @@ trait Registered {
 struct Of<T>(PhantomData<T>);
 
 impl<T: Transport> Registered for Of<T> {
-    fn entry(&self) -> Entry {
+    fn entry(&self, deployment: Deployment) -> Entry {
         Entry {
             info: T::INFO,
             params: T::Params::specs(),
             packets: T::PACKETS,
             capabilities: T::CAPABILITIES,
+            deployment,
             gauges: T::GAUGES,
             probes: T::PROBES,
             revision: T::REVISION,
@@ -218,7 +230,7 @@ pub fn all() -> Vec<Entry> {
 
 /// The transport called `name`.
 pub fn find(name: &str) -> Option<Entry> {
-    Some(registered(name)?.entry())
+    Some(registered(name)?.entry(deployment(name)?))
 }
 
 /// Requirements and effects of the transport called `name`. The call costs nothing, while an [`Entry`]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,8 @@ from headway.claims.verdict import (
     judge_statement,
     pending,
 )
-from headway.data.claims import JudgedClaim, Published, Value
+from headway.data.bounds import Bound, ends
+from headway.data.claims import JudgedClaim, Published, Value, Verdict
 from headway.data.jsonable import plain
 from headway.data.point import Point
 from headway.data.run import Run
@@ -128,7 +130,7 @@ def _evaluate(
     if not samples:
         return Result(claim, pending(gaps[0]), {})
     try:
-        judgement = judge(claim, samples, stated)
+        judgement = whatever_is_open(claim, samples, stated, judge)
     except CannotMeasure as error:
         return Result(claim, pending(str(error)), {})
     beside = _beside(claim, claim.measure, contexts)
@@ -147,6 +149,36 @@ def _samples(measure: Expression, contexts: Sequence[Context]) -> tuple[list[Val
         else:
             samples.append(float(value) if isinstance(value, bool | int) else value)
     return samples, gaps
+
+
+def whatever_is_open(claim: Claim, samples: Sequence[Value], stated: str, judge: Judge) -> Judgement:
+    """The verdict, if it is the same whatever the flows take that were open at the end; else that it is not known."""
+    judgement = judge(claim, samples, stated)
+    if not any(isinstance(number, Bound) for sample in samples for number in numbers_in(sample)):
+        return judgement
+    wanted = [float(one) for one in numbers_in(claim.published) if not isinstance(one, str)]
+    for bound in (math.inf, -math.inf, *wanted):
+        other = judge(claim, [_moved(sample, bound) for sample in samples], stated)
+        if other.verdict is not judgement.verdict:
+            text = f"flows were open at the end of the run, and the verdict depends on them: {judgement.reason}"
+            return replace(judgement, verdict=Verdict.PENDING, reason=text)
+    return judgement
+
+
+def numbers_in(value: object) -> list[Any]:
+    """The numbers of a value that is one, a list or a table."""
+    if isinstance(value, Mapping):
+        return list(value.values())
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _moved(value: Any, to: float) -> Any:  # noqa: ANN401
+    """A value with every bound moved as far towards a number as it allows."""
+    if isinstance(value, Mapping):
+        return {key: _moved(one, to) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_moved(one, to) for one in value]
+    return min(max(to, min(ends(value))), max(ends(value))) if isinstance(value, Bound) else value
 
 
 def judge_over_seeds(claim: Claim, samples: Sequence[Value], stated: str = PUBLISHED) -> Judgement:

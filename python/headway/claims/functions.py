@@ -6,7 +6,7 @@ import ast
 import json
 import math
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import reduce
 from itertools import pairwise
@@ -18,6 +18,7 @@ from headway.claims.context import Context
 from headway.claims.language import CannotMeasure, Evaluator, Vocabulary
 from headway.claims.models import MODELS
 from headway.claims.series import Series, sampled
+from headway.data.bounds import Bound, Sample, bounded, ends, in_document, joined
 from headway.data.later import pl
 from headway.data.nested import inside
 from headway.data.point import Point
@@ -46,7 +47,7 @@ def number(value: Any, what: str) -> float:  # noqa: ANN401
         raise CannotMeasure(f"{what} is empty in this run")
     if not isinstance(value, int | float):
         raise CannotMeasure(f"{what} is no number")
-    return float(value)
+    return value if isinstance(value, Bound) else float(value)
 
 
 # --- one run ---
@@ -72,7 +73,7 @@ def _numbered(document: Any, what: str, key: str) -> float:  # noqa: ANN401  (wh
             raise CannotMeasure(f"the {what} has no {key}{hint}") from None
     if isinstance(value, dict) and value:
         raise CannotMeasure(f"{key} is a table; name one of its numbers, such as {key}.{next(iter(value))}")
-    return number(value, key)
+    return in_document(document, key, number(value, key))
 
 
 def near(name: str, known: Iterable[str]) -> str:
@@ -94,43 +95,45 @@ def link(context: Context, name: str, column: str) -> float:
 
 
 def flows_sum(context: Context, column: str) -> float:
-    """The sum of a column over all flows."""
-    return float(math.fsum(_column(context.point(), "flows", column)))
+    """The sum of a column over all flows. The time of one that is open at the end is at least what it was open for."""
+    values = _column(context.point(), "flows", column)
+    return bounded(math.fsum(values), joined(values))
 
 
 def flows_below(context: Context, column: str, limit: str | float) -> float:
-    """The share of the flows with a column below `limit`."""
+    """The share of the flows with a column below `limit`; at least that if open ones may still be."""
     values, most = _column(context.point(), "flows", column), seconds(limit)
-    return sum(1.0 for value in values if value < most) / len(values)
+    below = sum(1.0 for value in values if max(ends(value)) < most) / len(values)
+    return bounded(below, 1 if any(min(ends(v)) < most <= max(ends(v)) for v in values) else None)
 
 
 def flows_quantile(context: Context, column: str, q: float, largest: float = math.inf) -> float:
-    """A quantile by nearest rank, `q` from 0 to 1, over the flows that are done and started after the warm-up, and have
-    at most `largest` bytes."""
+    """A quantile by nearest rank, `q` from 0 to 1, over the flows that count and have at most `largest` bytes: done and
+    started after the warm-up, or open at the end."""
     if not 0 <= q <= 1:
         raise CannotMeasure(f"a quantile is from 0 to 1, not {q}")
-    run = context.point().run
-    frame = run.flows.to_polars()
-    _look_for(column, "flows", frame)
-    warmup = seconds(run.manifest["scenario"].get("warmup") or 0.0)
-    kept = frame.filter((frame["state"] == "done") & (frame["start_s"] >= warmup))
+    kept = context.point().counted_flows
+    _look_for(column, "flows", kept)
     if largest < math.inf:
         kept = kept.filter(kept["bytes"] <= largest)
-    values = sorted(float(v) for v in kept[column].drop_nulls().to_list())
-    if not values:
+    kept = kept.filter(kept[column].is_not_null())
+    # Of what is no time, an open flow has its value as any other.
+    is_open = kept["is_open"] if column in OF_TIMES else pl.repeat(value=False, n=kept.height, eager=True)
+    found = Sample(kept[column].cast(pl.Float64).to_numpy(), is_open.to_numpy()).quantile(q)
+    if found is None:
         small = f" of at most {largest:g} bytes" if largest < math.inf else ""
         raise CannotMeasure(f"{column} of the flows{small} is empty in this run")
-    return values[max(math.ceil(q * len(values)), 1) - 1]
+    return found
 
 
 def class_mean(context: Context, column: str, number: float) -> float:
-    """The mean of a column over the flows of one application class."""
-    frame = context.point().run.flows.to_polars()
+    """The mean of a column over the flows of one application class, open ones included."""
+    frame = context.point().flows
     _look_for(column, "flows", frame)
-    values = frame.filter(frame["class"] == int(number))[column].drop_nulls().to_list()
+    values = _values(frame.filter(frame["class"] == int(number)), column)
     if not values:
         raise CannotMeasure(f"{column} of class {int(number)} is empty in this run")
-    return math.fsum(float(v) for v in values) / len(values)
+    return bounded(math.fsum(values) / len(values), joined(values))
 
 
 def round_trips_below(context: Context, limit: str | float) -> float:
@@ -314,12 +317,17 @@ def sizes_below(_: Context, workload: str, limit: float) -> float:
 
 def least(_: Context, *values: float) -> float:
     """The smallest of some numbers."""
-    return min(values)
+    return min(values)  # One that is known to be more than the smallest moves nothing.
 
 
 def most(_: Context, *values: float) -> float:
     """The largest of some numbers."""
-    return max(values)
+    return _largest(values)
+
+
+def _largest(values: Sequence[float]) -> float:
+    """The largest: at least that, if any of them is only known to be at least something."""
+    return bounded(max(values), joined(values))
 
 
 # --- programs for the kernel ---
@@ -360,12 +368,17 @@ def at(evaluator: Evaluator, context: Context, measure: ast.expr, axes: ast.expr
 
 def largest(evaluator: Evaluator, context: Context, measure: ast.expr) -> float:
     """The largest value of `measure` over all combinations of the axes."""
-    return max(float(evaluator.value(measure, place)) for place in context.combinations())
+    return _largest([evaluator.value(measure, place) for place in context.combinations()])
 
 
 def smallest(evaluator: Evaluator, context: Context, measure: ast.expr) -> float:
     """The smallest value of `measure` over all combinations of the axes."""
-    return min(float(evaluator.value(measure, place)) for place in context.combinations())
+    return float_of(min(evaluator.value(measure, place) for place in context.combinations()))
+
+
+def float_of(value: float) -> float:
+    """A truth value as a number too."""
+    return value if isinstance(value, Bound) else float(value)
 
 
 def share(evaluator: Evaluator, context: Context, measure: ast.expr) -> float:
@@ -389,12 +402,16 @@ def first(evaluator: Evaluator, context: Context, axis: ast.expr, measure: ast.e
 
 
 def sooner(evaluator: Evaluator, context: Context, variant: ast.expr, versus: ast.expr) -> float:
-    """The share of the flows that are done under both variants that end sooner under the first."""
-    times = [_finish(context.of(str(evaluator.value(name, context))).point()) for name in (variant, versus)]
-    both = [flow for flow in times[0] if flow in times[1]]
-    if not both:
+    """The share of the flows that end sooner under the first of two variants. One that is open under the other counts
+    for it if that ran at least as long; flows that are open under both do not count."""
+    ours, theirs = (context.of(str(evaluator.value(name, context))).point() for name in (variant, versus))
+    first, second = _finish(ours), _finish(theirs)
+    found = [first[flow] < second[flow] for flow in first if flow in second]
+    found += [True for flow, at in first.items() if flow not in second and at <= _end(theirs)]
+    found += [False for flow, at in second.items() if flow not in first and at <= _end(ours)]
+    if not found:
         raise CannotMeasure("no flow is done under both variants")
-    return sum(1.0 for flow in both if times[0][flow] < times[1][flow]) / len(both)
+    return sum(map(float, found)) / len(found)
 
 
 def cannot(evaluator: Evaluator, context: Context, why: ast.expr) -> float:
@@ -437,13 +454,39 @@ def _cell(point: Point, table: str, name: str, column: str) -> float:
     if rows.height > 1:
         raise CannotMeasure(f"{rows.height} {table} are called {name}; the function needs one")
     _look_for(column, table, rows)
-    return number(rows[column][0], f"{column} of {name}")
+    values = _values(rows, column)
+    return number(values[0] if values else None, f"{column} of {name}")
 
 
 def _look_for(column: str, table: str, frame: pl.DataFrame) -> None:
     """Raise if a table lacks a column."""
     if column not in frame.columns:
         raise CannotMeasure(f"{table} have no column {column}{near(column, frame.columns)}")
+
+
+# Columns of flows of which an open flow is known to have at least so much.
+OF_TIMES = ("fct_s", "slowdown")
+
+
+def _values(frame: pl.DataFrame, column: str) -> list[float]:
+    """The values of a column; of times, the least that those of open flows are."""
+    if column not in OF_TIMES or "at_least_s" not in frame.columns:
+        return [float(value) for value in frame[column].drop_nulls().to_list()]
+    least = (
+        pl.col("at_least_s") if column == "fct_s" else pl.max_horizontal(pl.col("at_least_s") / pl.col("ideal_s"), 1.0)
+    )
+    both = frame.select(pl.col(column), pl.when(pl.col("at_least_s").is_not_null()).then(least).alias("least"))
+    known = [
+        (bounded(least, 1) if value is None else value)
+        for value, least in both.iter_rows()
+        if (value, least) != (None, None)
+    ]
+    return [value if isinstance(value, Bound) else float(value) for value in known]
+
+
+def _end(point: Point) -> float:
+    """When a run ended, in virtual time."""
+    return float(point.run.manifest.get("virtual_s") or 0.0)
 
 
 def _finish(point: Point) -> dict[int, float]:
@@ -455,11 +498,13 @@ def _finish(point: Point) -> dict[int, float]:
 def _column(point: Point, table: str, column: str, like: str = "*") -> list[float]:
     frame = getattr(point.run, table).to_polars()
     _look_for(column, table, frame)
-    rows = zip(frame["name"].to_list(), frame[column].to_list(), strict=True)
-    named = [value for name, value in rows if like == "*" or fnmatchcase(str(name), like)]
-    if not named:
+    if like != "*":
+        frame = frame.filter(
+            pl.Series([fnmatchcase(str(name), like) for name in frame["name"].to_list()], dtype=pl.Boolean)
+        )
+    if not frame.height:
         raise CannotMeasure(f"no {table} are called like {like}")
-    values = [float(v) for v in named if v is not None]
+    values = _values(frame, column)
     if not values:
         raise CannotMeasure(f"{column} of the {table} is empty in this run")
     return values

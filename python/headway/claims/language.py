@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from headway.data.bounds import certain
 from headway.errors import nearest
 
 # Exceptions of Python for values that are not of the kind that a function or an operator takes.
@@ -253,7 +254,10 @@ class Evaluator:
         left = self._operand(node.left, context)
         for i, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
             right = self._operand(comparator, context)
-            if not COMPARE[type(op)](left, right):
+            holds = certain(COMPARE[type(op)], left, right)
+            if holds is None:
+                raise CannotMeasure("flows were open at the end of the run, and it depends on them")
+            if not holds:
                 for rest in node.comparators[i + 1 :]:
                     self.look(rest, context)
                 return False

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from headway.claims.language import CannotMeasure
+from headway.data.bounds import Bound, told
 from headway.data.claims import Interval, Value, Verdict
 from headway.data.statistics import Estimate, estimate
 
@@ -209,12 +210,13 @@ def _estimates(samples: Sequence[Value]) -> list[Estimate]:
 
 def _numbers(sample: Value) -> list[float]:
     if isinstance(sample, dict):
-        return [float(v) for v in sample.values()]
+        return _list(list(sample.values()))
     return _list(sample)
 
 
 def _list(value: float | Sequence[float]) -> list[float]:
-    return [float(v) for v in value] if isinstance(value, Sequence) else [float(value)]
+    values = value if isinstance(value, Sequence) else [value]
+    return [v if isinstance(v, Bound) else float(v) for v in values]
 
 
 def _judgement(verdict: Verdict, reason: str, samples: Sequence[Value], estimates: Sequence[Estimate]) -> Judgement:
@@ -234,4 +236,4 @@ def _judgement(verdict: Verdict, reason: str, samples: Sequence[Value], estimate
 
 
 def _show(value: float) -> str:
-    return f"{value:.4g}"
+    return told(value, f"{float(value):.4g}")

@@ -17,6 +17,7 @@ from headway.cli.echo import echo
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.cli.progress import is_quiet
 from headway.cli.terminal import print_effect, print_warnings
+from headway.data.fairness import times_in, unlike_times
 from headway.data.point import Point, by_place
 from headway.data.steadiness import is_unmeasured, start_up
 from headway.data.units import size
@@ -80,6 +81,8 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         f"about {size(largest['memory_bytes'])} of memory a run, {how_many}, {len(claims)} claims"
     )
     _print_in_effect(in_effect(scenario))
+    for note in () if is_quiet() else unlike_times(times_of(scenario, points)):
+        echo(f"note: {note}", err=True)
     _, label, length = worst
     if (note := start_up(length)) is not None and not is_quiet():
         echo(f"note{f', {label}' if count > 1 else ''}: {note}", err=True)
@@ -87,12 +90,12 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         text = f"{len(found):,} of {places:,} combinations were read, every variant and every value among them"
         echo(f"note: {text}; --every reads all", err=True)
     warnings = {"report": list(doubts(scenario.report, facts_of(scenario, points))), **warnings}
-    print_warnings(warnings, "`Scenario.at(point).warnings` in Python")
+    print_warnings(warnings, "`Scenario.at(point).warnings` in Python", count)
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Findings about a combination of a variant and values, at its first seed, and the labels of all its seeds if there are warnings."""
+    """Findings about a combination of a variant and values, at its first seed; all labels if there are warnings."""
 
     point: Point
     labels: list[str]
@@ -102,7 +105,7 @@ class _Place:
 
 
 def _survey(scenario: Scenario, most: int | None) -> tuple[list[Point], dict[str, str], int, list[_Place]]:
-    """Its points and those refused, as `_points` has them, the number of combinations, and findings about those read."""
+    """Its points and those refused, as in `_points`, the number of combinations, and findings about those read."""
     if not scenario.own_transports:
         try:
             places, rows = scenario.native.survey(sys.maxsize if most is None else most)
@@ -152,6 +155,12 @@ def _points(scenario: Scenario) -> tuple[list[Point], dict[str, str]]:
         if not kept or not refused:
             raise
         return kept, {places[place].label.partition(",seed=")[0]: why for place, why in refused.items()}
+
+
+def times_of(scenario: Scenario, points: Sequence[Point]) -> dict[str, dict[str, tuple[float, str]]]:
+    """The times that the transports of each variant wait."""
+    first = {point.variant: point for point in reversed(points)}
+    return {name: times_in(scenario.at(first[name]).resolved) for name in reversed(first)}
 
 
 def facts_of(scenario: Scenario, points: Sequence[Point] | None = None) -> Facts:

@@ -11,16 +11,16 @@ from typing import Any
 import click
 
 from headway import __file__ as package
-from headway import names
-from headway.catalogues import THINGS, Catalogue, Named, Parameter, Probe, TransportEntry, catalogue
+from headway import _headway, names
+from headway.catalogues import THINGS, Catalogue, Deployment, Named, Parameter, Probe, TransportEntry, catalogue
 from headway.claims.markdown import tables
 from headway.claims.values import rounded, show, show_range, unit_and_rest
 from headway.cli.echo import echo
 from headway.cli.terminal import print_table
 from headway.data.claims import CANNOT, CONTRADICTS, OUTDATED, ListedClaim, RealClaim, Verdict
-from headway.data.jsonable import Jsonable
+from headway.data.jsonable import Jsonable, json_text
 from headway.data.machine import machine_text
-from headway.errors import nearest
+from headway.errors import NameNotFound, nearest
 
 PAGES = Path(package).parent / "docs"
 # Verdicts that stand with their reason.
@@ -59,8 +59,9 @@ class Thing(click.Choice[str]):
 @click.argument("thing", type=Thing(THINGS), metavar="THING")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole list as JSON.")
+@click.option("--deploy", metavar="NETWORK", help="Transports for a network: plain, plain-ecn, ...; `all` shows which.")
 @click.option("--markdown", is_flag=True, help="Print claims as tables of a Markdown page.")
-def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> None:
+def list_things(thing: str, name: str | None, as_json: bool, deploy: str | None, markdown: bool) -> None:
     """List transports, topologies, traffic, workloads, disciplines, models, figures, examples, claims or numbers.
 
     With NAME, those whose name begins with it, or else holds it: `list transports homa`, `list workloads websearch`,
@@ -69,6 +70,11 @@ def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> 
     """
     if markdown and (thing != "claims" or as_json):
         raise click.UsageError("--markdown is for claims, and not beside --json")
+    if deploy is not None:
+        if thing != "transports" or markdown:
+            raise click.UsageError("--deploy is for transports")
+        _list_deployed(deploy, name, as_json=as_json)
+        return
     found = catalogue(thing, name)
     claims = [one for one in found if isinstance(one, ListedClaim)]
     if as_json:
@@ -81,6 +87,41 @@ def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> 
         _print_claims(claims)
     else:
         _print(found, in_full=name is not None)
+
+
+def _list_deployed(network: str, name: str | None, *, as_json: bool) -> None:
+    """The transports that a network can take, and what the others lack there."""
+    known = {one["name"]: one["what"] for one in json.loads(_headway.catalogue("networks"))}
+    if network == "all":
+        print_table(("network", "what it is"), list(known.items()))
+        return
+    if network not in known:
+        raise NameNotFound("network", network, known, f"there is {', '.join(known)}")
+    entries = list(catalogue("transports", name))
+    fit = [one for one in entries if not one.deployment.lacks[network]]
+    if as_json:
+        others = {one.name: list(one.deployment.lacks[network]) for one in entries if one not in fit}
+        found = {
+            "network": network,
+            "what": known[network],
+            "transports": {e.name: e.deployment.document() for e in fit},
+        }
+        echo(json_text({**found, "lacking": others}))
+        return
+    echo(f"{network}: {known[network]}")
+    heads = ("transport", "switches", "runs in", "next to others")
+    rows = [(e.name, _all(e.deployment.switches), _all(e.deployment.hosts), e.deployment.neighbours) for e in fit]
+    print_table(heads, rows)
+    lacking: dict[str, list[str]] = {}
+    for one in entries:
+        if one not in fit:
+            lacking.setdefault(_all(one.deployment.lacks[network]), []).append(one.name)
+    for what, names_of in lacking.items():
+        echo(f"lacks {what}: {', '.join(names_of)}")
+
+
+def _all(words: Sequence[str]) -> str:
+    return "; ".join(words) or "nothing"
 
 
 def _print(found: Catalogue[Jsonable], *, in_full: bool) -> None:
@@ -197,7 +238,16 @@ def _parameter(parameter: Parameter) -> str:
 def _details(entry: Named) -> list[str]:
     """Details of an entry: its declarations, its parameters, its probes."""
     probes = entry.probes if isinstance(entry, TransportEntry) else ()
-    return [*_declared(entry), *map(_parameter, entry.parameters), *map(_probe, probes)]
+    needs = _needs(entry.deployment) if isinstance(entry, TransportEntry) else []
+    return [*_declared(entry), *needs, *map(_parameter, entry.parameters), *map(_probe, probes)]
+
+
+def _needs(of: Deployment) -> list[str]:
+    """What a transport needs of a real network."""
+    return [
+        f"(switches: {_all(of.switches)}; runs in {_all(of.hosts)}; with Headway: {_all(of.here)})",
+        f"(next to others: {of.neighbours})",
+    ]
 
 
 def _probe(probe: Probe) -> str:

@@ -25,7 +25,9 @@ from headway.cli.options import (
 from headway.cli.progress import is_quiet, is_verbose, progress_options
 from headway.cli.sizes import ask, yes_option
 from headway.cli.terminal import Progress, Stop, print_table, print_warnings
+from headway.data.bounds import name_of
 from headway.data.earlier import earlier
+from headway.data.fairness import times_in, unlike_times
 from headway.data.point import Point, by_place
 from headway.data.sentences import one_line, surprising
 from headway.data.statistics import over_seeds
@@ -34,7 +36,7 @@ from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import duration
 from headway.loading import Threads
 from headway.names import ScenarioFile
-from headway.reporting.summaries import summary_label, summary_number
+from headway.reporting.summaries import summary_label, summary_number, summary_value
 from headway.reporting.values import UNITS, as_csv
 from headway.sweeps import Job, Shard, State, SweepOutcome, SweepPlan, plan, run_sweep
 from headway.sweeps.capacity import with_threads
@@ -101,7 +103,8 @@ def _print_numbers(results: Sweep) -> None:
     print_table(heads, rows)
     judged = {" ".join(place): summaries for place, summaries in shown.items()}
     of_shown = (point for own in groups[:MOST_ROWS] for point in own)
-    for sentence in () if is_quiet() else (*unsteady(judged), *earlier(of_shown)):
+    times = {own[0].variant: times_in(own[0].scenario) for own in reversed(groups[:MOST_ROWS])}
+    for sentence in () if is_quiet() else (*unlike_times(times), *unsteady(judged), *earlier(of_shown)):
         echo(f"note: {sentence}", err=True)
     if len(groups) > MOST_ROWS:
         echo(f"{len(groups) - MOST_ROWS} more rows are in the report: headway report {results.directory}")
@@ -121,8 +124,8 @@ def _csv(results: Sweep) -> str:
         for name in OF_CSV:
             if (found := over_seeds([summary_number(point, name) for point in own])) is not None:
                 unit = UNITS.get(summary_label(name)[1], "1")
-                rows.append((*place, name, unit, found.mean, found.half_width, found.count))
-    return as_csv(("variant", *keys, "number", "unit", "mean", "half_width_95", "seeds"), rows)
+                rows.append((*place, name, unit, found.mean, found.half_width, found.count, name_of(found.mean)))
+    return as_csv(("variant", *keys, "number", "unit", "mean", "half_width_95", "seeds", "mean_is"), rows)
 
 
 def _cells_of_place(point: Point, keys: Sequence[str]) -> tuple[str, ...]:
@@ -135,8 +138,8 @@ def _cells(summaries: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     count = {key: sum(one.get(key) or 0 for one in summaries) for key in ("flows_done", *NOT_DONE)}
     times = []
     for key in ("fct_mean_s", "fct_p99_s"):
-        known = [one[key] for one in summaries if one.get(key) is not None]
-        times.append(duration(sum(known) / len(known)) if known else "-")
+        found = over_seeds([summary_value(one, key) for one in summaries])
+        times.append(duration(found.mean) if found else "-")
     drops = sum(one.get("drops") or 0 for one in summaries) / len(summaries)
     return (str(len(summaries)), f"{count['flows_done']}/{sum(count.values())}", *times, f"{drops:.4g}")
 
@@ -191,7 +194,7 @@ def run_watched(
         )
     _print_end(outcome, shard, time.monotonic() - began, quiet)
     in_order = {p.label: display.warnings[p.label] for p in planned.points if warn and p.label in display.warnings}
-    print_warnings(in_order, "the `warnings` of each point's manifest.json")
+    print_warnings(in_order, "the `warnings` of each point's manifest.json", len(planned.points))
     # Asked for when nothing was left to stop here, it is meant for what would come next.
     if stop() and not outcome.interrupted:
         raise KeyboardInterrupt

@@ -19,7 +19,7 @@ import click
 
 from headway.cli.echo import echo, harmless
 from headway.cli.progress import is_quiet, style
-from headway.data.sentences import by_sentence
+from headway.data.sentences import by_kind, in_few_lines
 from headway.data.units import duration, quantity
 from headway.in_effect import InEffect, table_of
 
@@ -32,7 +32,6 @@ VERDICT_COLOURS = {
     "pending": "bright_black",
 }
 
-SHOWN_WARNINGS = 5
 GAP = "  "
 # The last column is broken to so many characters at the least.
 LEAST_LAST = 24
@@ -238,17 +237,14 @@ def _print_cells(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Seq
                 echo(click.style(INDENT + line, dim=True))
 
 
-def print_warnings(warnings: Mapping[str, Sequence[str]], rest: str) -> None:
-    """Print warnings of a sweep's points, by label, to standard error: one line a sentence, whichever say it, and at
-    most five of them; `rest` says where the others are."""
+def print_warnings(warnings: Mapping[str, Sequence[str]], rest: str, of: int) -> None:
+    """What points of a sweep have to say, by label, on standard error: one line a kind of sentence, whichever say it,
+    those on fairness first; `rest` says where the others are."""
     if is_quiet():
         return
-    told = by_sentence((label, text) for label, texts in warnings.items() for text in texts)
-    for text, (first, *others) in list(told.items())[:SHOWN_WARNINGS]:
-        more = f" and {len(others)} more" if others else ""
-        echo(f"warning, {first}{more}: {text}", err=True)
-    if (left := len(told) - SHOWN_WARNINGS) > 0:
-        echo(f"and {left} warnings more: {rest}", err=True)
+    told = by_kind((label, text) for label, texts in warnings.items() for text in texts)
+    for line in in_few_lines(told, of, rest):
+        echo(f"warning, {line}", err=True)
 
 
 def _coloured(cell: str) -> str:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headway.data.bounds import name_of, told
 from headway.data.earlier import earlier
+from headway.data.fairness import times_in, unlike_times
 from headway.data.jsonable import Jsonable
 from headway.data.point import Point, by_place
 from headway.data.reader import of_results
-from headway.data.sentences import as_html, by_sentence, in_columns, surprising
+from headway.data.sentences import as_html, by_kind, in_columns, in_few_lines, surprising
 from headway.data.statistics import over_seeds, ratio_over_seeds
 from headway.data.steadiness import unmeasured, unsteady
 from headway.data.sweep import Sweep, read_entries, read_sweep
@@ -86,7 +88,14 @@ class Variants(Jsonable):
     def document(self) -> dict[str, Any]:
         """All of it, for another program, in base units."""
         rows = [
-            {**vars(one), "interval": one.interval and list(one.interval), "verdict": one.verdict} for one in self.rows
+            {
+                **vars(one),
+                "interval": one.interval and list(one.interval),
+                "verdict": one.verdict,
+                "value_is": name_of(one.value),
+                "ratio_is": name_of(one.ratio),
+            }
+            for one in self.rows
         ]
         return {
             "sweep": self.name,
@@ -99,13 +108,16 @@ class Variants(Jsonable):
     def to_csv(self) -> str:
         """All of it as CSV in base units: a row for each number of each variant at each place."""
         head = ("sweep", "variant", "at", "number", "unit", "mean", "half_width_95", "seeds", "baseline",
-                "baseline_mean", "ratio", "ratio_low_95", "ratio_high_95", "verdict", "flows_not_done")  # fmt: skip
+                "baseline_mean", "ratio", "ratio_low_95", "ratio_high_95", "verdict", "flows_not_done", "mean_is",
+                "ratio_is")  # fmt: skip
         rows = []
         for one in self.rows:
             low, high = one.interval or (None, None)
             unit = UNITS.get(summary_label(one.number)[1], "1")
             rows.append((self.name, one.variant, one.place, one.number, unit, one.value, one.half_width, one.seeds,
-                         self.baseline, one.baseline, one.ratio, low, high, one.verdict, one.unfinished))  # fmt: skip
+                         self.baseline, one.baseline, one.ratio, low, high, one.verdict, one.unfinished,
+                         name_of(one.value),
+                         name_of(one.ratio)))  # fmt: skip
         return as_csv(head, rows)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
@@ -117,7 +129,7 @@ class Variants(Jsonable):
     def _cells(self, one: Row, *, placed: bool) -> list[str]:
         label, quantity = summary_label(one.number)
         is_baseline = one.variant == self.baseline
-        ratio = "-" if one.ratio is None or is_baseline else f"{one.ratio:.3f}"
+        ratio = "-" if one.ratio is None or is_baseline else told(one.ratio, f"{float(one.ratio):.3f}")
         interval = f"{one.interval[0]:.3f} to {one.interval[1]:.3f}" if one.interval and not is_baseline else "-"
         said = "baseline" if is_baseline else one.verdict
         if one.unfinished:
@@ -217,16 +229,16 @@ def compare_variants(
             why = [text for text in (unmeasured(point.summary for point in points), *earlier(points)) if text]
             raise HeadwayError(f"{found.directory}: no run of it has the number `{name}`" + with_help(*why))
     judged = {place_of(own[0]): [point.summary for point in own] for own in by_place(points)}
-    notes = (*found.lacking(), *unsteady(judged), *_warned(points), *earlier(points))
+    times = {name: times_in(next(one for one in points if one.variant == name).scenario) for name in names}
+    notes = (*found.lacking(), *unlike_times(times), *_warned(points), *unsteady(judged), *earlier(points))
     return Variants(str(found.directory), first, numbers, tuple(rows), notes)
 
 
 def _warned(points: Sequence[Point]) -> Iterator[str]:
     """Warnings of some runs that others do not have: one that all have distinguishes no variant."""
     said = ((point.label, text) for point in points for text in surprising(point.run.manifest.get("warnings") or ()))
-    for text, (label, *others) in by_sentence(said).items():
-        if len(others) + 1 < len(points):
-            yield f"{label}{f' and {len(others)} more' if others else ''}: {text}"
+    kinds = [kind for kind in by_kind(said) if len(kind.labels) < len(points)]
+    yield from in_few_lines(kinds, len(points), "the `warnings` of each run's manifest.json")
 
 
 def is_of_variants(path: Path) -> bool:

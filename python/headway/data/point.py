@@ -104,6 +104,23 @@ class Point:
         """Finished flows that started after the warm-up."""
         return self.flows.filter((self.flows["state"] == "done") & (self.flows["start_s"] >= self.run.warmup_s))
 
+    @cached_property
+    def counted_flows(self) -> polars.DataFrame:
+        """The measured flows, and those that have begun and are open at the end (`is_open`): of these `fct_s` and
+        `slowdown` are what they are at least."""
+        import polars
+
+        if "at_least_s" not in self.flows.columns:
+            return self.measured_flows.with_columns(polars.lit(value=False).alias("is_open"))
+        least = polars.col("at_least_s")
+        kept = (polars.col("state") == "done") & (polars.col("start_s") >= self.run.warmup_s)
+        slowdown = polars.max_horizontal(least / polars.col("ideal_s"), 1.0)
+        return self.flows.filter(kept | least.is_not_null()).with_columns(
+            least.is_not_null().alias("is_open"),
+            polars.coalesce("fct_s", least).alias("fct_s"),
+            polars.when(least.is_not_null()).then(slowdown).otherwise(polars.col("slowdown")).alias("slowdown"),
+        )
+
     def _table(self, name: str) -> polars.DataFrame:
         return check_columns(self.directory / f"{name}.parquet", getattr(self.run, name).to_polars(), name)
 

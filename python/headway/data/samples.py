@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from headway.data.bounds import Sample
 from headway.data.later import np
-from headway.data.statistics import nearest_rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,28 +24,27 @@ def equal_count_edges(sizes: Array, bins: int) -> Array:
 
 @dataclass(frozen=True)
 class SizeBins:
-    """Slowdown in bins of flow size: `lo` and `hi` are the smallest and largest size met in each bin."""
+    """Slowdown in bins of flow size, `size` being the largest of each; None where nothing in a bin ended."""
 
     size: Array
-    count: NDArray[np.int64]
-    mean: Array
-    p50: Array
-    p99: Array
+    count: tuple[int, ...]
+    mean: tuple[float | None, ...]
+    p50: tuple[float | None, ...]
+    p99: tuple[float | None, ...]
 
 
-def by_size(sizes: Array, values: Array, edges: Array) -> SizeBins:
-    """Mean, median and 99th percentile of `values` in each size bin (NaN where a bin is empty)."""
+def by_size(sizes: Array, values: Array, edges: Array, is_open: NDArray[np.bool_] | None = None) -> SizeBins:
+    """Mean, median and 99th percentile of `values` in each size bin; those that are open are at least so much."""
     place = np.searchsorted(edges, sizes, side="left").clip(0, len(edges) - 1)
-    rows = []
-    for index in range(len(edges)):
-        inside = values[place == index]
-        if len(inside) == 0:
-            rows.append((0, math.nan, math.nan, math.nan))
-        else:
-            p50, p99 = nearest_rank(inside, 0.5), nearest_rank(inside, 0.99)
-            rows.append((len(inside), float(np.mean(inside)), p50, p99))
-    count, mean, p50s, p99s = (np.asarray(column) for column in zip(*rows, strict=True))
-    return SizeBins(edges, count.astype(np.int64), mean.astype(float), p50s.astype(float), p99s.astype(float))
+    among = np.zeros(len(values), dtype=bool) if is_open is None else is_open
+    bins = [Sample(values[place == index], among[place == index]) for index in range(len(edges))]
+    return SizeBins(
+        edges,
+        tuple(one.all.size for one in bins),
+        tuple(one.mean() for one in bins),
+        tuple(one.quantile(0.5) for one in bins),
+        tuple(one.quantile(0.99) for one in bins),
+    )
 
 
 def cdf(values: Array, limit: int = 240) -> tuple[Array, Array]:

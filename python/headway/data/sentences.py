@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from headway.data.bounds import in_document, told
 from headway.data.units import duration, quantity
 
 # Cause of a run's end, by `ended_by` of its summary, if it did not simply finish.
@@ -24,20 +27,29 @@ def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) ->
     done = summary.get("flows_done", 0)
     stopped = summary.get("flows_stopped", 0)
     total = done + stopped + summary.get("flows_unfinished", 0) + summary.get("flows_failed", 0)
-    parts = [f"{done}/{total} flows done", *([f"{stopped} stopped"] if stopped else [])]
+    parts = [*waiting(summary), f"{done}/{total} flows done", *([f"{stopped} stopped"] if stopped else [])]
     if manifest is not None and (end := manifest.get("virtual_s")) is not None:
         how = ENDINGS.get(summary.get("ended_by", ""), "finished at {}")
         parts.append(how.format(duration(end)))
     for key, label in (("fct_mean_s", "mean FCT"), ("fct_p99_s", "p99")):
         if summary.get(key) is not None:
-            parts.append(f"{label} {duration(summary[key])}")
-    if summary.get("slowdown_mean") is not None:
-        parts.append(f"mean slowdown {summary['slowdown_mean']:.3g}")
+            parts.append(f"{label} {duration(in_document(summary, key, summary[key]))}")
+    if (mean := summary.get("slowdown_mean")) is not None:
+        parts.append(f"mean slowdown {told(in_document(summary, 'slowdown_mean', mean), f'{mean:.3g}')}")
     parts.append(_losses(summary))
     if manifest is not None and (wall := manifest.get("wall_s")):
         events = manifest.get("events", 0)
         parts.append(f"{quantity(events)} events in {duration(wall)} ({quantity(events / wall)}/s)")
     return ", ".join(parts)
+
+
+def waiting(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Of each entry of calls, the clients that wait for one for longer than any took that ended."""
+    for job in summary.get("jobs") or ():
+        rounds = job.get("rounds") or {}
+        if clients := rounds.get("waiting"):
+            since = duration(rounds["waiting_since_s"])
+            yield f"{clients} of {job['ranks']} clients wait since {since}"
 
 
 def transport_lines(summary: dict[str, Any]) -> list[str]:
@@ -68,12 +80,49 @@ def surprising(warnings: Iterable[str]) -> list[str]:
     return [warning for warning in warnings if warning != UNSAMPLED]
 
 
-def by_sentence(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Runs by warning: the labels of each sentence, out of pairs of label and sentence."""
-    labels: dict[str, list[str]] = {}
+# Numbers in a sentence, with their units: what else it says is its kind.
+NUMBERS = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?(?:\s?(?:%|[kMGT]?B|[num]?s|[KMGkmg]?bit/s|packets?))?")
+# What a sentence refers to that is about a comparison which is not fair to one side.
+ON_FAIRNESS = "headway docs choosing"
+# Lines of notes and warnings about a sweep, at most.
+MOST_LINES = 6
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What several runs say in the same words: the first of these sentences, and the labels of all that say one."""
+
+    text: str
+    labels: tuple[str, ...]
+    is_same: bool  # whether all say the same numbers, too
+
+    def line(self, of: int) -> str:
+        """Who says it and what, out of so many runs."""
+        first, others = self.labels[0], len(self.labels) - 1
+        who = first if not others else f"{first} and {others} more"
+        if others and len(self.labels) == of:
+            who = f"all {of} points"
+        return f"{who}: {self.text}" + ("" if self.is_same else f" (numbers: of {first})")
+
+
+def by_kind(said: Iterable[tuple[str, str]]) -> list[Kind]:
+    """Pairs of label and sentence by kinds of sentences: first those on fairness, then those that most runs say."""
+    labels: dict[str, dict[str, None]] = {}
+    texts: dict[str, dict[str, None]] = {}
     for label, sentence in said:
-        labels.setdefault(sentence, []).append(label)
-    return labels
+        kind = NUMBERS.sub("#", sentence)
+        labels.setdefault(kind, {})[label] = None
+        texts.setdefault(kind, {})[sentence] = None
+    kinds = [Kind(next(iter(texts[one])), tuple(labels[one]), len(texts[one]) == 1) for one in labels]
+    return sorted(kinds, key=lambda one: (ON_FAIRNESS not in one.text, -len(one.labels)))
+
+
+def in_few_lines(kinds: Sequence[Kind], of: int, rest: str) -> list[str]:
+    """A line for each of the first kinds, and one for how many more there are; `rest` says where these are."""
+    if len(kinds) <= MOST_LINES:
+        return [kind.line(of) for kind in kinds]
+    left = len(kinds) - (MOST_LINES - 1)
+    return [*(kind.line(of) for kind in kinds[: MOST_LINES - 1]), f"{left} kinds more: {rest}"]
 
 
 def in_columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from headway.data.bounds import bounded, joined
 from headway.data.later import np
 
 if TYPE_CHECKING:
@@ -29,7 +30,10 @@ def nearest_rank(values: Sequence[float] | NDArray[np.float64], at: float) -> fl
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over `count` seeds; `half_width` is that of its 95 % interval, None for a single seed."""
+    """A mean over `count` seeds; `half_width` is that of its 95 % interval, None for a single seed.
+
+    If flows that were open at the end could move it, the mean is a `Bound` and has no interval.
+    """
 
     mean: float
     half_width: float | None
@@ -47,6 +51,8 @@ def estimate(values: Sequence[float]) -> Estimate:
     """Mean and Student-t interval of at least one value."""
     count = len(values)
     mean = math.fsum(values) / count
+    if (sign := joined(values)) is not None:
+        return Estimate(bounded(mean, sign), None, count)
     if count < 2 or not math.isfinite(mean):
         return Estimate(mean, None, count)
     variance = math.fsum((v - mean) ** 2 for v in values) / (count - 1)
@@ -56,7 +62,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 def over_seeds(values: Sequence[float | None]) -> Estimate | None:
     """The estimate of one value a seed; seeds without a finite value are left out."""
-    finite = [float(v) for v in values if v is not None and math.isfinite(v)]
+    finite = [v for v in values if v is not None and math.isfinite(v)]
     return estimate(finite) if finite else None
 
 
@@ -76,6 +82,10 @@ def ratio_over_seeds(pairs: Sequence[tuple[float | None, float | None]]) -> Rati
     both = [(one, other) for one, other in pairs if one is not None and other is not None]
     if not both or any(not (math.isfinite(number) and number > 0.0) for pair in both for number in pair):
         return None
+    if (sign := joined([one / other for one, other in both])) is not None:
+        # What both sides could move is no ratio.
+        mean = math.exp(math.fsum(math.log(one / other) for one, other in both) / len(both))
+        return Ratio(bounded(mean, sign), None) if sign else None
     found = estimate([math.log(one / other) for one, other in both])
     ends = found.interval
     return Ratio(math.exp(found.mean), None if ends is None else (math.exp(ends[0]), math.exp(ends[1])))

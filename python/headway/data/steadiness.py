@@ -17,6 +17,8 @@ LITTLE = 0.1
 LEFT_OVER = 0.05
 # A single run has no interval: flows of one run depend on each other, so that only much more is reported.
 MUCH = 0.5
+# Other traffic that is told of, as a share of the links.
+LITTLE_LOAD = 0.005
 MORE = "headway docs run-length"
 
 
@@ -112,9 +114,15 @@ def arrivals_line(found: Mapping[str, Any]) -> str:
     if found["warmup_s"]:
         text += f", of which the warm-up leaves out {duration(found['warmup_s'])}"
     if found["relaxation_s"] is None:
-        return f"{text}; load {found['load']:.3g} of the links that are loaded most, so that there is no steady state"
+        return f"{text}; load {_load(found)} of the links that are loaded most, so that there is no steady state"
     relaxation = duration(found["relaxation_s"])
-    return f"{text}; load {found['load']:.3g} of the links that are loaded most, relaxation time {relaxation}"
+    return f"{text}; load {_load(found)} of the links that are loaded most, relaxation time {relaxation}"
+
+
+def _load(found: Mapping[str, Any]) -> str:
+    """The load, and what of it does not arrive at random."""
+    other = found.get("other_load") or 0.0
+    return f"{found['load']:.3g}" + (f" (about {other:.2g} of it not at random)" if other >= LITTLE_LOAD else "")
 
 
 def start_up(found: Mapping[str, Any] | None) -> str | None:
@@ -139,13 +147,13 @@ def start_up(found: Mapping[str, Any] | None) -> str | None:
         return None
     if found["relaxation_s"] is None:
         return (
-            f"the links that are loaded most are asked to carry {found['load']:.3g} of their rate: queues grow for as"
+            f"the links that are loaded most are asked to carry {_load(found)} of their rate: queues grow for as"
             f" long as messages arrive, and there is no steady state; there is one at less than {1 / found['load']:.2g}"
             f" times this load ({MORE})"
         )
     warmup, arrivals = found["advised_warmup_s"], found["advised_arrivals_s"]
     return (
-        f"arrivals last for {duration(found['arrivals_s'])}, but queues at load {found['load']:.3g} take about"
+        f"arrivals last for {duration(found['arrivals_s'])}, but queues at load {_load(found)} take about"
         f" {duration(found['relaxation_s'])} to forget that they were empty: up to {100 * found['missing']:.0f} % of"
         f' the mean queue of a steady state is missing. warmup = "{_rounded(warmup)}" with {_rounded(arrivals)} of'
         f" arrivals, {quantity(found['per_second'] * arrivals)} messages, would miss 3 % ({MORE})"

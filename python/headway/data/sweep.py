@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway.checksums import verify_file
+from headway.data.bounds import in_document, told
 from headway.data.point import Point
 from headway.data.reader import read_list, read_object
 from headway.data.run import Run
+from headway.data.statistics import estimate
 from headway.data.table import Table
 from headway.data.units import ENDINGS, duration, parse_any, parse_bytes
 from headway.errors import ResultsError, no_results
@@ -168,9 +170,9 @@ def _means(runs: Sequence[Point]) -> str:
     """The cells of a variant: how many runs, and the means of what is shown."""
     cells = [str(len(runs))]
     for key in SHOWN:
-        values = [one.summary[key] for one in runs if one.summary.get(key) is not None]
-        mean = sum(values) / len(values) if values else None
-        cells.append("none" if mean is None else duration(mean) if key.endswith("_s") else f"{mean:.3g}")
+        values = [in_document(one.summary, key, one.summary[key]) for one in runs if one.summary.get(key) is not None]
+        mean = estimate(values).mean if values else None
+        cells.append("none" if mean is None else duration(mean) if key.endswith("_s") else told(mean, f"{mean:.3g}"))
     return "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
 
 

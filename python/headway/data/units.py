@@ -9,6 +9,8 @@ import math
 import re
 from dataclasses import dataclass
 
+from headway.data.bounds import told
+
 _PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12}
 _AGE = {"min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -109,18 +111,20 @@ def display(quantity: str, value: float | None, digits: int = 3) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     unit = unit_for(quantity, value or 1.0)
-    text = plain(value / unit.scale, digits)
+    number = float(value)
+    text = plain(number / unit.scale, digits)
     if unit.suffix == "%":
-        return f"{value / unit.scale:.1f} %"
-    return f"{text} {unit.suffix}".rstrip()
+        return told(value, f"{number / unit.scale:.1f} %")
+    return told(value, f"{text} {unit.suffix}".rstrip())
 
 
 def duration(seconds: float) -> str:
     """A time with the unit that keeps it readable, as `43.9 us`."""
+    number = float(seconds)
     for unit in ("s", "ms", "us"):
-        if abs(seconds) >= _TIME[unit]:
-            return f"{seconds / _TIME[unit]:.4g} {unit}"
-    return f"{seconds / _TIME['ns']:.4g} ns" if seconds else "0 s"
+        if abs(number) >= _TIME[unit]:
+            return told(seconds, f"{number / _TIME[unit]:.4g} {unit}")
+    return told(seconds, f"{number / _TIME['ns']:.4g} ns" if number else "0 s")
 
 
 def wait(seconds: float) -> str:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from headway.data.later import np
+from headway.data.bounds import Sample
 from headway.data.point import Point
-from headway.data.statistics import nearest_rank
 from headway.data.units import parse_bytes
 from headway.errors import HeadwayError, NameNotFound
 
@@ -52,16 +51,15 @@ class Chosen:
 
     def of(self, point: Point) -> float | None:
         """The number of a run; None where it has too few such flows."""
-        flows = self._flows(point.measured_flows)
+        flows = self._flows(point.counted_flows)
         if self.part == "count":
             return float(flows.height)
-        values = flows[self.column].drop_nulls().to_numpy()
-        if not values.size:
-            return None
+        known = flows.filter(flows[self.column].is_not_null())
+        sample = Sample(known[self.column].to_numpy(), known["is_open"].to_numpy())
         if self.part in QUANTILES:
             at, needed = QUANTILES[self.part]
-            return nearest_rank(values, at) if values.size >= needed else None
-        return float(np.mean(values) if self.part == "mean" else np.max(values))
+            return sample.quantile(at) if known.height >= needed else None
+        return sample.mean() if self.part == "mean" else sample.largest()
 
     def _flows(self, flows: polars.DataFrame) -> polars.DataFrame:
         """Those that are meant."""

@@ -23,6 +23,17 @@ def pooled(points: Sequence[Point], column: str, band: Band | None = None) -> Ar
     return np.asarray(values[np.isfinite(values)], dtype=np.float64)
 
 
+def pooled_counted(points: Sequence[Point], column: str, band: Band | None = None) -> tuple[Array, int]:
+    """The values of a column of the flows that ended, and how many are open at the end besides."""
+    frames = [in_band(point.counted_flows, band) for point in points]
+    values, still = [np.empty(0)], 0
+    for frame in frames:
+        ended = frame.filter(~frame["is_open"])[column].cast(pl.Float64).to_numpy()
+        values.append(ended[np.isfinite(ended)])
+        still += int(frame["is_open"].sum())
+    return np.concatenate(values), still
+
+
 def in_band(flows: pl.DataFrame, band: Band | None) -> pl.DataFrame:
     """The flows of the sizes of a band."""
     return flows if band is None else flows.filter((flows["bytes"] > band.above) & (flows["bytes"] <= band.upto))

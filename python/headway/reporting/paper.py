@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from headway.data.bounds import Bound
 from headway.errors import FeatureMissing, HeadwayError, NameNotFound
 
 try:
@@ -306,6 +307,9 @@ def _line(axes: Axes, line: Curve, style: Style, y: Axis) -> None:
         axes.plot(xs, ys, "o", color=style.light, markersize=1.8, markeredgewidth=0, alpha=0.5)
         return
     style_of_steps = "steps-post" if line.step else "default"
+    least = [(x, y) for x, y in zip(line.x, line.y, strict=True) if isinstance(y, Bound)]
+    if least and line.markers:
+        axes.plot(*zip(*least, strict=True), "o", color=style.light, markersize=3.4, markerfacecolor="white", zorder=3)
     for drawn in axes.plot(xs, ys, drawstyle=style_of_steps, **_pen(style), **marker):  # type: ignore[arg-type]
         # A share of 100 % lies on the edge of the plot, where half of it would be cut off.
         drawn.set_clip_box(TransformedBbox(_ROOM, axes.transAxes))
@@ -342,7 +346,8 @@ def _dots(axes: Axes, panel: DotPanel, named: Mapping[str, Style]) -> None:
             colour = named[dot.key].light
             if dot.low is not None and dot.high is not None:
                 axes.plot([dot.low, dot.high], [y, y], color=colour, alpha=0.4, linewidth=1.6)
-            axes.plot([dot.value], [y], "o", color=colour, markersize=3.4, markeredgewidth=0, clip_on=False)
+            face = {"markerfacecolor": "white"} if isinstance(dot.value, Bound) else {"markeredgewidth": 0}
+            axes.plot([dot.value], [y], "o", color=colour, markersize=3.4, clip_on=False, **face)
 
 
 def _sketch(axes: Axes, sketch: Sketch, named: Mapping[str, Style]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from headway.data.bounds import in_document
 from headway.data.nested import inside
 from headway.data.point import Point
 from headway.data.schema import field_of, numbers_of, schema
@@ -46,6 +47,9 @@ def summary_label(key: str) -> tuple[str, str]:
         quantity = found.quantity if found else quantity_of_name(name)
         return f"{label}, {part}", quantity
     if parts[0] == "jobs":
+        if len(parts) == 4:
+            found = field_of("rounds", parts[3])
+            return (f"job {parts[1]}, {found.label}", found.quantity) if found else (key, "count")
         found = field_of("jobs", parts[2])
         return (f"job {parts[1]}, {found.label}", found.quantity) if found else (key, "count")
     if parts[0] == "by_size":
@@ -73,7 +77,8 @@ def summary_value(summary: object, key: str) -> float | None:
             found = inside(found, part)
     except KeyError:
         return None
-    return number(found)
+    value = number(found)
+    return None if value is None else in_document(summary, key, value)
 
 
 def summary_names() -> tuple[str, ...]:
@@ -82,6 +87,7 @@ def summary_names() -> tuple[str, ...]:
         *numbers_of("summary"),
         *(f"round_trips.{part}" for part in numbers_of("round_trips")),
         *(f"jobs.0.{part}" for part in numbers_of("jobs")),
+        *(f"jobs.0.rounds.{part}" for part in numbers_of("rounds")),
         *(f"by_size.bands.{key}.{name}" for key, *_ in BANDS for name in OF_BANDS),
     )
 
@@ -91,6 +97,8 @@ def is_number(name: str) -> bool:
     if name in summary_names() or chosen(name) is not None:
         return True
     parts = name.split(".")
+    if parts[0] == "jobs" and len(parts) == 4:
+        return parts[1].isdecimal() and parts[2] == "rounds" and parts[3] in numbers_of("rounds")
     if parts[0] == "jobs":
         return len(parts) == 3 and parts[1].isdecimal() and parts[2] in numbers_of("jobs")
     return len(parts) == 3 and parts[0] == "gauges" and parts[1].isidentifier() and parts[2] in schema()["gauge_parts"]

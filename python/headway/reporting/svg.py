@@ -12,6 +12,8 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
+from headway.data.bounds import Bound, told
+
 from .placement import beside
 from .spec import Axis, BarPanel, Curve, DotPanel, Event, Figure, Panel, Shade
 from .svg_bars import draw_bars
@@ -194,13 +196,15 @@ def _line(series: Curve, frame: Frame, slots: Slots) -> str:
     parts.append(f'<path class="line" d="{_path(points, series.step, frame)}"/>')
     if series.markers:
         for i, p in enumerate(points):
-            parts.append(_marker(p, series.runs[i] if series.runs else ()) if p else "")
+            is_bound = isinstance(series.y[i], Bound)
+            parts.append(_marker(p, series.runs[i] if series.runs else (), is_bound=is_bound) if p else "")
     return group(series.key, slots, "".join(parts))
 
 
-def _marker(place: tuple[float, float], runs: Sequence[int]) -> str:
+def _marker(place: tuple[float, float], runs: Sequence[int], *, is_bound: bool) -> str:
     """The mark of a point; of one that belongs to runs a link to the first of them in the table of runs."""
-    circle = f'<circle class="marker" cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="3.2"/>'
+    kind = "marker bound" if is_bound else "marker"
+    circle = f'<circle class="{kind}" cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="3.2"/>'
     if not runs:
         return circle
     return f'<a href="#run-{runs[0]}" tabindex="-1" data-runs="{" ".join(map(str, runs))}">{circle}</a>'
@@ -278,6 +282,8 @@ def behind_panel(panel: Panel, columns: int, names: Mapping[str, str], digits: i
         entry |= {name: True for name in ("step", "markers", "dots") if getattr(series, name)}
         if series.runs:
             entry["runs"] = series.runs
+        if bounds := {str(i): told(value, "").strip() for i, value in enumerate(series.y) if isinstance(value, Bound)}:
+            entry["bounds"] = bounds
         lines.append(entry)
     found: dict[str, Any] = {
         "title": panel.title,

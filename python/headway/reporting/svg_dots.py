@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from headway.data.bounds import Bound
+
 from .spec import Dot, DotPanel
 from .svg_parts import Frame, Slots, group, line
 from .svg_rows import draw_rows
@@ -28,4 +30,5 @@ def _dot(dot: Dot, frame: Frame, y: float, slots: Slots) -> str:
     bar = ""
     if dot.low is not None and dot.high is not None:
         bar = line("range", frame.px(dot.low), y, frame.px(dot.high), y)
-    return group(dot.key, slots, f'{bar}<circle class="dot" cx="{frame.px(dot.value):.1f}" cy="{y:.1f}" r="4"/>')
+    kind = "dot bound" if isinstance(dot.value, Bound) else "dot"
+    return group(dot.key, slots, f'{bar}<circle class="{kind}" cx="{frame.px(dot.value):.1f}" cy="{y:.1f}" r="4"/>')

@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from headway.data.bounds import Bound
 from headway.data.earlier import earlier
+from headway.data.fairness import times_in, unlike_times
 from headway.data.later import pl
 from headway.data.point import Point, by_place
 from headway.data.schema import schema
-from headway.data.sentences import by_sentence, surprising
+from headway.data.sentences import by_kind, surprising
 from headway.data.statistics import Estimate, over_seeds
 from headway.data.steadiness import unsteady
 from headway.data.units import display, unit_for
@@ -137,6 +139,8 @@ def estimate_text(found: Estimate | None, quantity: str) -> str:
     """Mean with unit; with two seeds or more the half-width in the same unit."""
     if found is None:
         return "–"
+    if isinstance(found.mean, Bound):
+        return display(quantity, found.mean)
     unit = unit_for(quantity, found.mean)
     mean, half = found.mean / unit.scale, (found.half_width or 0.0) / unit.scale
     decimals = max(0, 2 - math.floor(math.log10(abs(mean)))) if mean else 2
@@ -179,11 +183,11 @@ def run_facts(study: Study) -> Table:
 
 
 def notes(study: Study) -> list[str]:
-    """Warnings of the runs, interrupted runs and points without results; identical warnings appear once."""
-    lines = []
-    for text, labels in by_sentence((p.label, text) for p in study.points for text in _said(p)).items():
-        where = labels[0] if len(labels) == 1 else f"{len(labels)} runs, first {labels[0]}"
-        lines.append(f"{text} [{where}]" if len(study.points) > 1 else text)
+    """What is not fair, warnings of the runs, interrupted runs and points without results; each kind is told once."""
+    lines = unlike_times({one.variant: times_in(one.scenario) for one in reversed(study.points)})
+    for kind in by_kind((p.label, text) for p in study.points for text in _said(p)):
+        where = kind.labels[0] if len(kind.labels) == 1 else f"{len(kind.labels)} runs, first {kind.labels[0]}"
+        lines.append(f"{kind.text} [{where}]" if len(study.points) > 1 else kind.text)
     lines += _lacking(study.results.missing)
     return [*lines, *unsteady(_summaries(study)), *earlier(study.points)]
 
@@ -246,9 +250,11 @@ def unfinished_text(study: Study) -> str:
     total = sum(frame.height for _, frame in _unfinished(study))
     if not total:
         return ""
-    but = " but the shares of the goodput" if study.is_mixed else ""
     flows = f"{total} flow{'s' if total > 1 else ''}"
-    return f"{flows} did not finish before the end of the run and enter no statistic{but}."
+    return (
+        f"{flows} did not finish before the end of the run. Those that had begun count in every number: what they could"
+        " move is told as a bound."
+    )
 
 
 def unfinished_table(study: Study) -> Table | None:

@@ -5,7 +5,7 @@
 //! an error can name the likeliest kinds and why the file is none of them.
 
 use super::format::Format;
-use super::{chakra, goal_binary, simai};
+use super::{chakra, goal_binary, logs, simai};
 use crate::text::names;
 use crate::text::source::BYTE_ORDER_MARK;
 
@@ -18,6 +18,8 @@ pub enum Reader {
     Table,
     /// `file` of `[topology]`, and `headway import` together with traffic.
     Topology(Network),
+    /// `headway import`, which makes a table of flows of it.
+    Log(Log),
     /// `cdf` of traffic.
     Sizes,
     /// Nothing; the text says what to give instead.
@@ -33,6 +35,28 @@ pub enum Network {
     Htsim,
     /// Nodes and links of an ns-3.
     Ns3,
+}
+
+/// Kinds of logs of the flows of a real network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Log {
+    /// What nfdump prints as CSV.
+    Nfdump,
+    /// A VPC flow log of AWS.
+    Vpc,
+    /// Any table with a time, two addresses and a size.
+    Tuples,
+}
+
+impl Log {
+    /// Its name for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Log::Nfdump => "nfdump",
+            Log::Vpc => "vpc",
+            Log::Tuples => "tuples",
+        }
+    }
 }
 
 /// A kind of file.
@@ -125,8 +149,8 @@ fn is_number(word: &str) -> bool {
 /// Advice that turns traces of PyTorch into one of Chakra.
 const JOIN: &str = "`chakra_trace_link` joins the trace of the host with that of the device, and `chakra_converter PyTorch` makes `.et` files of both";
 
-/// Kinds, those with more distinctive content first.
-pub const KINDS: [Kind; 18] = [
+/// Kinds, those first that are told by more.
+pub const KINDS: [Kind; 21] = [
     Kind {
         what: "a scenario of Headway",
         reader: Reader::Nothing("`headway run` and `headway check` read it"),
@@ -422,6 +446,87 @@ pub const KINDS: [Kind; 18] = [
         },
     },
     Kind {
+        what: "a flow log of nfdump",
+        reader: Reader::Log(Log::Nfdump),
+        by: "nfdump `-o csv`, of NetFlow, IPFIX, and sFlow (`sfcapd`)",
+        forms: "the 48 columns of 1.6, `ts` to `tr`, and `firstSeen,duration,proto,srcAddr,...` of 1.7; comma or semicolon",
+        left_out: "the summary at the end, records without an address or with no byte; counters beside bytes",
+        sample: "ts,te,td,sa,da,sp,dp,pr,flg,fwd,stos,ipkt,ibyt,opkt,obyt\n\
+            2026-01-01 10:00:00,2026-01-01 10:00:05,5.000,10.0.2.20,10.0.3.30,51514,443,TCP,.AP.SF,0,0,10,1200,0,0\n",
+        sniff: |content| {
+            let names = logs::heads(content.row(0));
+            let old = ["ts", "sa", "da", "ibyt"];
+            let new = ["firstseen", "srcaddr", "dstaddr", "bytes"];
+            let has =
+                |wanted: &[&str]| wanted.iter().filter(|name| names.iter().any(|own| own == *name)).count();
+            match has(&old).max(has(&new)) {
+                4 => Ok(()),
+                count => against(
+                    (count / 2) as u8,
+                    format!(
+                        "it {}, and not with `ts,te,td,sa,da,...` or `firstSeen,duration,...`",
+                        content.begins()
+                    ),
+                ),
+            }
+        },
+    },
+    Kind {
+        what: "a flow log of a VPC",
+        reader: Reader::Log(Log::Vpc),
+        by: "AWS VPC flow logs, as files in S3 or as CloudWatch exports them",
+        forms: "the default format of version 2 with or without its header, and own formats with a header",
+        left_out: "records that are not ACCEPT, NODATA and SKIPDATA; what the other end's interface recorded too",
+        sample: "2 123456789010 eni-1235b8ca123456789 172.31.16.139 172.31.16.21 20641 22 6 20 4249 1418530010 1418530070 ACCEPT OK\n",
+        sniff: |content| {
+            let row = content.row(0);
+            let names: Vec<String> = row.iter().map(|word| word.to_lowercase().replace('_', "-")).collect();
+            let count = ["srcaddr", "dstaddr", "bytes", "start"]
+                .iter()
+                .filter(|name| names.iter().any(|own| own == *name))
+                .count();
+            let is_record = row.len() == 14 && ["OK", "NODATA", "SKIPDATA"].contains(&row[13]);
+            match count {
+                4 => Ok(()),
+                _ if is_record => Ok(()),
+                _ => against(
+                    (count / 2) as u8,
+                    format!("it {}, and not with `version account-id ...` or a record", content.begins()),
+                ),
+            }
+        },
+    },
+    Kind {
+        what: "a flow log",
+        reader: Reader::Log(Log::Tuples),
+        by: "collectors, and yours",
+        forms: "a header with a time, two addresses and bytes in any order, such as `ts_us,src_ip,dst_ip,src_port,dst_port,bytes`; units at the \
+            end of a name; comma, semicolon or tabulator",
+        left_out: "rows without a time, an address or a byte (each with its reason); columns of other names",
+        sample: "ts_us,src_ip,dst_ip,src_port,dst_port,bytes\n1764300000000000,10.0.0.1,10.0.1.2,40000,443,1500\n",
+        sniff: |content| {
+            let names = logs::heads(content.row(0));
+            let is = |known: &[&str]| names.iter().any(|name| known.contains(&logs::bare(name)));
+            let has = [is(logs::TIMES), is(logs::SOURCES), is(logs::TARGETS), is(logs::SIZES)];
+            let count = has.iter().filter(|is| **is).count();
+            let is_table = names.iter().any(|name| name == "id" || name == "name")
+                && names.iter().any(|name| name.starts_with("start-"));
+            match (count, is_table) {
+                (4, false) => Ok(()),
+                (4, true) => against(2, "it has the columns `id` and `start_s` of a table of flows"),
+                _ => {
+                    let what = ["a time", "a source", "a destination", "bytes"];
+                    let lost =
+                        what.iter().zip(has).filter(|(_, is)| !is).map(|(what, _)| *what).collect::<Vec<_>>();
+                    against(
+                        (count > 1) as u8 + u8::from(count > 2),
+                        format!("it {}, and no column is {}", content.begins(), lost.join(", ")),
+                    )
+                }
+            }
+        },
+    },
+    Kind {
         what: "a table of flows",
         reader: Reader::Table,
         by: "Headway (`headway export --format csv`), and yours",
@@ -571,6 +676,7 @@ pub fn other(bytes: &[u8], taken: impl Fn(&Kind) -> bool) -> Option<(String, Opt
         Reader::Topology(_) => {
             "`kind = \"graph\"` of [topology] reads it by `file`; `headway import` takes it beside a file of traffic"
         }
+        Reader::Log(_) => "`headway import` makes a table of flows of it, and a scenario around it",
         Reader::Sizes => "`cdf` of [[traffic]] reads it, as with `kind = \"poisson\"`",
     };
     let text = match why {

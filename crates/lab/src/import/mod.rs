@@ -8,6 +8,7 @@ pub mod goal;
 pub mod goal_binary;
 pub mod hpcc;
 pub mod kinds;
+pub mod logs;
 pub mod matching;
 pub mod simai;
 pub mod trace;

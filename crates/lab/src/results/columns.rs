@@ -30,6 +30,14 @@ pub const FLOWS: &[Field] = &[
         .or_null(),
     Field::new("fct_s", Time, "FCT", "`finish_s - start_s`").or_null(),
     Field::new(
+        "at_least_s",
+        Time,
+        "FCT at least",
+        "of a flow that was open at the end of the run, or was given up: from `start_s` to the end of the run. Its completion time \
+         is at least that, and it counts so in every number; null for others",
+    )
+    .or_null(),
+    Field::new(
         "sender_fct_s",
         Time,
         "FCT at the sender",

@@ -2,7 +2,8 @@
 
 use super::field::Quantity::{Bytes, Count, List, Rate, Text, Time as Seconds};
 use super::field::{Field, Number};
-use super::statistics::{mean, quantile};
+use super::made::{Made, with_bounds};
+use super::open::{Sample, Took, begun};
 use super::tables::step_name;
 use crate::scenario::{Resolved, Setup};
 use crate::text::quantity::seconds;
@@ -78,10 +79,9 @@ pub const JOBS: &[Number<OfJob>] = &[
         |job| json!(job.bandwidth().zip(job.collective()).map(|(rate, (_, factor))| rate * factor)),
     ),
     Number::new(
-        Field::new("rounds", List, "rounds", "steps of a collective, micro-batches of a pipeline, or calls: how many there are, and \
-            the mean, the median, the 99th percentile and the maximum of the times from the start of the first flow of one to the end \
-            of its last (`count`, `mean_s`, `p50_s`, `p99_s`, `max_s`)"),
-        |job| job.rounds(),
+        Field::new("rounds", List, "rounds", "steps of a collective, micro-batches of a pipeline, or calls: the numbers below, of the \
+            times from the start of the first flow of one to the end of its last"),
+        |job| round_numbers(&job.rounds(), job.outcome.end),
     ),
     Number::new(
         Field::new("round_times", List, "times of rounds", "each of these rounds: `round`, from 0, `start_s`, `finish_s`, which is null if it was not over. Of more than \
@@ -113,6 +113,119 @@ pub const JOBS: &[Number<OfJob>] = &[
         |job| json!(job.path.as_ref().map(|path| path.iter().map(|link| link.excess()).sum::<f64>())),
     ),
 ];
+
+/// One step of a collective, one micro-batch, or one call.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    start: Option<Time>,
+    /// When the last of its flows that ended did.
+    finish: Option<Time>,
+    is_open: bool,
+    /// The host whose own it is, where a round is one host's.
+    owner: Option<u32>,
+}
+
+impl Round {
+    /// When it was over.
+    fn ended(&self) -> Option<Time> {
+        self.finish.filter(|_| !self.is_open)
+    }
+
+    /// How long it took, at least.
+    fn took(&self, end: Time) -> Took {
+        let start = self.start.unwrap_or(end);
+        match self.ended() {
+            Some(ended) => Took::Ended(seconds(ended.saturating_sub(start))),
+            None => Took::Open(seconds(end.saturating_sub(start))),
+        }
+    }
+}
+
+/// The rounds of a job.
+#[derive(Debug)]
+pub struct Rounds {
+    times: Sample,
+    /// Hosts with a round that is open for longer than any took that ended, and since when all of them wait.
+    waiting: Option<(u64, f64)>,
+}
+
+/// What makes a number of rounds.
+pub type OfRounds = fn(&Rounds) -> Made;
+
+/// Numbers of `rounds` of a job.
+pub const ROUNDS: &[Number<OfRounds>] = &[
+    Number::new(
+        Field { unit: "rounds", ..Field::new("count", Count, "rounds", "those that had begun") },
+        |rounds| json!(rounds.times.counts().0).into(),
+    ),
+    Number::new(
+        Field {
+            unit: "rounds",
+            ..Field::new(
+                "unfinished",
+                Count,
+                "rounds unfinished",
+                "of them, those that were not over at the end",
+            )
+        },
+        |rounds| json!(rounds.times.counts().1).into(),
+    ),
+    Number::new(Field::new("mean_s", Seconds, "round, mean", "their mean"), |rounds| {
+        rounds.times.mean().into()
+    }),
+    Number::new(Field::new("p50_s", Seconds, "round, p50", "their median"), |rounds| {
+        rounds.times.quantile(0.5).into()
+    }),
+    Number::new(Field::new("p99_s", Seconds, "round, p99", "their 99th percentile"), |rounds| {
+        rounds.times.quantile(0.99).into()
+    }),
+    Number::new(Field::new("p999_s", Seconds, "round, p99.9", "their 99.9th percentile"), |rounds| {
+        rounds.times.quantile(0.999).into()
+    }),
+    Number::new(Field::new("max_s", Seconds, "round, longest", "the longest"), |rounds| {
+        rounds.times.largest().into()
+    }),
+    Number::new(
+        Field {
+            unit: "hosts",
+            ..Field::new(
+                "waiting",
+                Count,
+                "clients that wait",
+                "of calls: the clients with a call that has been open for longer than any \
+        took that ended",
+            )
+        },
+        |rounds| json!(rounds.waiting.map_or(0, |(hosts, _)| hosts)).into(),
+    ),
+    Number::new(
+        Field::new(
+            "waiting_since_s",
+            Seconds,
+            "clients wait since",
+            "since when all of these clients have waited; null if there are none",
+        ),
+        |rounds| json!(rounds.waiting.map(|(_, since)| since)).into(),
+    ),
+];
+
+/// The numbers of rounds, and which of them are bounds.
+fn round_numbers(rounds: &BTreeMap<u32, Round>, end: Time) -> Json {
+    let times = Sample::of(rounds.values().map(|round| round.took(end)));
+    let longest = times.largest_known().unwrap_or(-1.0);
+    let mut since: BTreeMap<u32, Time> = BTreeMap::new();
+    for round in rounds.values() {
+        if let (Some(owner), Some(start), Took::Open(open)) = (round.owner, round.start, round.took(end))
+            && open > longest
+        {
+            let first = since.entry(owner).or_insert(start);
+            *first = (*first).min(start);
+        }
+    }
+    let all = since.values().max().map(|since_all| (since.len() as u64, seconds(*since_all)));
+    let rounds = Rounds { times, waiting: all };
+    Json::Object(with_bounds(ROUNDS.iter().map(|number| (number.field.name, (number.of)(&rounds)))))
+}
 
 /// A flow or step that bounds the end of a job.
 #[derive(Clone, Copy, Debug)]
@@ -374,33 +487,27 @@ impl Job<'_> {
         (each > 0.0).then(|| bytes as f64 * 8.0 / each)
     }
 
-    /// Start of the first flow of each round, and end of its last.
-    fn spans(&self) -> BTreeMap<u32, (Time, Option<Time>)> {
-        let mut rounds: BTreeMap<u32, (Time, Option<Time>)> = BTreeMap::new();
+    /// The rounds that have begun, by their numbers.
+    fn rounds(&self) -> BTreeMap<u32, Round> {
+        let mut rounds: BTreeMap<u32, Round> = BTreeMap::new();
+        let owns = self.info.is_some_and(|info| info.owns_rounds);
         for &flow in &self.flows {
             let record = &self.outcome.flows[flow as usize];
-            let (Some(round), Some(start)) = (self.resolved.rounds[flow as usize], record.start) else {
-                continue;
-            };
-            let whole = rounds.entry(round).or_insert((start, Some(start)));
-            whole.0 = whole.0.min(start);
-            whole.1 = whole.1.zip(record.finish).map(|(one, other)| one.max(other));
+            let Some(round) = self.resolved.rounds[flow as usize] else { continue };
+            let whole = rounds.entry(round).or_default();
+            whole.owner = whole.owner.or(owns.then(|| self.resolved.spec.flows[flow as usize].src));
+            // What waits for a flow that hangs has no start, and the round is as open as if it had.
+            whole.is_open |= record.finish.is_none() || record.state != FlowState::Done;
+            whole.finish = whole.finish.max(record.finish);
+            whole.start = [whole.start, begun(record)].into_iter().flatten().min();
         }
+        rounds.retain(|_, round| round.start.is_some());
         rounds
     }
 
-    fn rounds(&self) -> Json {
-        let rounds = self.spans();
-        let mut times: Vec<f64> =
-            rounds.values().filter_map(|(start, end)| Some(seconds((*end)? - *start))).collect();
-        times.sort_by(f64::total_cmp);
-        json!({ "count": times.len(), "mean_s": mean(&times), "p50_s": quantile(&times, 0.5), "p99_s": quantile(&times, 0.99),
-            "max_s": times.last() })
-    }
-
     fn round_times(&self) -> Json {
-        let rounds = self.spans();
-        let one = |(round, (start, end)): (&u32, &(Time, Option<Time>))| json!({ "round": round, "start_s": seconds(*start), "finish_s": end.map(seconds) });
+        let rounds = self.rounds();
+        let one = |(number, round): (&u32, &Round)| json!({ "round": number, "start_s": round.start.map(seconds), "finish_s": round.ended().map(seconds) });
         rounds.iter().skip(rounds.len().saturating_sub(MOST_ROUNDS)).map(one).collect()
     }
 

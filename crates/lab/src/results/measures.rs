@@ -2,6 +2,7 @@
 
 use super::field::Quantity::{Count, List, Ratio, Time as TimeOf};
 use super::field::{Field, Number};
+use super::open::{Found, Sample, Took, begun, open_for, took};
 use super::statistics::{equal_count, jain, mean};
 use crate::text::quantity::seconds;
 use headway_gauges::{Gauge, RoundTrips};
@@ -19,54 +20,54 @@ const BANDS: [(&str, u64); 4] =
 /// Flows with their records.
 pub(super) type Flows<'a> = [(&'a FlowSpec, &'a FlowRecord)];
 
-/// One flow that counts: finished, and not started in the warm-up.
+/// One flow that counts.
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) bytes: u64,
-    pub(super) fct: f64,
-    pub(super) slowdown: Option<f64>,
+    pub(super) fct: Took,
+    pub(super) slowdown: Option<Took>,
 }
 
-/// Jain's index over the mean throughputs.
+/// Jain's index over the mean throughputs of those that ended.
 pub(super) fn fairness(measured: &[Measured]) -> Option<f64> {
-    let moved = measured.iter().filter(|m| m.fct > 0.0);
-    let throughputs: Vec<f64> = moved.map(|m| 8.0 * m.bytes as f64 / m.fct).collect();
+    let moved = measured.iter().filter(|m| !m.fct.is_open() && m.fct.least() > 0.0);
+    let throughputs: Vec<f64> = moved.map(|m| 8.0 * m.bytes as f64 / m.fct.least()).collect();
     jain(&throughputs)
 }
 
 /// The flows that count, the smallest first.
-pub(super) fn measured(flows: &Flows<'_>, warmup: Time) -> Vec<Measured> {
+pub(super) fn measured(flows: &Flows<'_>, warmup: Time, end: Time) -> Vec<Measured> {
     let one = |(flow, record): &(&FlowSpec, &FlowRecord)| {
-        let fct = record.fct().filter(|_| record.state == FlowState::Done)?;
-        Some(Measured { bytes: flow.bytes, fct: seconds(fct), slowdown: record.slowdown() })
+        let fct = took(record, warmup, end)?;
+        Some(Measured { bytes: flow.bytes, fct, slowdown: slowdown(record, fct) })
     };
-    let late = flows.iter().filter(|(_, record)| begins_after(record, warmup));
-    let mut measured: Vec<Measured> = late.filter_map(one).collect();
+    let mut measured: Vec<Measured> = flows.iter().filter_map(one).collect();
     measured.sort_by_key(|m| m.bytes);
     measured
 }
 
-/// True if a flow begins after the warm-up.
-pub(super) fn begins_after(record: &FlowRecord, warmup: Time) -> bool {
-    record.start.is_some_and(|start| start >= warmup)
+/// The slowdown of a flow that took so long; at least that of one that is open.
+pub(super) fn slowdown(record: &FlowRecord, fct: Took) -> Option<Took> {
+    match fct {
+        Took::Ended(_) => record.slowdown().map(Took::Ended),
+        Took::Open(open) => {
+            (record.ideal > Time::ZERO).then(|| Took::Open((open / seconds(record.ideal)).max(1.0)))
+        }
+    }
 }
 
-/// Completion times and slowdowns of flows, in ascending order.
+/// Completion times and slowdowns of flows.
 #[derive(Debug)]
 pub struct Times {
-    pub(super) fct: Vec<f64>,
-    pub(super) slowdown: Vec<f64>,
+    pub(super) fct: Sample,
+    pub(super) slowdown: Sample,
 }
 
 impl Times {
     pub(super) fn of(flows: &[Measured]) -> Times {
-        let sorted = |mut values: Vec<f64>| {
-            values.sort_by(f64::total_cmp);
-            values
-        };
         Times {
-            fct: sorted(flows.iter().map(|f| f.fct).collect()),
-            slowdown: sorted(flows.iter().filter_map(|f| f.slowdown).collect()),
+            fct: Sample::of(flows.iter().map(|f| f.fct)),
+            slowdown: Sample::of(flows.iter().filter_map(|f| f.slowdown)),
         }
     }
 }
@@ -171,25 +172,27 @@ pub(super) fn gauges(gauges: &[&Gauge]) -> Json {
     Json::Object(by_name.into_iter().map(one).collect())
 }
 
-/// Share of the flows with a deadline that were not whole at it; a deadline after the end of the run does
-/// not count against a flow that was still open.
-pub(super) fn deadlines(flows: &Flows<'_>, warmup: Time, end: Time) -> Option<f64> {
-    let (mut due, mut missed) = (0u64, 0u64);
-    for (flow, record) in flows.iter().filter(|(_, record)| begins_after(record, warmup)) {
+/// Share of the flows with a deadline that were not whole at it. Open ones whose deadline is after the end of the run are
+/// not known to miss it: the share is at least the one without them.
+pub(super) fn deadlines(flows: &Flows<'_>, warmup: Time, end: Time) -> Option<Found> {
+    let (mut due, mut missed, mut unknown) = (0u64, 0u64, 0u64);
+    for (flow, record) in flows {
         // That of a flow that waited counts from when it began.
         let after = flow.deadline.map(|deadline| deadline - flow.start);
-        let (Some(after), Some(start)) = (after, record.start) else { continue };
+        let (Some(after), Some(start)) = (after, begun(record)) else { continue };
+        if start < warmup && open_for(record, end).is_none() {
+            continue;
+        }
         let deadline = start.saturating_add(after);
-        let late = match record.finish {
-            Some(finish) => finish > deadline,
+        match record.finish {
+            Some(finish) => missed += u64::from(finish > deadline),
             None if flow.stop.is_some_and(|stop| stop < deadline) && record.state == FlowState::Stopped => {
                 continue;
             }
-            None if deadline <= end || record.state == FlowState::Failed => true,
-            None => continue,
-        };
+            None if deadline <= end || record.state == FlowState::Failed => missed += 1,
+            None => unknown += 1,
+        }
         due += 1;
-        missed += u64::from(late);
     }
-    (due > 0).then(|| missed as f64 / due as f64)
+    (due > unknown).then(|| Found { value: missed as f64 / due as f64, at_least: unknown > 0 })
 }

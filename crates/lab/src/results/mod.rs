@@ -8,8 +8,10 @@ mod format;
 mod jobs;
 mod labels;
 mod link_use;
+mod made;
 pub mod manifest;
 mod measures;
+pub mod open;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 mod part;

@@ -1,7 +1,8 @@
 //! Data that numbers of a summary are made from: a run, or the part of one of its transports.
 
 use super::link_use::link_use;
-use super::measures::{Measured, Times, begins_after, measured};
+use super::measures::{Measured, Times, measured};
+use super::open::{Sample, Took, took};
 use super::statistics::mean;
 use super::tables::busy_fraction;
 use crate::scenario::Setup;
@@ -22,8 +23,8 @@ pub struct Part<'a> {
     pub(super) flows: Vec<(&'a FlowSpec, &'a FlowRecord)>,
     pub(super) measured: Vec<Measured>,
     pub(super) times: Times,
-    /// Times until senders knew, of the measured flows, in order.
-    pub(super) known: Vec<f64>,
+    /// Times until senders knew, of the measured flows.
+    pub(super) known: Sample,
     pub(super) warmup: Time,
     /// That of the whole run.
     pub(super) outcome: &'a Outcome,
@@ -64,11 +65,11 @@ impl<'a> Run<'a> {
             outcome.links.iter().filter(|link| setup.bottleneck.contains(&link.name)).collect();
         let narrow = if named.is_empty() { busiest(&switch).into_iter().collect() } else { named };
         let flows: Vec<_> = spec.flows.iter().zip(&outcome.flows).collect();
-        let measured = measured(&flows, setup.warmup);
+        let measured = measured(&flows, setup.warmup, outcome.end);
         let total = |of: fn(&PortCounters) -> u64| outcome.links.iter().map(|l| of(&l.counters)).sum::<u64>();
         let part = Part {
             times: Times::of(&measured),
-            known: known_times(&flows, setup.warmup),
+            known: known_times(&flows, setup.warmup, outcome.end),
             flows,
             measured,
             warmup: setup.warmup,
@@ -93,7 +94,7 @@ impl<'a> Run<'a> {
         let (outcome, warmup) = (self.part.outcome, self.part.warmup);
         let mine = |(flow, _): &&(&FlowSpec, &FlowRecord)| own.contains(&usize::from(flow.transport));
         let flows: Vec<_> = self.part.flows.iter().filter(mine).copied().collect();
-        let measured = measured(&flows, warmup);
+        let measured = measured(&flows, warmup, outcome.end);
         let records: Vec<&TransportRecord> =
             own.iter().filter_map(|&number| outcome.by_transport.get(number)).collect();
         let known = |of: fn(&TransportRecord) -> Option<u64>| {
@@ -102,7 +103,7 @@ impl<'a> Run<'a> {
         let trips = RoundTrips::together(records.iter().filter_map(|record| record.round_trips.as_ref()));
         Part {
             times: Times::of(&measured),
-            known: known_times(&flows, warmup),
+            known: known_times(&flows, warmup, outcome.end),
             measured,
             warmup,
             outcome,
@@ -176,12 +177,12 @@ impl Part<'_> {
     }
 }
 
-/// Times until senders knew of flows that started after the warm-up, in order.
-fn known_times(flows: &[(&FlowSpec, &FlowRecord)], warmup: Time) -> Vec<f64> {
-    let measured = flows.iter().filter(|(_, r)| begins_after(r, warmup) && r.state == FlowState::Done);
-    let mut times: Vec<f64> = measured.filter_map(|(_, r)| r.until_known().map(seconds)).collect();
-    times.sort_by(f64::total_cmp);
-    times
+/// Times until senders knew, of flows that count. One that is whole, but of which its sender had not learnt that, has none.
+fn known_times(flows: &[(&FlowSpec, &FlowRecord)], warmup: Time, end: Time) -> Sample {
+    Sample::of(flows.iter().filter_map(|(_, record)| match took(record, warmup, end)? {
+        Took::Ended(_) => record.until_known().map(|known| Took::Ended(seconds(known))),
+        open => Some(open),
+    }))
 }
 
 /// The link with the most busy time; the first of them when several tie.

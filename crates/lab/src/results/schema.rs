@@ -4,7 +4,8 @@
 
 pub use super::columns::{EDGES, FLOWS, LINKS, METRICS, SERIES, STEPS};
 pub use super::field::{Field, Number, Quantity};
-pub use super::jobs::{JOBS, Job, OfJob};
+pub use super::jobs::{JOBS, Job, OfJob, OfRounds, ROUNDS, Rounds};
+pub use super::made::Made;
 pub use super::measures::{GAUGE_PARTS, OfGauges, OfTrips, ROUND_TRIPS};
 pub use super::summary::{Of, SUMMARY};
 use crate::traffic::kernel_gauges;
@@ -77,7 +78,7 @@ fn numbers<F>(numbers: &[Number<F>], scope: impl Fn(&F) -> &'static str) -> Json
 /// All of it, as JSON: for each list its declarations in their order.
 pub fn schema() -> Json {
     let scope = |of: &Of| match of {
-        Of::Times(_) | Of::Flows(_) => "flows",
+        Of::Times(_) | Of::Counted(_) | Of::Ended(_) | Of::Bounds | Of::Flows(_) => "flows",
         Of::Arrivals(_) => "arrivals",
         Of::Run(_) | Of::Mixture(_) | Of::Entries(_) => "run",
         Of::Transport(_) => "transport",
@@ -93,6 +94,7 @@ pub fn schema() -> Json {
         ("metrics", columns(METRICS)),
         ("summary", numbers(SUMMARY, scope)),
         ("jobs", numbers(JOBS, |_| "run")),
+        ("rounds", numbers(ROUNDS, |_| "run")),
         ("round_trips", numbers(ROUND_TRIPS, |_| "run")),
         ("gauges", gauges),
         ("gauge_parts", numbers(GAUGE_PARTS, |_| "run")),
@@ -124,6 +126,7 @@ mod tests {
         }
         found.extend(SUMMARY.iter().map(|number| ("summary", number.field)));
         found.extend(JOBS.iter().map(|number| ("jobs", number.field)));
+        found.extend(ROUNDS.iter().map(|number| ("rounds", number.field)));
         found.extend(ROUND_TRIPS.iter().map(|number| ("round_trips", number.field)));
         found.extend(gauges().iter().map(|gauge| ("gauges", gauge.field)));
         found.extend(probes().iter().map(|probe| ("probes", probe.field)));

@@ -1,9 +1,10 @@
 //! Checks that messages that arrive at random met a network in a steady state.
 
-use super::statistics::mean;
+use super::measures::slowdown;
+use super::open::{Found, Sample, begun, took};
 use crate::scenario::run_length::RunLength;
 use crate::scenario::{Resolved, Setup};
-use headway_network::{FlowRecord, FlowState, Network, Outcome};
+use headway_network::{FlowRecord, Network, Outcome};
 use headway_units::Time;
 
 /// Fewer slowdowns in a half say nothing.
@@ -16,8 +17,8 @@ pub struct Arrivals {
     pub(super) length: Option<RunLength>,
     /// Mean slowdowns of the messages that started in the first half of the arrivals after the warm-up, and in the
     /// second; nothing where one of the halves has too few.
-    pub(super) halves: Option<(f64, f64)>,
-    /// Growth of the bytes of unfinished messages in the second half, over the bytes that arrive in it.
+    pub(super) halves: Option<(Found, Found)>,
+    /// What bytes of unfinished messages grow by in the second half, over the bytes that arrive in it.
     pub(super) growth: Option<f64>,
 }
 
@@ -39,24 +40,26 @@ impl Arrivals {
         }
         let flows = resolved.entries.iter().zip(resolved.spec.flows.iter().zip(&outcome.flows));
         let flows = flows.filter(|(entry, _)| random[**entry]);
-        let began = flows.filter_map(|(_, (flow, record))| Some((record.start?, flow.bytes, record)));
+        let began = flows.filter_map(|(_, (flow, record))| Some((begun(record)?, flow.bytes, record)));
         let mut began: Vec<Began<'_>> = began.collect();
         began.sort_by_key(|(start, ..)| *start);
         let first = began.partition_point(|(start, ..)| *start < setup.warmup);
         let middle = first + (began.len() - first) / 2;
         Some(Arrivals {
             length: network.and_then(|network| setup.run_length_in(network)),
-            halves: slowdown(&began[first..middle]).zip(slowdown(&began[middle..])),
+            halves: mean_slowdown(&began[first..middle], outcome.end)
+                .zip(mean_slowdown(&began[middle..], outcome.end)),
             growth: if began.len() - first < 2 * LEAST { None } else { growth(&began, middle) },
         })
     }
 }
 
-/// Their mean slowdown; nothing where too few are done.
-fn slowdown(part: &[Began<'_>]) -> Option<f64> {
-    let done = part.iter().filter(|(.., record)| record.state == FlowState::Done);
-    let slowdowns: Vec<f64> = done.filter_map(|(.., record)| record.slowdown()).collect();
-    if slowdowns.len() < LEAST { None } else { mean(&slowdowns) }
+/// Their mean slowdown; nothing where too few count.
+fn mean_slowdown(part: &[Began<'_>], end: Time) -> Option<Found> {
+    // Those that began in the warm-up are no part of either half.
+    let counted = |(.., record): &Began<'_>| slowdown(record, took(record, Time::ZERO, end)?);
+    let slowdowns = Sample::of(part.iter().filter_map(counted));
+    if slowdowns.counts().0 < LEAST { None } else { slowdowns.mean() }
 }
 
 /// The backlog at the start of the last message less that at the start of the `middle` one, over the bytes that arrive in

@@ -4,9 +4,11 @@ use super::field::Quantity::{Bytes, List, Ratio, Share, Text, Time};
 use super::field::{Field, Number};
 use super::jobs::jobs;
 use super::labels::labels;
+use super::made::{Made, with_bounds};
 use super::measures::{Measured, Times, bands, deadlines, even_bins, fairness, gauges, round_trips};
+use super::open::Found;
 use super::part::{Part, Run};
-use super::statistics::{QUANTILE_DEFINITION, mean, quantile};
+use super::statistics::QUANTILE_DEFINITION;
 use super::steadiness::Arrivals;
 use super::volumes::busiest_links;
 use crate::scenario::{Resolved, Setup};
@@ -18,7 +20,13 @@ use serde_json::{Map, Value as Json, json};
 #[derive(Clone, Copy, Debug)]
 pub enum Of {
     /// Of completion times: of the whole run, of each bin of `by_size`, and of each transport where the run has several.
-    Times(fn(&Times) -> Json),
+    Times(fn(&Times) -> Option<Found>),
+    /// Of flows that count, with those that are open at the end: of the whole run, and of each transport.
+    Counted(fn(&Part<'_>) -> Option<Found>),
+    /// Of those of them alone that ended.
+    Ended(fn(&Part<'_>) -> Option<f64>),
+    /// Which numbers next to it are bounds.
+    Bounds,
     /// Of flows: of the whole run, and of each transport where it has several.
     Flows(fn(&Part<'_>) -> Json),
     /// Of the whole run alone.
@@ -28,7 +36,7 @@ pub enum Of {
     /// Of the entries of traffic, where there is something to say of them.
     Entries(fn(&Resolved, &Setup, &Outcome) -> Option<Json>),
     /// Of messages that arrive at random, where there are such.
-    Arrivals(fn(&Arrivals) -> Json),
+    Arrivals(fn(&Arrivals) -> Made),
     /// Of each of several transports alone.
     Transport(fn(&Part<'_>) -> Json),
 }
@@ -41,7 +49,10 @@ impl Of {
 
     /// True if it is a number of each of several transports.
     pub fn is_of_transport(self) -> bool {
-        matches!(self, Of::Times(_) | Of::Flows(_) | Of::Transport(_))
+        matches!(
+            self,
+            Of::Times(_) | Of::Counted(_) | Of::Ended(_) | Of::Bounds | Of::Flows(_) | Of::Transport(_)
+        )
     }
 }
 
@@ -62,20 +73,22 @@ pub const SUMMARY: &[Number<Of>] = &[
     Number::new(Field::flows(
         "flows_measured",
         "flows measured",
-        "done, and started after the warm-up: what the statistics are over",
+        "what the statistics are over: those that ended and had started after the warm-up, and those that had started and were open at \
+         the end, or were given up (`headway docs measures`)",
     ), Of::Flows(|part| part.measured.len().into())),
-    Number::new(Field::new("fct_mean_s", Time, "mean FCT", "mean completion time"), Of::Times(|times| json!(mean(&times.fct)))).shown(),
-    Number::new(Field::new("fct_p50_s", Time, "median FCT", "median completion time"), Of::Times(|times| json!(quantile(&times.fct, 0.50)))).shown(),
-    Number::new(Field::new("fct_p95_s", Time, "p95 FCT", "95th percentile of completion times"), Of::Times(|times| json!(quantile(&times.fct, 0.95)))),
-    Number::new(Field::new("fct_p99_s", Time, "p99 FCT", "99th percentile of completion times"), Of::Times(|times| json!(quantile(&times.fct, 0.99)))).shown(),
-    Number::new(Field::new("fct_max_s", Time, "longest FCT", "longest completion time"), Of::Times(|times| json!(times.fct.last()))),
-    Number::new(Field::slowdown("slowdown_mean", "mean slowdown", "mean slowdown"), Of::Times(|times| json!(mean(&times.slowdown)))).shown(),
-    Number::new(Field::slowdown("slowdown_p50", "median slowdown", "median slowdown"), Of::Times(|times| json!(quantile(&times.slowdown, 0.50)))),
-    Number::new(Field::slowdown("slowdown_p95", "p95 slowdown", "95th percentile of slowdowns"), Of::Times(|times| json!(quantile(&times.slowdown, 0.95)))),
-    Number::new(Field::slowdown("slowdown_p99", "p99 slowdown", "99th percentile of slowdowns"), Of::Times(|times| json!(quantile(&times.slowdown, 0.99)))).shown(),
-    Number::new(Field::slowdown("slowdown_max", "largest slowdown", "largest slowdown"), Of::Times(|times| json!(times.slowdown.last()))),
-    Number::new(Field::new("sender_fct_mean_s", Time, "mean FCT at the sender", "mean time until the sender knows that the flow is whole, over the measured flows of which it knows"), Of::Flows(|part| json!(mean(&part.known)))),
-    Number::new(Field::new("sender_fct_p99_s", Time, "p99 FCT at the sender", "99th percentile of these times"), Of::Flows(|part| json!(quantile(&part.known, 0.99)))),
+    Number::new(Field::flows("flows_open", "flows open", "of the measured ones, those that were open at the end, or were given up"), Of::Flows(|part| part.times.fct.counts().1.into())),
+    Number::new(Field::new("fct_mean_s", Time, "mean FCT", "mean completion time"), Of::Times(|times| times.fct.mean())).shown(),
+    Number::new(Field::new("fct_p50_s", Time, "median FCT", "median completion time"), Of::Times(|times| times.fct.quantile(0.50))).shown(),
+    Number::new(Field::new("fct_p95_s", Time, "p95 FCT", "95th percentile of completion times"), Of::Times(|times| times.fct.quantile(0.95))),
+    Number::new(Field::new("fct_p99_s", Time, "p99 FCT", "99th percentile of completion times"), Of::Times(|times| times.fct.quantile(0.99))).shown(),
+    Number::new(Field::new("fct_max_s", Time, "longest FCT", "longest completion time"), Of::Times(|times| times.fct.largest())),
+    Number::new(Field::slowdown("slowdown_mean", "mean slowdown", "mean slowdown"), Of::Times(|times| times.slowdown.mean())).shown(),
+    Number::new(Field::slowdown("slowdown_p50", "median slowdown", "median slowdown"), Of::Times(|times| times.slowdown.quantile(0.50))),
+    Number::new(Field::slowdown("slowdown_p95", "p95 slowdown", "95th percentile of slowdowns"), Of::Times(|times| times.slowdown.quantile(0.95))),
+    Number::new(Field::slowdown("slowdown_p99", "p99 slowdown", "99th percentile of slowdowns"), Of::Times(|times| times.slowdown.quantile(0.99))).shown(),
+    Number::new(Field::slowdown("slowdown_max", "largest slowdown", "largest slowdown"), Of::Times(|times| times.slowdown.largest())),
+    Number::new(Field::new("sender_fct_mean_s", Time, "mean FCT at the sender", "mean time until the sender knows that the flow is whole, over the measured flows of which it knows"), Of::Counted(|part| part.known.mean())),
+    Number::new(Field::new("sender_fct_p99_s", Time, "p99 FCT at the sender", "99th percentile of these times"), Of::Counted(|part| part.known.quantile(0.99))),
     Number::new(Field::new(
         "by_size",
         List,
@@ -137,24 +150,24 @@ pub const SUMMARY: &[Number<Of>] = &[
         "relaxation time",
         "how long queues at this load take to forget that they were empty (`headway docs run-length`); null where the load is \
          not less than the links carry. This number and the next four are there where messages arrive at random",
-    ), Of::Arrivals(|arrivals| json!(arrivals.length.and_then(|length| length.relaxation_s)))),
+    ), Of::Arrivals(|arrivals| json!(arrivals.length.and_then(|length| length.relaxation_s)).into())),
     Number::new(Field::new(
         "start_up_share",
         Share,
         "start-up share",
         "of the mean queue of a steady state, what the measured flows miss at most, about, because the network was empty when \
          arrivals began; null with several such entries that load different links",
-    ), Of::Arrivals(|arrivals| json!(arrivals.length.map(|length| length.missing)))),
+    ), Of::Arrivals(|arrivals| json!(arrivals.length.map(|length| length.missing)).into())),
     Number::new(Field::slowdown(
         "slowdown_mean_early",
         "mean slowdown, first half",
         "of the measured flows that arrived at random, those that started in the first half of them; null if a half has fewer than 50",
-    ), Of::Arrivals(|arrivals| json!(arrivals.halves.map(|(early, _)| early)))),
+    ), Of::Arrivals(|arrivals| arrivals.halves.map(|(early, _)| early).into())),
     Number::new(Field::slowdown(
         "slowdown_mean_late",
         "mean slowdown, second half",
         "the same of those that started in the second half. In a steady state the two differ by chance alone",
-    ), Of::Arrivals(|arrivals| json!(arrivals.halves.map(|(_, late)| late)))),
+    ), Of::Arrivals(|arrivals| arrivals.halves.map(|(_, late)| late).into())),
     Number::new(Field::new(
         "backlog_growth",
         Ratio,
@@ -162,7 +175,7 @@ pub const SUMMARY: &[Number<Of>] = &[
         "of messages that arrive at random after the warm-up: what the bytes of unfinished ones grow by from the middle one to \
          the last, over the bytes that arrive in between. In a steady state it is 0 but for chance, also below 0; where a transport does not carry \
          the load, it is the share that is left over. Null with fewer than 100 such messages",
-    ), Of::Arrivals(|arrivals| json!(arrivals.growth))),
+    ), Of::Arrivals(|arrivals| json!(arrivals.growth).into())),
     Number::new(Field::packets("marks", "marks", "data packets that arrived with a mark"), Of::Flows(|part| part.sum(|record| record.marks.map(u64::from)))).shown(),
     Number::new(Field::new("retransmitted_bytes", Bytes, "retransmitted", "of all flows"), Of::Flows(|part| part.sum(|record| record.retransmitted))).shown(),
     Number::new(Field::new(
@@ -184,21 +197,28 @@ pub const SUMMARY: &[Number<Of>] = &[
         "jain",
         Ratio,
         "Jain index",
-        "Jain's index over the mean throughputs (`bytes / fct_s`) of the measured flows",
-    ), Of::Flows(|part| json!(fairness(&part.measured)))).shown(),
-    Number::new(Field::new("jain_over", Text, "Jain index over", "what `jain` is over, in words"), Of::Run(|_| "mean throughputs (bytes over FCT) of the measured flows".into())),
+        "Jain's index over the mean throughputs (`bytes / fct_s`) of the measured flows that ended",
+    ), Of::Ended(|part| fairness(&part.measured))).shown(),
+    Number::new(Field::new("jain_over", Text, "Jain index over", "what `jain` is over, in words"), Of::Run(|run| jain_over(&run.part).into())),
     Number::new(Field::new(
         "deadline_missed_fraction",
         Share,
         "deadlines missed",
-        "of the flows with a deadline that is past: not whole at it; null without deadlines",
-    ), Of::Flows(|part| json!(deadlines(&part.flows, part.warmup, part.outcome.end)))).shown(),
+        "of the measured flows with a deadline: not whole at it; null without deadlines, and if all that have one are open and may still meet it",
+    ), Of::Counted(|part| deadlines(&part.flows, part.warmup, part.outcome.end))).shown(),
     Number::new(Field::new(
         "quantile_definition",
         Text,
         "quantiles",
         "nearest rank: the smallest value such that at least the share q of all values is not above it",
     ), Of::Run(|_| QUANTILE_DEFINITION.into())),
+    Number::new(Field::new(
+        "bounds",
+        List,
+        "bounds",
+        "of the numbers next to it, those that flows which are open at the end could still move: `at least` for one that is at least \
+         what stands there, `of those that ended` for one that leaves the open ones out; empty if there are none",
+    ), Of::Bounds),
     Number::new(Field::new("jobs", List, "jobs", "of a run with jobs, or in which flows wait for others, only: see below"), Of::Entries(jobs)),
     Number::new(Field::new("busiest_links", List, "busiest links", "with `volumes` in `[sample]` only: the 16 links that carried most bytes, the busiest first, each with `link`, `bytes` on the wire, and of each \
         `[[traffic]]` entry `entry`, `kind`, `bytes` and `share` of the link's bytes (`entries`). Control of a flow counts for its entry; pause frames for none"), Of::Entries(busiest_links)),
@@ -227,16 +247,15 @@ pub fn summarise(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> (Json
     let run = Run::new(spec, setup, network.as_ref(), outcome);
     let arrivals = Arrivals::of(resolved, setup, network.as_ref(), outcome);
     let made = numbers(|of| match of {
-        Of::Times(make) => Some(make(&run.part.times)),
-        Of::Flows(make) => Some(make(&run.part)),
-        Of::Run(make) => Some(make(&run)),
-        Of::Mixture(make) => (spec.transports.len() > 1).then(|| make(&run)),
-        Of::Entries(make) => make(resolved, setup, outcome),
+        Of::Run(make) => Some(make(&run).into()),
+        Of::Mixture(make) => (spec.transports.len() > 1).then(|| make(&run).into()),
+        Of::Entries(make) => make(resolved, setup, outcome).map(Made::from),
         Of::Arrivals(make) => arrivals.as_ref().map(make),
         Of::Transport(_) => None,
+        _ => of_flows(of, &run.part),
     });
     let mut warnings = Vec::new();
-    if run.part.measured.is_empty() {
+    if run.part.times.fct.largest().is_none() {
         let why = if run.part.flows.iter().any(|(_, r)| r.state == FlowState::Done) {
             "every finished flow started in the warm-up"
         } else {
@@ -247,10 +266,30 @@ pub fn summarise(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> (Json
     (Json::Object(made), warnings)
 }
 
-/// The declared numbers that `make` makes, in their order.
-fn numbers(make: impl Fn(Of) -> Option<Json>) -> Map<String, Json> {
-    let one = |number: &Number<Of>| Some((number.field.name.to_string(), make(number.of)?));
-    SUMMARY.iter().filter_map(one).collect()
+/// The declared numbers that `make` makes, in their order, and which of them are bounds.
+fn numbers(make: impl Fn(Of) -> Option<Made>) -> Map<String, Json> {
+    with_bounds(SUMMARY.iter().filter_map(|number| Some((number.field.name, make(number.of)?))))
+}
+
+/// A number of flows.
+fn of_flows(of: Of, part: &Part<'_>) -> Option<Made> {
+    match of {
+        Of::Times(make) => Some(make(&part.times).into()),
+        Of::Counted(make) => Some(make(part).into()),
+        Of::Ended(make) => Some(Made::of_ended(make(part), part.times.fct.counts().1 > 0)),
+        Of::Bounds => Some(Made::bounds()),
+        Of::Flows(make) => Some(make(part).into()),
+        Of::Run(_) | Of::Mixture(_) | Of::Entries(_) | Of::Arrivals(_) | Of::Transport(_) => None,
+    }
+}
+
+/// What Jain's index is over, in words.
+fn jain_over(part: &Part<'_>) -> String {
+    let over = "mean throughputs (bytes over FCT) of the measured flows";
+    match part.times.fct.counts() {
+        (_, 0) => over.into(),
+        (all, open) => format!("{over} that ended: {} of {all}", all - open),
+    }
 }
 
 /// An object for each transport, by its label.
@@ -267,9 +306,8 @@ fn by_transport(run: &Run<'_>) -> Json {
 
 fn of_part(part: &Part<'_>) -> Map<String, Json> {
     numbers(|of| match of {
-        Of::Times(make) => Some(make(&part.times)),
-        Of::Flows(make) | Of::Transport(make) => Some(make(part)),
-        Of::Run(_) | Of::Mixture(_) | Of::Entries(_) | Of::Arrivals(_) => None,
+        Of::Transport(make) => Some(make(part).into()),
+        _ => of_flows(of, part),
     })
 }
 
@@ -288,10 +326,9 @@ fn bin(flows: &[Measured]) -> Json {
     map.insert("count".into(), flows.len().into());
     let times = Times::of(flows);
     map.extend(numbers(|of| match of {
-        Of::Times(make) => Some(make(&times)),
-        Of::Flows(_) | Of::Run(_) | Of::Mixture(_) | Of::Entries(_) | Of::Arrivals(_) | Of::Transport(_) => {
-            None
-        }
+        Of::Times(make) => Some(make(&times).into()),
+        Of::Bounds => Some(Made::bounds()),
+        _ => None,
     }));
     Json::Object(map)
 }

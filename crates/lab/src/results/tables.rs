@@ -57,6 +57,7 @@ pub fn flows(resolved: &Resolved, stacks: &[Option<Kernel>], outcome: &Outcome) 
         ("start_s", time(&|r| r.start)),
         ("finish_s", time(&|r| r.finish)),
         ("fct_s", time(&FlowRecord::fct)),
+        ("at_least_s", time(&|r| super::open::open_for(r, outcome.end))),
         ("sender_fct_s", time(&FlowRecord::until_known)),
         ("ideal_s", Column::of(records().map(|r| seconds(r.ideal)))),
         ("slowdown", ratio(&FlowRecord::slowdown)),

@@ -7,7 +7,7 @@
 
 use super::Setup;
 use crate::traffic::RandomArrivals;
-use crate::traffic::load::{Loaded, mean_wire};
+use crate::traffic::load::{Loaded, Reference, capacity, mean_wire};
 use headway_network::Network;
 use headway_units::Time;
 
@@ -16,12 +16,17 @@ const WARMUP: f64 = 2.0;
 /// Relaxation times of arrivals that are measured after it.
 const MEASURED: f64 = 5.0;
 
-/// Duration of random arrivals, and the duration that a steady state would need.
+/// Share of the arrivals' time from which on a flow that lasts so long counts as one that takes what it finds.
+const ELASTIC: f64 = 0.1;
+
+/// How long arrivals last, and how long they would have to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunLength {
     /// Load of the links that are loaded most.
     pub load: f64,
-    /// Time at which the first message may arrive, in seconds.
+    /// What of it is of traffic that does not arrive at random, such as calls, roughly.
+    pub other_load: f64,
+    /// When the first message may arrive, in seconds.
     pub start_s: f64,
     /// Time for which messages arrive, in seconds, roughly.
     pub arrivals_s: f64,
@@ -58,7 +63,6 @@ impl Setup {
         let (entries, random): (Vec<_>, Vec<RandomArrivals<'_>>) =
             self.traffic.iter().filter_map(|entry| Some((entry, entry.pattern.random_arrivals()?))).unzip();
         let loaded = Loaded::of(random.iter().map(|one| one.heaviest), network)?;
-        let load = loaded.share();
         let per_second: f64 = random.iter().map(|one| one.per_second).sum();
         let weighted = |of: &dyn Fn(&RandomArrivals<'_>) -> f64| {
             random.iter().map(|one| of(one) * one.per_second).sum::<f64>() / per_second
@@ -67,8 +71,6 @@ impl Setup {
         let overhead =
             weighted(&|one| mean_wire(one.sizes, &self.fabric.sizes)) / weighted(&|one| one.sizes.mean());
         let square = weighted(&|one| one.sizes.mean_square()) / weighted(&|one| one.sizes.mean());
-        let service_s = 8.0 * overhead * square / (loaded.capacity_bps / loaded.links.len() as f64);
-        let relaxation_s = (load < 1.0).then(|| 2.0 * load * service_s / ((1.0 - load) * (1.0 - load)));
         let seconds = |time: Time| time.as_secs_f64();
         let start_s = random.iter().map(|one| seconds(one.start)).fold(f64::INFINITY, f64::min);
         let end = |(entry, one): (&&crate::traffic::Entry, &RandomArrivals<'_>)| {
@@ -77,12 +79,45 @@ impl Setup {
         };
         let end_s = entries.iter().zip(&random).map(end).fold(0.0, f64::max).min(seconds(self.stop));
         let arrivals_s = (end_s - start_s).max(0.0);
+        let link_bps = loaded.capacity_bps / loaded.links.len() as f64;
+        let other_load = self.other_bps(arrivals_s, &random, link_bps) / loaded.capacity_bps;
+        let load = loaded.share() + other_load;
+        let service_s = 8.0 * overhead * square / link_bps;
+        let relaxation_s = (load < 1.0).then(|| 2.0 * load * service_s / ((1.0 - load) * (1.0 - load)));
         let warmup_s = (seconds(self.warmup) - start_s).clamp(0.0, arrivals_s);
         let measured = arrivals_s - warmup_s;
         let missing = relaxation_s.map_or(1.0, |r| {
             let left = |t: f64| libm::exp(-t / r);
             if measured > 0.0 { r / measured * (left(warmup_s) - left(arrivals_s)) } else { left(warmup_s) }
         });
-        Some(RunLength { load, start_s, arrivals_s, warmup_s, relaxation_s, missing, per_second })
+        Some(RunLength { load, other_load, start_s, arrivals_s, warmup_s, relaxation_s, missing, per_second })
+    }
+
+    /// Bits on the wire a second that all other traffic puts on the links that random arrivals load most. Each entry spreads what it
+    /// sends over the time of those arrivals, or over what it takes at least by its own pauses, whichever is longer.
+    fn other_bps(&self, arrivals_s: f64, random: &[RandomArrivals<'_>], link_bps: f64) -> f64 {
+        let hosts = self.topology.hosts;
+        let crosses = match random.first().map(|one| one.heaviest.on) {
+            Some(Reference::HostLinks) => 1.0,
+            Some(Reference::CoreLinks) => capacity(&self.topology).crossing,
+            // Who else sends to these hosts is not known here.
+            Some(Reference::ReceiverLinks) | None => 0.0,
+        };
+        let sizes = &self.fabric.sizes;
+        let overhead = f64::from(sizes.full_wire()) / f64::from(sizes.payload);
+        let one = |entry: &crate::traffic::Entry| {
+            if entry.pattern.random_arrivals().is_some() || entry.pattern.is_external() {
+                return 0.0;
+            }
+            let (lasts, bytes) = entry.pattern.horizon(hosts);
+            // Flows that last take what others leave: they are no load of their own.
+            let each_s = 8.0 * bytes as f64 / entry.expected_flows(hosts).max(1.0) / link_bps;
+            if each_s > ELASTIC * arrivals_s {
+                return 0.0;
+            }
+            let lasts_s = arrivals_s.max(lasts.as_secs_f64());
+            if lasts_s > 0.0 { 8.0 * overhead * crosses * bytes as f64 / lasts_s } else { 0.0 }
+        };
+        self.traffic.iter().map(one).sum()
     }
 }

@@ -74,6 +74,10 @@ impl Declared for File {
                 return Err(match (kinds::other(bytes, is_list), found) {
                     (Some((text, help)), _) => fail(text).maybe_help(help.map(Into::into)),
                     (None, Err(unknown)) => fail(unknown.text),
+                    (None, Ok(kinds::Reader::Log(_))) => {
+                        let help = "`headway import` makes a table of flows of it";
+                        fail("this is a flow log, and not a table of flows".into()).help(help)
+                    }
                     (None, Ok(_)) => fail("this is no list of flows".into()),
                 });
             }

@@ -21,7 +21,7 @@ pub use job::JobInfo;
 pub use keys::{Key, PatternInfo};
 pub use list::Written;
 pub(crate) use program::cost as collective_cost;
-pub use stack::Kernel;
+pub use stack::{Kernel, runs_here};
 pub(crate) use stack::Transports;
 
 use crate::foreign::{self, Foreign};

@@ -258,6 +258,6 @@ impl Pattern for Rpc {
     }
 
     fn job(&self) -> Option<JobInfo> {
-        Some(JobInfo { ranks: self.clients.len() as u32, iterations: self.calls, collective: None })
+        Some(JobInfo { ranks: self.clients.len() as u32, iterations: self.calls, collective: None, owns_rounds: true })
     }
 }

@@ -56,6 +56,13 @@ const CONTROLS: &[Control] = &[
     Control { name: "vegas", machine: "vegas", settings: QUEUED, ..PLAIN },
 ];
 
+/// Where the transport called `name` runs on real hosts with Headway.
+pub fn runs_here(name: &str) -> Vec<String> {
+    let kernel = CONTROLS.iter().find(|control| control.machine == name || control.multipath == Some(name));
+    let own = kernel.map(|control| format!("kernel: stack = \"kernel\" with `{}`", control.name));
+    std::iter::once("user space: over UDP".to_string()).chain(own).collect()
+}
+
 /// The preset of the machines that does as Linux does.
 const PRESET: (&str, &str) = ("preset", "linux-4.19");
 /// Parameter of the machines for the packets of a first window.

@@ -345,6 +345,6 @@ impl Pattern for Trace {
     }
 
     fn job(&self) -> Option<JobInfo> {
-        Some(JobInfo { ranks: self.ranks.count(), iterations: 1, collective: self.program.collective() })
+        Some(JobInfo { ranks: self.ranks.count(), iterations: 1, collective: self.program.collective(), owns_rounds: false })
     }
 }

@@ -20,6 +20,7 @@ mod longest;
 mod memory;
 mod models;
 mod never_panics;
+mod open;
 mod order;
 mod probes;
 mod run_length;

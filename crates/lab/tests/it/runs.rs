@@ -82,6 +82,9 @@ fn the_summary_counts_what_the_tables_hold() {
         .filter_map(|(fct, _)| fct)
         .collect();
     assert!(fct.len() < done, "the warm-up leaves some out");
+    let open: Vec<f64> = floats(flows, "at_least_s").flatten().collect();
+    assert_eq!(summary["flows_open"], open.len());
+    fct.extend(open);
     assert_eq!(summary["flows_measured"], fct.len());
     fct.sort_by(f64::total_cmp);
     assert_eq!(summary["fct_p99_s"], fct[(0.99 * fct.len() as f64).ceil() as usize - 1]);

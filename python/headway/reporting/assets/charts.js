@@ -38,7 +38,8 @@ function valueAt(panel, line, x) {
   const i = nearest(xs, x);
   const spacing = xs.length > 1 ? Math.abs(xs[Math.min(i + 1, xs.length - 1)] - xs[Math.max(i - 1, 0)]) : Infinity;
   if (Math.abs(xs[i] - x) > spacing) return null;
-  return { x: xs[i], y: line.y[i], lo: line.lo && line.lo[i], hi: line.hi && line.hi[i] };
+  return { x: xs[i], y: line.y[i], lo: line.lo && line.lo[i], hi: line.hi && line.hi[i],
+    bound: line.bounds && line.bounds[i] };
 }
 
 function add(parent, name, attributes) {
@@ -76,7 +77,7 @@ function readout(panel, x) {
     row.insertCell().textContent = line.name;
     const cell = row.insertCell();
     cell.className = "n";
-    cell.textContent = format(panel.y.quantity, found.y);
+    cell.textContent = (found.bound ? found.bound + " " : "") + format(panel.y.quantity, found.y);
     if (found.lo !== undefined && found.lo !== null) {
       row.insertCell().textContent = format(panel.y.quantity, found.lo) + " to " + format(panel.y.quantity, found.hi);
     }

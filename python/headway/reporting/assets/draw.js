@@ -142,14 +142,14 @@ function drawLine(panel, line, frame, more = "") {
   parts.push(`<path class="line" d="${pathOf(points, line.step, frame)}"/>`);
   if (line.markers) {
     points.forEach((p, i) => {
-      if (p) parts.push(markerAt(p, line.runs && line.runs[i]));
+      if (p) parts.push(markerAt(p, line.runs && line.runs[i], line.bounds && line.bounds[i]));
     });
   }
   return grouped(line.key, parts.join(""), more);
 }
 
-function markerAt([x, y], runs) {
-  const circle = `<circle class="marker" cx="${at(x)}" cy="${at(y)}" r="3.2"/>`;
+function markerAt([x, y], runs, bound) {
+  const circle = `<circle class="marker${bound ? " bound" : ""}" cx="${at(x)}" cy="${at(y)}" r="3.2"/>`;
   if (!runs || !runs.length) return circle;
   return `<a href="#run-${runs[0]}" tabindex="-1" data-runs="${runs.join(" ")}">${circle}</a>`;
 }

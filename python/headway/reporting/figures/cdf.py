@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from headway.data.samples import Array, cdf
 
-from ..distributions import FLOWS_NEEDED, few_flows, pooled
+from ..distributions import FLOWS_NEEDED, few_flows, pooled, pooled_counted
 from ..picks import Pick, about, others, readable, unread
 from ..spec import Axis, Curve, Figure, Panel
 from ..study import Facet, Study, variant_key
@@ -32,7 +32,7 @@ def distributions(study: Study) -> Figure:
                 more += _panels(study, facet, pick, FEWER_POINTS)
     most = max(pooled(study.group(v, f), "bytes").size for f in study.facets for v in study.variants)
     thinned = most > CDF_POINTS
-    caption = "Share of finished flows at or below x"
+    caption = "Share of the flows that count that ended within x; a line that ends below 100 % leaves out open ones"
     caption += f", all seeds pooled{study.at_text(study.facets[0])}." if len(study.seeds) > 1 else "."
     if thinned:
         caption += f" Drawn through {CDF_POINTS} order statistics, denser above the 95th percentile."
@@ -44,18 +44,19 @@ def _panels(study: Study, facet: Facet, pick: Pick, limit: int) -> list[Panel]:
     """Completion time and slowdown; nothing where a choice leaves too few flows."""
     found = []
     for column, name in (("fct_s", "FCT"), ("slowdown", "slowdown")):
-        values = {v: pooled(pick.points(study, v, facet), column, pick.band) for v in study.variants}
-        if pick.is_first or max((one.size for one in values.values()), default=0) >= FLOWS_NEEDED:
+        values = {v: pooled_counted(pick.points(study, v, facet), column, pick.band) for v in study.variants}
+        if pick.is_first or max((one.size for one, _ in values.values()), default=0) >= FLOWS_NEEDED:
             panel = _cdf_panel(values, facet.prefix(name), column, limit)
             found.append(replace(panel, about=about(study, facet, pick, sized=True)))
     return found
 
 
-def _cdf_panel(values: Mapping[str, Array], title: str, column: str, limit: int) -> Panel:
+def _cdf_panel(values: Mapping[str, tuple[Array, int]], title: str, column: str, limit: int) -> Panel:
     series, ends = [], []
-    for variant, found in values.items():
+    for variant, (found, still) in values.items():
         if found.size:
             x, share = cdf(found, limit)
+            share = share * (found.size / (found.size + still))
             ends += [float(x[0]), float(x[-1])]
             xs, shares = tuple(float(v) for v in x), tuple(float(v) for v in share)
             series.append(Curve(variant_key(variant), xs, shares, step=True))

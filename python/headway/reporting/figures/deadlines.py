@@ -84,18 +84,12 @@ def _used(study: Study, facet: Facet, pick: Pick) -> list[Panel]:
 
 
 def _pooled(points: list[Point]) -> Array:
-    """Time used over time allowed of every flow whose deadline counts; infinite where it never ended."""
+    """Time used over time allowed of every flow with a deadline that counts; infinite if it is open at the end."""
     parts = [np.empty(0)]
     for point in points:
-        flows = point.flows
-        end = point.manifest.get("virtual_s")
-        last = float(end) if isinstance(end, (int, float)) else NEVER
-        kept = flows.filter(
-            pl.col("deadline_s").is_not_null() & (pl.col("start_s") + pl.col("deadline_s") <= last)
-            | pl.col("deadline_s").is_not_null() & (pl.col("state") == "done")
-        )
-        used = (kept["fct_s"] / kept["deadline_s"]).fill_null(NEVER)
-        parts.append(used.to_numpy())
+        kept = point.counted_flows.filter(pl.col("deadline_s").is_not_null())
+        used = pl.when(pl.col("is_open")).then(NEVER).otherwise(pl.col("fct_s") / pl.col("deadline_s"))
+        parts.append(kept.select(used.cast(pl.Float64).alias("used"))["used"].to_numpy())
     return np.concatenate(parts)
 
 

@@ -47,7 +47,8 @@ def fct_load(study: Study) -> Figure:
         f"Mean over {seeds} seeds; the band is its 95 % confidence interval." if seeds > 1 else "One seed, so no band."
     )
     caption = (
-        f"{band} Finished flows after the warm-up; unfinished ones are listed below. Each panel has its own y axis."
+        f"{band} Flows after the warm-up; those that are open at the end count, and a hollow mark says that the true"
+        " value is at least that. Each panel has its own y axis."
     )
     caption += without(study)
     drawn = {series.key for panel in panels for series in panel.series}

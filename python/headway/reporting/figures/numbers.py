@@ -38,7 +38,10 @@ def numbers(study: Study) -> Figure:
     else:
         caption = "One seed, so no interval: more seeds would say how much other arrivals change."
     caption += f" Shown{study.at_text(study.facets[0])}." if study.x_key else ""
-    caption += " Finished flows after the warm-up. Each panel has its own axis." + without(study)
+    caption += (
+        " Flows after the warm-up; those that are open at the end count, and a hollow dot says that the true"
+        " value is at least that. Each panel has its own axis." + without(study)
+    )
     columns = 1 if len(panels) == 1 else 2
     return Figure(figure_id, title, caption, tuple(panels), columns, more=tuple(more))
 

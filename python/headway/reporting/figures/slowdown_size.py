@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from headway.data.later import np, pl
 from headway.data.point import Point
 from headway.data.samples import Array, by_size, equal_count_edges
 from headway.data.statistics import over_seeds
 
-from ..distributions import P99_NEEDS, few_flows, pooled, tail_name
+from ..distributions import P99_NEEDS, few_flows, tail_name
 from ..metrics import above
 from ..picks import Pick, about, others, readable, unread
 from ..spec import Curve, Figure, Panel
@@ -15,6 +17,9 @@ from ..study import Facet, Study, variant_key
 from ..summaries import least_of
 from ..ticks import log_axis, slowdown_axis
 from .kind import FigureKind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FLOWS_PER_BIN = 50
 
@@ -44,7 +49,7 @@ def slowdown_size(study: Study) -> Figure:
     )
     if len(study.seeds) > 1:
         caption += f" Mean over {len(study.seeds)} seeds, the band is its 95 % confidence interval."
-    caption += f" Finished flows{study.at_text(facet)}." if study.x_key else ""
+    caption += f" Flows that count{study.at_text(facet)}." if study.x_key else ""
     if min(counts) < P99_NEEDS:
         caption += f" The 99th percentile of fewer than {P99_NEEDS} flows is the largest of them."
     caption += unread(study)
@@ -52,21 +57,21 @@ def slowdown_size(study: Study) -> Figure:
 
 
 def _size_panels(study: Study, facet: Facet, pick: Pick, counts: list[int]) -> list[Panel]:
-    groups = {v: [p for p in pick.points(study, v, facet) if p.measured_flows.height] for v in study.variants}
+    groups = {v: [p for p in pick.points(study, v, facet) if p.counted_flows.height] for v in study.variants}
     groups = {variant: points for variant, points in groups.items() if points}
     if not groups:
         return []
-    sizes = np.concatenate([pooled(points, "bytes") for points in groups.values()])
-    fewest = min(p.measured_flows.height for points in groups.values() for p in points)
+    sizes = np.concatenate([_column(p, "bytes") for points in groups.values() for p in points])
+    fewest = min(p.counted_flows.height for points in groups.values() for p in points)
     edges = equal_count_edges(sizes, max(4, min(BINS, fewest // FLOWS_PER_BIN)))
     least = least_of("slowdown_mean")
     lines: dict[str, list[Curve]] = {"mean": [], "p50": [], "p99": []}
     here: list[int] = []
     for variant, points in groups.items():
-        binned = [by_size(_column(p, "bytes"), _column(p, "slowdown"), edges) for p in points]
+        binned = [by_size(_column(p, "bytes"), _column(p, "slowdown"), edges, _open(p)) for p in points]
         here += [int(c) for bins in binned for c in bins.count if c]
         for name, parts in lines.items():
-            found = [over_seeds([float(getattr(bins, name)[i]) for bins in binned]) for i in range(len(edges))]
+            found = [over_seeds([getattr(bins, name)[i] for bins in binned]) for i in range(len(edges))]
             kept = [(float(edges[i]), e) for i, e in enumerate(found) if e is not None]
             band = any(e.half_width is not None for _, e in kept)
             low = tuple(above(e.mean, e.half_width or 0.0, least) for _, e in kept) if band else None
@@ -86,7 +91,11 @@ def _size_panels(study: Study, facet: Facet, pick: Pick, counts: list[int]) -> l
 
 
 def _column(point: Point, name: str) -> Array:
-    return np.asarray(point.measured_flows[name].cast(pl.Float64).to_numpy(), dtype=np.float64)
+    return np.asarray(point.counted_flows[name].cast(pl.Float64).to_numpy(), dtype=np.float64)
+
+
+def _open(point: Point) -> NDArray[np.bool_]:
+    return np.asarray(point.counted_flows["is_open"].to_numpy(), dtype=bool)
 
 
 KIND = FigureKind("slowdown in bins of flow size", lambda study: slowdown_size(study.split))

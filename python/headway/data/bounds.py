@@ -1,0 +1,169 @@
+"""Numbers that are only known to be at least, or at most, what stands there, because flows were open at the end.
+
+Results decide which these are (`bounds` in summaries, `at_least_s` of flows); docs/measures.md has the rule.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, SupportsFloat
+
+from headway.data.later import np
+from headway.data.nested import inside
+
+# What results call them, and what that says about the true value: 1 is at least, -1 at most, 0 neither.
+SIGNS: Mapping[str, int] = {"at least": 1, "at most": -1, "of those that ended": 0}
+NAMES: Mapping[int, str] = {sign: name for name, sign in SIGNS.items()}
+
+
+class Bound(float):
+    """A number with what is known about the true one. Arithmetic keeps that as far as it can be known."""
+
+    sign: int
+
+    def __new__(cls, value: SupportsFloat, sign: int) -> Bound:
+        """The number `value`, and how the true one lies to it."""
+        made = super().__new__(cls, float(value))
+        made.sign = sign
+        return made
+
+    @property
+    def name(self) -> str:
+        """What results call it."""
+        return NAMES[self.sign]
+
+    def __add__(self, other: float) -> float:
+        """A sum is known as far as both are."""
+        return bounded(float(self) + float(other), joined((self, other)))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> float:
+        """The other way round."""
+        return bounded(-float(self), -self.sign)
+
+    def __sub__(self, other: float) -> float:
+        """A sum with what is taken off the other way round."""
+        return self + (-other)
+
+    def __rsub__(self, other: float) -> float:
+        """The same from the other side."""
+        return (-self) + other
+
+    def __mul__(self, other: float) -> float:
+        """A product of numbers that are not negative; of one that is, the other way round."""
+        low = float(self) < 0 or float(other) < 0
+        if isinstance(other, Bound):
+            return Bound(float(self) * float(other), 0 if low else (joined((self, other)) or 0))
+        return Bound(float(self) * float(other), -self.sign if float(other) < 0 else self.sign)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: float) -> float:
+        """A product with what is divided by the other way round."""
+        return self * inverse(other)
+
+    def __rtruediv__(self, other: float) -> float:
+        """The same from the other side."""
+        return inverse(self) * other
+
+
+def inverse(value: float) -> float:
+    """One over a number; over at least so much it is at most that."""
+    if isinstance(value, Bound):
+        return Bound(1.0 / float(value), -value.sign)
+    return 1.0 / value
+
+
+def bounded(value: float, sign: int | None) -> float:
+    """The number with what is known about it; None says that it is exact."""
+    return float(value) if sign is None else Bound(value, sign)
+
+
+def joined(values: Iterable[object]) -> int | None:
+    """What is known about a number that grows with all of these; None if all are exact."""
+    signs = {value.sign for value in values if isinstance(value, Bound)}
+    return None if not signs else signs.pop() if len(signs) == 1 else 0
+
+
+def sign_of(value: object) -> int | None:
+    """What is known about a number; None if it is exact."""
+    return value.sign if isinstance(value, Bound) else None
+
+
+def name_of(value: object) -> str | None:
+    """What results call such a number; None if it is exact."""
+    return value.name if isinstance(value, Bound) else None
+
+
+def told(value: object, text: str) -> str:
+    """The text of a number, with what is known about it."""
+    match sign_of(value):
+        case None:
+            return text
+        case 0:
+            return f"{text} (of those that ended)"
+        case sign:
+            return f"{'>=' if sign > 0 else '<='} {text}"
+
+
+def ends(value: float) -> tuple[float, ...]:
+    """What the true number may be at most and at least; the number alone if it is exact."""
+    match sign_of(value):
+        case None:
+            return (value,)
+        case 1:
+            return (float(value), math.inf)
+        case -1:
+            return (-math.inf, float(value))
+        case _:
+            return (-math.inf, float(value), math.inf)
+
+
+def certain(test: Callable[..., bool], *values: Any) -> bool | None:  # noqa: ANN401
+    """Whether a test that is monotonic holds, whatever the true numbers are; None if that depends on them."""
+    found = {test(*chosen) for chosen in itertools.product(*map(ends, values))}
+    return found.pop() if len(found) == 1 else None
+
+
+def in_document(document: object, key: str, value: float) -> float:
+    """A number of a summary that lies at `key`, with what the summary says about it."""
+    *way, last = key.split(".")
+    try:
+        for part in way:
+            document = inside(document, part)
+        sign = SIGNS.get(str(inside(inside(document, "bounds"), last)))
+    except (KeyError, TypeError):
+        return value
+    return bounded(value, sign)
+
+
+class Sample:
+    """Values of which some are only known to be at least so much: those where `is_open` is true."""
+
+    def __init__(self, values: Any, is_open: Any) -> None:  # noqa: ANN401  (arrays or lists)
+        self.all = np.sort(np.asarray(values, dtype=np.float64))
+        self.ended = np.sort(np.asarray(values, dtype=np.float64)[~np.asarray(is_open, dtype=bool)])
+
+    @property
+    def _sign(self) -> int | None:
+        return 1 if self.ended.size < self.all.size else None
+
+    def quantile(self, at: float) -> float | None:
+        """The quantile by nearest rank: exact where no open value can move it. None if nothing ended."""
+        if not self.ended.size:
+            return None
+        rank = max(math.ceil(at * self.all.size), 1) - 1
+        value = float(self.all[rank])
+        is_exact = rank < self.ended.size and float(self.ended[rank]) == value
+        return bounded(value, None if is_exact else 1)
+
+    def mean(self) -> float | None:
+        """The mean. None if nothing ended."""
+        return bounded(float(np.mean(self.all)), self._sign) if self.ended.size else None
+
+    def largest(self) -> float | None:
+        """The largest. None if nothing ended."""
+        return bounded(float(self.all[-1]), self._sign) if self.ended.size else None
