@@ -176,7 +176,7 @@ def new_controller(name: Name) -> Made:
     source = (ROOT / CONTROLLERS / "newreno.rs").read_text(encoding="utf-8")
     head = f"//! {name.text}: say here what it decides, and by which paper and section.\n"
     source = head + re.sub(r"\A(//!.*\n)+", "", source)
-    source = exchange(source, {"NewRenoParams": f"{name.type}Params", "NewReno has": "It has", "NewReno": name.type})
+    source = exchange(source, {"NewRenoParams": f"{name.type}Params", "NewReno adds": "It adds", "NewReno": name.type})
     source = source.replace('name: "tcp"', f'name: "{name.text}"')
     source = re.sub(r'summary: ".*"', 'summary: "additive increase, half the window for a loss"', source)
     write(CONTROLLERS / f"{name.module}.rs", source)

@@ -20,7 +20,7 @@ pub enum Problem {
         /// Name of the table that holds the key.
         table: String,
     },
-    /// A key that exists, without effect here.
+    /// A key that exists, but is not used here.
     #[error("key `{key}` has no effect: {table} does not use it")]
     UnusedKey {
         /// The key as it is written.
