@@ -103,7 +103,7 @@ unsafe fn texts(pointer: *const *const c_char, count: usize, what: &str) -> Answ
     all.iter().map(|one| unsafe { text(*one, what) }.map(str::to_string)).collect()
 }
 
-/// Writes a value to a place that may be uninitialised, so that it is no reference.
+/// Writes a value to a place that may be uninitialised, so that a reference to it is not allowed.
 ///
 /// # Safety
 /// `place` is null, or where a value of this kind may be written.

@@ -272,7 +272,7 @@ impl Pool {
     }
 }
 
-/// What a transport's machines may do, as it declares.
+/// Behaviour that a transport declares for its machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
     /// True if windows grow: `Capabilities::window_grows`.

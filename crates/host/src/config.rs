@@ -156,7 +156,7 @@ pub struct Config {
     /// Assumptions about the path to some peers.
     pub path_to: Option<PathOf>,
     /// Round trips of [`handshake_wire`] bytes each way on the paths that [`Config::path_to`] says, through empty queues.
-    /// Where one is known, the excess of the measured one is added to the path's base round trip; otherwise
+    /// If one is known, the excess of the measured one is added to the path's base round trip; otherwise
     /// what a full packet takes longer than a handshake is estimated.
     pub handshake_to: Option<RoundTripOf>,
     /// Source of their base round trips. A measured one moves [`Path::max_rtt`] along.

@@ -122,7 +122,7 @@ impl Leaving {
         Leaving { in_rows, rows: Extra::default(), marks: Extra::default(), sending: None }
     }
 
-    /// Last refusals.
+    /// Last refusals of the kernel.
     pub(crate) fn refused(&self) -> Refused {
         Refused { sending: self.sending, marks: self.marks.refusal, rows: self.rows.refusal }
     }

@@ -1,4 +1,4 @@
-//! What a thief of a process's memory can read of recorded datagrams. In a process of its own, whose memory is that of
+//! Attacks by a thief of a process's memory on recorded datagrams. In a process of its own, whose memory is that of
 //! this test: all of it is searched, stacks too, for keys that open a recorded datagram.
 #![allow(clippy::disallowed_methods, reason = "reads the memory of this process")]
 

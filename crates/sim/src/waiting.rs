@@ -34,7 +34,7 @@ impl Waiting {
         }
     }
 
-    /// Whether a flow waits for anything. Flows that are added during the run are not in the graph.
+    /// True if a flow waits for anything. Flows that are added during the run are not in the graph.
     pub(crate) fn holds(&self, flow: u32) -> bool {
         flow < self.graph.of_step(0) && self.graph.waits(flow) > 0
     }

@@ -114,7 +114,7 @@ pub trait TwoSided: Sized + 'static {
         !machine.shared.control.is_empty() || machine.sender.is_ready()
     }
 
-    /// See [`Endpoint::anticipate`].
+    /// Notes an announced input: see [`Endpoint::anticipate`].
     #[inline]
     fn anticipate(machine: &Machine<Self>, packet: Option<&Packet>, ahead: Ahead) {
         let _ = (machine, packet, ahead);

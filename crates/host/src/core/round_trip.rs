@@ -7,9 +7,10 @@
 //! trip of all is one where every thread on the way happened to be awake, and a window of that length leaves the link idle
 //! most of the time; and what a queue made longer while others were sending is not taken for the path.
 //!
-//! Where a queue never ends, the least is as long as the queue. Handshakes therefore ask for the class that is served first
-//! ([`super::tos`]), like grants: where switches heed it, they wait behind one packet at the most. Where they do not, a queue
-//! that ends once is enough: a round trip of less than half of what was known has eight more measured at once.
+//! If a queue never ends, the least is as long as the queue. Handshakes therefore ask for the class that is served
+//! first ([`super::tos`]), like grants: where switches heed it, they wait behind one packet at the most. Where they do
+//! not, a queue that ends once is enough: a round trip of less than half of what was known has eight more measured at
+//! once.
 //!
 //! A hello finds threads with nothing else to do. A packet of a long message finds them in the middle of a turn: each end
 //! takes what has arrived as a batch, and answers the batch. On links where several packets go through the kernel together

@@ -1,4 +1,4 @@
-//! Which format a trace has, and its reader.
+//! Formats of traces, and their readers.
 
 use super::hpcc::Nodes;
 use super::trace::{Binary, Cost, Trace, What};
@@ -28,37 +28,38 @@ const FORMATS: [Format; NAMES.len()] =
 /// Names of formats, in the order of [`Format::at`].
 pub const NAMES: [&str; 5] = ["cm", "goal", "chakra", "simai", "hpcc"];
 
-/// What the files of a trace do not say.
+/// Facts that the files of a trace do not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Told<'a> {
-    /// What start times of a matrix count; picoseconds if `None`.
+    /// Unit of a matrix's start times; picoseconds if `None`.
     pub start_unit: Option<Time>,
     /// Ranks of a workload that does not say it.
     pub ranks: Option<u32>,
-    /// See [`chakra::Said`].
+    /// Operations per second, for computations without a duration: see [`chakra::Said`].
     pub operations_per_second: Option<f64>,
-    /// See [`chakra::Said`].
+    /// Bytes of a collective whose size the trace leaves open: see [`chakra::Said`].
     pub collective_bytes: Option<u64>,
-    /// Which host each node of the topology is, where its file numbers hosts and switches together.
+    /// Host of each node of the topology, if its file numbers hosts and switches together.
     pub nodes: Option<Nodes<'a>>,
     /// Hosts of the network, where it is known.
     pub hosts: Option<u32>,
-    /// What collectives cost, and the position of the algorithm of an allreduce: a workload that is too large is refused before it is made.
+    /// Cost of collectives, and the position of the algorithm of an allreduce: a workload that is too large is refused
+    /// before it is made.
     pub cost: Option<(Cost, usize)>,
-    /// Whether one group of each kind of a workload does its collectives for all that are equal.
+    /// True if one group of each kind of a workload does its collectives for all that are equal.
     pub is_shared: bool,
 }
 
 /// The name of the file of one rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ranked {
-    /// What stands before the number in the names of all ranks.
+    /// Part before the number in the names of all ranks.
     pub before: String,
-    /// What stands behind it.
+    /// Part after the number.
     pub after: String,
-    /// The number.
+    /// Number of the rank.
     pub rank: u32,
-    /// Whether the number is certainly that of a rank; otherwise it is one if there are files of all ranks from 0 on.
+    /// True if the number is certainly that of a rank; otherwise it is one if there are files of all ranks from 0 on.
     pub is_certain: bool,
 }
 
@@ -93,7 +94,8 @@ impl Format {
         Some(Ranked { before: before.into(), after: end.into(), rank, is_certain: false })
     }
 
-    /// Names of the file that lists the groups of a trace, in the order in which it is looked for beside `name`.
+    /// Names of the file that lists the groups of a trace, in the order in which it is looked for in the folder of
+    /// `name`.
     pub fn groups(self, name: &str) -> Vec<String> {
         let Some(Ranked { before, .. }) = self.of_rank(name) else { return Vec::new() };
         let stem = before.trim_end_matches(['.', '_', '-']);

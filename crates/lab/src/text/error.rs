@@ -218,7 +218,7 @@ impl ScenarioError {
         self
     }
 
-    /// The mistake.
+    /// The mistake that was found.
     pub fn problem(&self) -> &Problem {
         &self.0.problem
     }

@@ -122,7 +122,7 @@ pub(super) fn bytes_from(bytes: u64, index: u32, sizes: &Sizes) -> u64 {
 /// The unscheduled packets get as many of the priorities as their share of the bytes, at least one, and at
 /// least one is left for the scheduled ones. The cut-offs give each of their levels as many bytes.
 ///
-/// Where scheduled priorities follow a length, their cut-offs give each of their levels as many scheduled bytes.
+/// If scheduled priorities follow a length, their cut-offs give each of their levels as many scheduled bytes.
 pub(super) fn tune(settings: &mut Settings, traffic: &Traffic) {
     tune_unscheduled(settings, traffic);
     tune_scheduled(settings, traffic);

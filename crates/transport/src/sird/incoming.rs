@@ -61,7 +61,7 @@ pub(super) struct Share {
     pub(super) missing_bytes: u64,
     /// One more than the last packet that has arrived.
     end: u32,
-    /// When the deadline in force was armed, and how many packets were here.
+    /// Time at which the deadline in force was armed, and the packets that had arrived by then.
     since: Time,
     seen: u32,
 }

@@ -49,7 +49,7 @@ pub(super) struct Outgoing {
 /// Place of a message among those to one receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rank {
-    /// Packets left.
+    /// Packets left to send.
     pub(super) remaining: u32,
     /// Its next packet takes credit of the pool of its pair.
     pub(super) pays: bool,

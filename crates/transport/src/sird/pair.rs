@@ -20,7 +20,7 @@ pub(super) struct PairCredit {
     missing_bytes: u64,
     /// Arrival of the last data packet of this sender.
     pub(super) heard: Time,
-    /// When all credit was last taken for lost.
+    /// Time at which all credit was last taken for lost.
     written_off: Time,
 }
 

@@ -28,7 +28,7 @@ struct Line {
     credited: bool,
     /// Something can be sent.
     active: bool,
-    /// What this receiver is owed, in packets.
+    /// Debt to this receiver, in packets.
     deficit: f64,
 }
 
@@ -161,7 +161,7 @@ impl Sender {
         self.settle(peer);
     }
 
-    /// What can be sent to a receiver, or the credit of its pool, has changed.
+    /// The packets that can be sent to a receiver, or the credit of its pool, have changed.
     fn settle(&mut self, peer: HostId) {
         let Some(line) = self.lines.get_mut(&peer) else { return };
         line.credited = self.pools.get(&peer).is_some_and(|held| held.permits.unused() > 0);
