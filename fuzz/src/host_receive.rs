@@ -23,7 +23,7 @@ const MOST_STEPS: usize = 64;
 /// The honest host's message at the end.
 const LAST: u64 = 1_000_000;
 
-/// Steps by number: what `check` makes of the first byte of each.
+/// Steps by number: their meaning as first byte in `check`.
 pub const STEPS: [&str; 9] =
     ["stranger", "insider", "crafted", "changed", "cut", "insider sends", "target sends", "time", "restart"];
 

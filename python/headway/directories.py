@@ -1,4 +1,4 @@
-"""Result directories: whose results one holds, and what an earlier command left in it.
+"""Result directories: the owner of their results, and the traces of an earlier command.
 
 Results are never overwritten by those of another scenario unless somebody asks for it, and only files that Headway
 writes are ever removed.

@@ -175,7 +175,7 @@ class Scenario:
 
     @cached_property
     def settled(self) -> Mapping[str, Any]:
-        """The same, read once: for who asks often, and changes nothing in it."""
+        """The same, read once: for callers that ask often, and change nothing in it."""
         return self.resolved
 
     @property

@@ -80,7 +80,7 @@ def holder(path: Path) -> str:
 
 
 def _sign(file: IO[str]) -> None:
-    """Say who holds the lock, for messages."""
+    """Write the holder's name into the lock, for messages."""
     file.seek(0)
     file.truncate()
     file.write(json.dumps({"host": platform.node(), "pid": os.getpid()}))

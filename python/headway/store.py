@@ -2,9 +2,9 @@
 
 A run is kept under its digest: version, epoch of behaviour, resolved scenario and seed. Titles, reports, and the name
 of the scenario are no part of that, so that figures that run the same share it; the manifest is written anew for
-whoever takes a run. Nothing in the store is shared with results: files are copied, or cloned where the file system does
-that. Processes and machines on one file system may use one store: a run appears in it in one step, and is checked when
-it is taken.
+the command that takes a run. Nothing in the store is shared with results: files are copied, or cloned where the file
+system does that. Processes and machines on one file system may use one store: a run appears in it in one step, and is
+checked when it is taken.
 
 `HEADWAY_STORE` names its directory, or says `off`.
 """
@@ -230,7 +230,7 @@ def _place(root: Path, digest: str) -> Path:
 
 
 def _put(source: Path, target: Path) -> None:
-    """A file of its own with the same bytes: who writes into the one does not change the other."""
+    """A file of its own with the same bytes: a write into one does not change the other."""
     target.unlink(missing_ok=True)
     with source.open("rb") as old, target.open("wb") as new:
         if sys.platform == "linux":

@@ -90,7 +90,7 @@ def _join(host: str, router: str, network: str, link: str) -> None:
 
 @contextmanager
 def paths(rate_mbps: int, buffer_packets: int) -> Iterator[tuple[str, str]]:
-    """Namespaces of a sender and of a receiver that two links join, and who open a subflow over each."""
+    """Namespaces of a sender and of a receiver that two links join, and that open a subflow over each."""
     tag = f"hwx{os.getpid()}"
     source, sink = f"{tag}a", f"{tag}b"
     limit = str(buffer_packets * FRAME)

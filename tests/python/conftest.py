@@ -17,7 +17,7 @@ from headway.sweeps import forecast
 from headway.sweeps.executors import local
 from support import TWO_FLOWS, Answer
 
-# The order of a set of texts is the same in every run, here and in what tests start. Who explores has others.
+# The order of a set of texts is the same in every run, here and in what tests start. Explorations use other orders.
 if not drawn.EXPLORES:
     os.environ.setdefault("PYTHONHASHSEED", "0")
 

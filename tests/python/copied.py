@@ -15,7 +15,7 @@ from headway.sweeps import worker
 
 
 class Copy(ForkServerProcess):
-    """A process that has the environment of who starts it, not that of the server."""
+    """A process with the environment of its starter, not that of the server."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401  (of a process)
         super().__init__(*arguments, **options)

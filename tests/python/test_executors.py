@@ -318,7 +318,7 @@ class Broken:
 
 
 class Lies(Broken):
-    """A pool whose worker says of its points what is not so, `times` times."""
+    """A pool whose worker reports wrong results of its points, `times` times."""
 
     def __init__(self, lie: Callable[[Task, Job], None], times: int) -> None:
         super().__init__(lambda _: False)

@@ -32,7 +32,7 @@ SUITE = (
 )
 
 # A figure that was made is drawn where something is swept. Everywhere else it is absent, which the tests of pages look
-# at; what browsers and papers make of those results is in the suite itself, as are the colours of transports that all
+# at; tests of those results in browsers and papers are in the suite itself, as are the colours of transports that all
 # scenarios draw together.
 DRAWN = "sweep or selectors or click or table_of_runs or without_a_script or print"
 FIGURES = f"not (test_report_browser or test_report_paper or drawn_together) or {DRAWN}"

@@ -19,7 +19,7 @@ Headway = Callable[..., Answer]
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "debug/headway-soak"
 # The first few are tried in every run, as are those that failed once; others by hand:
-# HEADWAY_RANDOM="17 400" pytest tests/python/test_random.py. Who explores tries a hundred from there on.
+# HEADWAY_RANDOM="17 400" pytest tests/python/test_random.py. An exploration tries a hundred from there on.
 FIRST, LAST = map(int, os.environ.get("HEADWAY_RANDOM", "1 16").split())
 if EXPLORES and "HEADWAY_RANDOM" not in os.environ:
     FIRST, LAST = EXPLORES, EXPLORES + 99

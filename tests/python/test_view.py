@@ -1,4 +1,4 @@
-"""`headway view`: what it serves, whom it refuses, and a sweep that it follows, with a real HTTP client."""
+"""`headway view`: what it serves, what it refuses, and a sweep that it follows, with a real HTTP client."""
 
 from __future__ import annotations
 

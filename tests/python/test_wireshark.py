@@ -1,4 +1,4 @@
-"""Captures of the simulator: the file, what tshark makes of it, and what goes wrong."""
+"""Captures of the simulator: the file, tshark's reading of it, and failures."""
 
 from __future__ import annotations
 

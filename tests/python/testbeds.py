@@ -1,4 +1,4 @@
-"""Runs on real packets for tests: whether this machine can, and who takes part in one.
+"""Runs on real packets for tests: checks of the machine, and the processes of a run.
 
 Other testbeds may run on the machine at the same time: only processes below the one that a test started count.
 """
@@ -111,7 +111,8 @@ class Underway:
     def check_nothing_is_left(self) -> None:
         """Wait until every process is gone, and all of the namespaces are empty.
 
-        The kernel gives the number of a namespace that is gone to the next one: who started later is of another run.
+        The kernel gives the number of a namespace that is gone to the next one: a process that started later is of
+        another run.
         """
         until(lambda: not any(m.alive for m in self.members), f"the end of {self.members}")
         now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))

@@ -203,7 +203,7 @@ def matching(path: Path, display_filter: str) -> list[int]:
 
 
 def compare(path: Path, per_kind: int = 4) -> dict[str, int]:
-    """Compare what tshark makes of a capture with its bytes; how many packets or handshakes of each kind it holds.
+    """Compare tshark's reading of a capture with its bytes; returns the number of packets or handshakes of each kind.
 
     Every field of the first `per_kind` packets of each kind, on each interface, is compared. No packet of the
     capture may be malformed or carry an expert warning, and every IPv4 checksum must be right.

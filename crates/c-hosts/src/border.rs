@@ -155,7 +155,7 @@ struct Place<T>(NonNull<T>);
 
 impl<T> Place<T> {
     fn put(&self, value: T) {
-        // SAFETY: who called `place` promised that a value may be written here.
+        // SAFETY: the caller of `place` promised that a value may be written here.
         unsafe { self.0.write(value) };
     }
 }

@@ -41,7 +41,7 @@ headway_params::choice! {
     pub enum DropRule {
         /// Those of first windows.
         Unscheduled = "unscheduled",
-        /// All, the letter of RPO §IV-A.
+        /// All, as RPO §IV-A literally says.
         All = "all",
         /// No packets: the threshold is off.
         Off = "off",

@@ -109,7 +109,7 @@ pub trait Discipline: Sized {
     const PLAIN: bool = false;
 
     /// True if some of its queues can be left out although they hold something: those that the far end of the link
-    /// holds back. Rules whose turns go on with each question cannot do that.
+    /// holds back. Rules that advance their turns with each call cannot do that.
     const HOLDABLE: bool = true;
 
     /// Measurements that [`Discipline::gauges`] reports, in its order.
@@ -123,7 +123,7 @@ pub trait Discipline: Sized {
     }
 
     /// True if headers that it makes of data are served before all data, without a bound. Data may starve then for as
-    /// long as something asks for it again: NDP §3.1 bounds them for that.
+    /// long as senders repeat it: NDP §3.1 bounds them for that.
     fn headers_starve_data(params: &Self::Params) -> bool {
         let _ = params;
         false

@@ -44,7 +44,7 @@ headway_params::choice! {
 headway_params::choice! {
     /// Packet of the longest queue that gives way.
     pub enum GivesWay {
-        /// The first, whose sender hears of it a queue sooner. RFC 8290 §4.1
+        /// The first packet: its sender hears of the drop sooner by a queue's time. RFC 8290 §4.1
         First = "first",
         /// The last packet.
         Last = "last",

@@ -113,7 +113,7 @@ mod tests {
     use headway_units::{Rate, Time};
 
     /// Offers full packets of data of these classes to a port whose wire is taken and that has room for `data`;
-    /// answers which were dropped, and in which order the others leave.
+    /// returns the dropped ones, and the others in the order in which they leave.
     fn offered(params: &[(String, ParamValue)], data: u32, classes: &[u8]) -> (Vec<u32>, Vec<u32>) {
         let buffer = Buffer { data: Limit::Packets(data), control: Limit::Packets(4) };
         let context = PortContext {

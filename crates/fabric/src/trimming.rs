@@ -149,7 +149,7 @@ impl Discipline for Trimming {
         }
     }
 
-    /// Eight packets of data and as many bytes of headers, or what csg-htsim makes of `-q 8`: eight times
+    /// Eight packets of data and as many bytes of headers, or csg-htsim's buffer for `-q 8`: eight times
     /// the payload, and twice that for headers.
     fn buffer(params: &TrimmingParams, sizes: &Sizes, space: Space) -> Buffer {
         let packets = u64::from(QUEUE_PACKETS);

@@ -664,7 +664,7 @@ impl Record {
     /// packet for each acknowledged one, as in slow start; and an acknowledgement without news says that a
     /// packet has left the network, so that one more may enter it. Where grants name no packets, they count: new
     /// packets beyond the first window are as many as permitted. A sender whose rate is its only bound may send anything once
-    /// it is answered. Credits without names have books of their own
+    /// it is answered. Interchangeable credits are counted apart
     /// ([`Record::spends_credit`]), and so have pulls and subflows; a protocol whose permissions are none of these states its
     /// rule here.
     fn permits(&self, packet: &Packet, expected: &Expected) -> bool {

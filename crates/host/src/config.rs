@@ -144,8 +144,8 @@ pub struct Config {
     pub discipline: Option<String>,
     /// Parameters of the discipline that differ from their defaults.
     pub discipline_params: Vec<(String, ParamValue)>,
-    /// Rate of this host's link: packets leave no faster. `None` = what the kernel says of the interface whose address
-    /// the endpoint is bound to, and [`Pace::UNPACED`] where it knows none; [`crate::Endpoint::pace`] says which.
+    /// Rate of this host's link: packets leave no faster. `None` = the kernel's rate of the interface whose address
+    /// the endpoint is bound to, or [`Pace::UNPACED`] if it knows none; [`crate::Endpoint::pace`] returns it.
     pub nic: Option<Rate>,
     /// Full packets by which the departures may lag behind the link, and be caught up with at once.
     pub catch_up: u32,

@@ -160,8 +160,8 @@ fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Counters that other threads may read while one writes: who drives the endpoint, and holds its lock. So an addition needs
-/// no locked instruction, of which there would be several for each packet.
+/// Counters that other threads may read while one writes: the one that drives the endpoint, and holds its lock. So an
+/// addition needs no locked instruction, of which there would be several for each packet.
 #[derive(Debug)]
 pub struct Counters([AtomicU64; Count::ALL.len()]);
 

@@ -158,7 +158,7 @@ impl Driver {
         }
     }
 
-    /// Does what is due, and hands the core's events to those who wait for them.
+    /// Does what is due, and hands the core's events to the completions that wait for them.
     pub(crate) fn settle(&mut self, now: Time) {
         if self.core.next_timeout().is_some_and(|at| at <= now) {
             self.core.timeout(now);
@@ -166,7 +166,7 @@ impl Driver {
         self.tell();
     }
 
-    /// Hands the core's events to those who wait for them.
+    /// Hands the core's events to the completions that wait for them.
     fn tell(&mut self) {
         while let Some(event) = self.core.poll_event() {
             match event {
@@ -267,7 +267,7 @@ impl Driver {
 
 /// Refusals of the kernel.
 impl Driver {
-    /// Last refusals, for those who ask.
+    /// Last refusals, for endpoints to read.
     pub(crate) fn refused(&self) -> Arc<Mutex<Refused>> {
         Arc::clone(&self.refused)
     }

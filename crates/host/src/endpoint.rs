@@ -88,7 +88,7 @@ impl Endpoint {
     /// An endpoint at `address`, which must be IPv4; port 0 = any.
     ///
     /// # Errors
-    /// An address that is not loopback, unless [`Config::admission`] says who may talk to it; a configuration
+    /// An address that is not loopback, unless [`Config::admission`] admits peers; a configuration
     /// that cannot be; whatever the operating system objects to.
     pub fn bind(address: impl ToSocketAddrs, config: Config) -> Result<Endpoint, BindError> {
         Endpoint::bind_for(address, config, true)
@@ -347,7 +347,7 @@ impl Inner {
         Ok(SendHandle { ticket, completion, shared: Arc::clone(&self.shared) })
     }
 
-    /// Begins a call; who `stays` waits for it at once.
+    /// Starts a call. If `stays`, the caller blocks on the result right away.
     pub(crate) fn call(&self, peer: SocketAddr, request: Bytes, stays: bool) -> Result<Call, SendError> {
         let completion = Completion::new();
         let number = self.next.fetch_add(1, Ordering::Relaxed);

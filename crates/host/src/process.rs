@@ -84,9 +84,9 @@ fn page() -> Option<&'static AtomicU64> {
     known()
 }
 
-/// Closes a descriptor that a fork has copied, whatever in this process's copy of memory still names it.
+/// Closes a descriptor that a fork has copied, even if this process's copy of memory still names it.
 ///
-/// The one who owns it here must never close it.
+/// Its owner in this process must never close it.
 pub(crate) fn close(fd: RawFd) {
     // SAFETY: a number that is not a descriptor is refused.
     unsafe { libc::close(fd) };

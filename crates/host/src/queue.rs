@@ -137,7 +137,7 @@ impl Wake for Ringer {
 impl Bell {
     fn ring(&self) {
         if !self.rung.swap(true, SeqCst) {
-            // One whose counter is full is readable as well.
+            // A descriptor with a full counter is readable as well.
             let _ = rustix::io::write(&self.counter, &1u64.to_ne_bytes());
         }
     }

@@ -40,22 +40,23 @@ use std::time::Instant;
 
 /// Grace for an application that has just left: longer than it takes to make the next request or a reply.
 const GRACE: Time = Time::us(500);
-/// Between two looks of the keeper at what is due while an application attends. Timers are set again with each message and
-/// hardly ever mean anything when they expire, and to set one of the kernel's for each takes longer than a message.
+/// Interval between checks by the keeper for due work while an application attends. Timers are set again with each
+/// message and hardly ever mean anything when they expire, and to set one of the kernel's for each takes longer than a
+/// message.
 const PERIOD: Time = Time::ms(1);
 /// For so long after something left because of a timer the thread that attends wakes for timers.
 const PRECISE: Time = Time::ms(100);
-/// For so long after something heavy was under way the keeper drives: what follows is likely to be heavy too.
+/// Time after heavy work for which the keeper drives: what follows is likely to be heavy too.
 const HEAVY: Time = Time::ms(5);
 
 /// An application that comes back within this time does so at once.
 const AT_ONCE: Time = Time::us(100);
 /// One that has come back at once so often is taken to do so again.
 const OFTEN: u32 = 16;
-/// The longest that the keeper's timer is put off for such a one.
+/// Longest time for which the keeper's timer is put off for such an application.
 const LONGEST_LATE: Time = Time::ms(4);
-/// For so long a thread looks for the seat again and again. To sleep until it is free takes two wake-ups, and who has the seat
-/// is done sooner than that.
+/// Number of times that a thread polls for the seat, the lock on the driver. To sleep until it is free takes two
+/// wake-ups, and its holder is done sooner than that.
 const SEAT_SPINS: u32 = 1000;
 
 /// Settings of the way in which an endpoint is driven.
@@ -69,11 +70,11 @@ pub(crate) struct Manner {
     pub(crate) late: Time,
 }
 
-/// The driver, and what those who drive say to each other.
+/// The driver, with the state that driving threads exchange.
 struct Seat {
     /// Gone when the endpoint is closed.
     driver: Option<Driver>,
-    /// Until when the thread that attends sleeps, and the keeper; `None` = until something arrives.
+    /// Time until which the thread that attends sleeps, and the keeper; `None` = until something arrives.
     attendant_sleeps: Option<Time>,
     keeper_sleeps: Option<Time>,
     /// Time at which an application last left.
@@ -110,15 +111,15 @@ pub(crate) struct Shared {
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) counters: Arc<Counters>,
     manner: Manner,
-    /// From those who found the seat taken.
+    /// Requests of threads that found the seat taken.
     requests: Mutex<Vec<Request>>,
     /// True if a thread has been woken for them.
     told: AtomicBool,
     /// Wakes the thread that attends.
     attendant: OwnedFd,
-    /// Wakes the keeper.
+    /// Event that wakes the keeper.
     keeper: OwnedFd,
-    /// Wakes the keeper after a time.
+    /// Timer that wakes the keeper.
     timer: OwnedFd,
     /// True if the keeper is to drive without grace.
     urgent: AtomicBool,
@@ -149,7 +150,7 @@ fn sooner(other: Option<Time>, than: Option<Time>) -> bool {
 }
 
 fn wake(eventfd: &OwnedFd) {
-    // One whose counter is full wakes as well.
+    // An event with a full counter wakes as well.
     let _ = rustix::io::write(eventfd, &1u64.to_ne_bytes());
 }
 
@@ -235,7 +236,7 @@ impl Shared {
         }
     }
 
-    /// Asks something of the endpoint. Who `stays` waits for it at once, by [`Shared::wait`].
+    /// Hands a request to the endpoint. A caller that `stays` waits for it at once, by [`Shared::wait`].
     pub(crate) fn ask(&self, request: Request, stays: bool) {
         if let Some(mut seat) = self.seat() {
             let Some(driver) = seat.driver.as_mut() else {
@@ -263,8 +264,8 @@ impl Shared {
         self.tell();
     }
 
-    /// The seat. Turns are short, so that it is waited for, unless heavy work is under way or this thread has the seat and
-    /// is in an observer.
+    /// Locks the seat. Turns are short, so that the thread waits, unless heavy work is under way or this thread has the
+    /// seat and is in an observer.
     fn seat(&self) -> Option<MutexGuard<'_, Seat>> {
         if !self.heavy.load(SeqCst) && !is_observing() {
             return Some(self.soon_locked());
@@ -276,7 +277,7 @@ impl Shared {
         }
     }
 
-    /// The seat, for one whom each wake-up delays.
+    /// Locks the seat, for a thread that each wake-up delays.
     fn soon_locked(&self) -> MutexGuard<'_, Seat> {
         for _ in 0..SEAT_SPINS {
             match self.seat.try_lock() {
@@ -301,7 +302,7 @@ impl Shared {
         }
     }
 
-    /// Takes what was asked of a seat that was taken.
+    /// Takes the requests that came while the seat was taken.
     fn take_requests(&self, driver: &mut Driver, now: Time) {
         if self.told.swap(false, SeqCst) {
             let requests = std::mem::take(&mut *locked(&self.requests));
@@ -377,7 +378,7 @@ impl Shared {
     }
 
     /// The keeper's timer, if it is set for soon, is put off: a thread is about to wait for the peer, which leaves the time to do
-    /// so, and is likely to come back. To be woken by it would be in the way of a call.
+    /// so, and is likely to come back. A wake-up would delay that call.
     fn put_off(&self, seat: &mut Seat, now: Time) {
         if seat.timer.is_some_and(|timer| timer < now.saturating_add(GRACE)) {
             let grace = self.grace(seat);
@@ -492,7 +493,7 @@ impl Shared {
         let now = if arrived { driver.receive()?.1 } else { driver.now() };
         self.take_requests(driver, now);
         driver.settle(now);
-        // Those who follow have been woken.
+        // Followers have been woken.
         driver.has_answered();
         let value = what.take();
         // The keeper has the grace, if it does not sleep at the socket.

@@ -246,7 +246,7 @@ unsafe fn address_of(name: &MaybeUninit<Name>) -> SocketAddr {
         if libc::c_int::from((*name).family) == libc::AF_INET6 {
             let v6 = &(*name).v6;
             let (ip, port) = (Ipv6Addr::from(v6.sin6_addr.s6_addr), u16::from_be(v6.sin6_port));
-            // The flow label is not a part of who it is.
+            // The flow label does not identify a peer.
             SocketAddrV6::new(ip, port, 0, v6.sin6_scope_id).into()
         } else {
             let v4 = &(*name).v4;

@@ -169,7 +169,7 @@ fn stolen_memory_opens_nothing_of_sessions_that_are_over_nor_from_before_the_las
     assert_eq!((said.len(), has_half(&memory(), &said)), (1, true), "one is there until then");
 
     nothing_is_left(Cipher::ChaCha20Poly1305);
-    // Elsewhere what the processor makes of the key is in memory, and not the key.
+    // With other ciphers the expanded key is in memory, and not the key itself.
     if Cipher::fastest() == Cipher::Aes128Gcm {
         nothing_is_left(Cipher::Aes128Gcm);
     }

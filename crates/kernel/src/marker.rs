@@ -1,4 +1,4 @@
-//! Marks on an interface whose queue is long: what a switch with ECN does, for a Linux machine that forwards.
+//! Marks on an interface whose queue is long, as by a switch with ECN, for a Linux machine that forwards.
 
 use crate::error::KernelError;
 use libbpf_rs::libbpf_sys::{bpf_tc_hook, bpf_tc_hook_create};

@@ -78,7 +78,7 @@ pub(crate) fn names(foreign: &[Foreign]) -> Vec<&str> {
 /// Every parameter with its value.
 pub(crate) fn settings(choice: &TransportSpec, foreign: &[Foreign]) -> Vec<(&'static str, ParamValue)> {
     let Some(foreign) = foreign.iter().find(|foreign| foreign.name == choice.name) else {
-        // The machine itself says what it makes of them: a preset sets other parameters.
+        // The machine itself resolves them: a preset sets other parameters.
         return registry::settings(&choice.name, &choice.params);
     };
     let value = |spec: &ParamSpec| {

@@ -1,6 +1,6 @@
 //! Size of a run, before anything is allocated: an upper bound.
 //!
-//! The constants cover what the lab makes of a run as well, because both stand in memory at its end: tables
+//! The constants cover the lab's tables of a run as well, because both are in memory at its end: tables
 //! of flows and of samples, and the data that they are made from. `crates/lab/tests/it/memory.rs` compares them with
 //! the peaks of real processes.
 

@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 /// The choices of a run: routing mode, salts and spray keys.
 ///
 /// A choice depends on nothing that was chosen before: it is a function of the seed, the switch and the packet, and
-/// where every packet is sprayed, of the link and the instant in which it arrives. Those who simulate parts of a
-/// network side by side so choose as one who simulates all of it.
+/// where every packet is sprayed, of the link and the instant in which it arrives. Shards that simulate parts of a
+/// network side by side therefore choose as a single one would.
 pub struct PathSelector {
     routing: Routing,
     /// By what most packets choose.

@@ -28,7 +28,7 @@ fn likeness(word: &str, candidate: &str) -> f64 {
     if inside { (1.0 - edits / longest).max(0.6) } else { 1.0 - edits / longest }
 }
 
-/// The candidate that `word` was surely meant to be: one letter away, or the same but for case or the unit at its end.
+/// The candidate that `word` surely means: one letter away, or the same but for case or the unit at its end.
 pub fn slip<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
     candidates.into_iter().find(|candidate| {

@@ -189,7 +189,7 @@ pub fn parse(text: &str) -> Result<Quantity, QuantityError> {
     }
 }
 
-/// Letters before a unit: what they are called, how many of the unit with the letter in the last place they are (a number, and
+/// Prefixes of units: their names, how many of the unit with the letter in the last place they are (a number, and
 /// a power of ten).
 const PREFIXES: [(&str, &str, u128, i32, &str); 10] = [
     ("", "", 1, 0, ""),

@@ -1,4 +1,4 @@
-//! Tables that cross the border to Python, and the files that Python makes of them.
+//! Tables that are handed to Python, and the files that Python makes of them.
 
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{DataType, Field, Schema};

@@ -94,9 +94,9 @@ pub(crate) struct Attribution {
     accounts: FxHashMap<u32, Account>,
     /// Trips by handle.
     trips: Vec<Trip>,
-    /// Of flows whose bytes are all there.
+    /// Time by cause of flows whose bytes are all there.
     complete: FxHashMap<u32, TimeByCause>,
-    /// Trips of packets that leave for other shards, by shard, in the order of their letters.
+    /// Trips of packets that leave for other shards, by shard, in the order of their messages.
     post: Vec<Vec<Trip>>,
     /// Trips of packets that have come from other shards, by shard.
     pub(crate) inbox: Vec<Vec<Trip>>,

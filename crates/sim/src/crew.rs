@@ -102,7 +102,8 @@ pub(crate) fn threads_for(pieces: usize) -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(pieces)
 }
 
-/// Runs `conduct` with a crew of so many threads, of which the caller is one. Whenever it asks them to, thread `n` does
+/// Runs `conduct` with a pool of so many threads, of which the caller is one. Whenever it requests that, thread `n`
+/// does
 /// `work(n)`.
 #[allow(clippy::disallowed_methods, reason = "a run on several threads makes them here, and nowhere else")]
 pub(crate) fn with_crew<R>(

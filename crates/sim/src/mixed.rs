@@ -1,9 +1,9 @@
 //! A host of several transports: one machine for each that has a flow there, and one wire for all of them.
 //!
-//! **Whose is a packet?** That of its flow: every packet carries the number of its flow in `tag`, control packets
-//! and strays too, and a flow has one transport.
+//! **Owner of a packet.** The transport of its flow: every packet carries the number of its flow in `tag`, control
+//! packets and strays too, and a flow has one transport.
 //!
-//! **Whose is the wire?** Each machine's in equal shares of bytes, framing included, while it has something to
+//! **Shares of the wire.** Each machine gets an equal share of bytes, framing included, while it has something to
 //! send; what one leaves the others take. This is start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996) over
 //! machines in place of queues: a machine's turn is where it has got to in bytes, or where the wire is if it was
 //! quiet, and the least turn goes first, the first machine's among equals. A machine that was quiet so waits for one
@@ -165,7 +165,7 @@ impl Endpoint for Mixed {
         None
     }
 
-    /// Of the machine whose turn it is, as far as it has any.
+    /// Control packet of the machine whose turn it is, if it has one.
     fn poll_control(&mut self, now: Time) -> Option<Packet> {
         let mut order: Vec<(u64, usize)> =
             self.parts.iter().map(|part| part.turn.max(self.wire)).zip(0..).collect();

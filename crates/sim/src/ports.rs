@@ -33,7 +33,7 @@ const STEP: usize = 6;
 pub(crate) struct Egress {
     /// Node at the far end.
     to: u32,
-    /// An event is waiting that looks after this port: for a host's link when the wire is free, for a
+    /// An event is waiting that serves this port: for a host's link when the wire is free, for a
     /// switch's no later than the first waiting packet's arrival at the far end.
     pub(crate) armed: bool,
     /// True if the far end belongs to another shard.
@@ -325,7 +325,7 @@ impl<'a> Ports<'a> {
             egress.watched = egress.armed || !released;
             egress.watched
         });
-        // A packet that leaves may have been the reason to look after a port again.
+        // A packet that leaves may have been the reason to serve a port again.
         watched.append(&mut self.watched);
         self.watched = watched;
         next
@@ -340,7 +340,7 @@ impl<'a> Ports<'a> {
         self.links.queue.push(at.0, rank::of_work(PORT_SERVICE | number), PORT_SERVICE | number, 0);
     }
 
-    /// The event that looks after a switch port.
+    /// Event that serves a switch port.
     #[inline]
     pub(crate) fn look_after(&mut self, number: u32, now: Time) {
         self.egress[number as usize].armed = false;

@@ -390,7 +390,7 @@ impl Core {
         }
     }
 
-    /// The event that looks after a port, unless another has taken its place.
+    /// Event that serves a port, unless another has taken its place.
     fn serve(&mut self, number: u32) {
         let egress = &mut self.egress[number as usize];
         if egress.due != self.now {
@@ -403,7 +403,7 @@ impl Core {
         }
     }
 
-    /// Starts the next frame on a free wire, and looks after what waits behind it.
+    /// Starts the next frame on a free wire, and schedules the one behind it.
     fn send_next(&mut self, number: u32) {
         let egress = &mut self.egress[number as usize];
         let Some(departure) = egress.port.next(self.now, &mut self.frames) else { return };

@@ -8,6 +8,6 @@ pub(crate) struct Egress {
     pub(crate) port: Port<u32>,
     pub(crate) to: u32,
     pub(crate) delay: Time,
-    /// The event in force that looks after this port; `Time::MAX` when none is.
+    /// Time of the event in force that serves this port; `Time::MAX` when none is.
     pub(crate) due: Time,
 }

@@ -1,5 +1,5 @@
 //! Messages between the testbed's processes: one JSON object a line, commands on standard input,
-//! answers on standard output. A child whose standard input ends, ends.
+//! answers on standard output. A child ends when its standard input ends.
 
 use headway_fabric::PortCounters;
 use headway_gauges::{Gauge, RoundTrips};
@@ -12,7 +12,7 @@ use std::io::{BufRead, Write};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, PoisonError};
 
-/// From the one who runs the testbed to a child.
+/// Command from the testbed's main process to a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "do")]
 pub enum ControlCommand {

@@ -40,13 +40,15 @@ impl Channel {
     /// A channel to a server of this machine, with an endpoint of its own. Nothing is sent before the first call.
     ///
     /// # Errors
-    /// The text is not an address with a port, or is an address of another machine: [`Channel::connect_with`] says who
-    /// is admitted.
+    /// The text is not an address with a port, or is an address of another machine: [`Channel::connect_with`]
+    /// configures which peers
+    /// are admitted.
     pub fn connect(peer: &str) -> Result<Channel, ConnectError> {
         Channel::connect_with(peer, Config::default())
     }
 
-    /// [`Channel::connect`] with a configuration: the transport, and who may exchange messages with this endpoint.
+    /// [`Channel::connect`] with a configuration: the transport, and the peers that may exchange messages with this
+    /// endpoint.
     ///
     /// # Errors
     /// As for [`Channel::connect`].

@@ -57,7 +57,7 @@ impl Server {
         Server::default()
     }
 
-    /// Takes the transport, and who may call, from a configuration.
+    /// Takes the transport, and the admitted callers, from a configuration.
     #[must_use]
     pub fn config(mut self, config: Config) -> Server {
         self.config = config;

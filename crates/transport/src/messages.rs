@@ -58,7 +58,7 @@ impl<V> Messages<V> {
         self.entries.get_mut(key)
     }
 
-    /// The same for one who only looks.
+    /// The same without changes to the cache.
     pub(crate) fn named_now(&self, id: MessageId) -> Option<&V> {
         self.entries.get(*self.keys.get(&id)?)
     }

@@ -1,4 +1,4 @@
-//! The messages of a receiver that are not granted in full, by the rule that decides who is granted.
+//! The messages of a receiver that are not granted in full, by the rule that chooses the next one to grant.
 
 use headway_packet::HostId;
 use rustc_hash::FxHashMap;

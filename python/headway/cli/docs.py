@@ -17,7 +17,7 @@ from headway.pages import FOLDER, contents, read, title
 # Sections that a search shows, and characters of the line that it shows of each.
 MOST_FOUND = 15
 MOST_SHOWN = 110
-# Decisions tell why something is as it is: who looks for how it is used is looking for something else.
+# Decisions explain why something is as it is; a search for its use comes to other pages first.
 LATER = "decisions/"
 HEADING = re.compile(r"(#{1,6})\s+(.*)")
 FENCE = "```"

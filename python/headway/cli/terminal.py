@@ -151,7 +151,7 @@ class Progress:
             echo(text)
 
     def note(self, text: str, *, error: bool = False) -> None:
-        """Print a line that stays, above the bars; less than an error is not said to who wants quiet."""
+        """Print a line that stays, above the bars; only errors if the command is quiet."""
         if self._bars is not None:
             self._bars.console.print(harmless(text), markup=False, highlight=False, style="red" if error else None)
         elif error or not is_quiet():

@@ -1,4 +1,4 @@
-"""The flows that take the most unlike the reference, and who was on their links meanwhile."""
+"""The flows that take the most unlike the reference, and the flows on their links meanwhile."""
 
 from __future__ import annotations
 

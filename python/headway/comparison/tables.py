@@ -72,7 +72,7 @@ def read_flows(path: Path, reference: str | None = None) -> tuple[polars.DataFra
     """The flows of a table: `fct_s`, null where one did not end, and whatever the table says of `name`, `src`, `dst`,
     `bytes` and `start_s`; `row` says where each stands.
 
-    The error beside them is for those who would pair flows by their places: of a column that seems to say which flow is
+    The error with them is for pairing flows by their places: about a column that seems to say which flow is
     which, under a name that nobody reads. `reference` names the column of completion times, with its unit (`fct_us`, or
     `fct=us`). Raises `TableError`, which names file, line and column.
     """

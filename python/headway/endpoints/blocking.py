@@ -116,7 +116,7 @@ class BlockingEndpoint:
         return self._native.memory_used()
 
     def close(self) -> None:
-        """Closes it: who waits for it in another thread gets `Closed`, and what was not acknowledged fails."""
+        """Closes it: threads that wait for it get `Closed`, and messages that were not acknowledged fail."""
         self._native.close()
 
     def __enter__(self) -> Self:

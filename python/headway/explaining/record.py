@@ -128,7 +128,7 @@ class _Keeper:
             self._withdraw(name, known)
 
     def _withdraw(self, name: str, entry: dict[str, Any]) -> None:
-        """Of an entry whose proof is none any more, what is left is what a reading gave."""
+        """Remove the bound from an entry whose proof no longer holds; the result of a reading stays."""
         entry = {key: value for key, value in entry.items() if key != "bound"}
         if "verdict" in entry:
             word = _word(entry["verdict"], entry["stated"])

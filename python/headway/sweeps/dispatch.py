@@ -239,7 +239,7 @@ class Dispatch:
         return self._stopping > 0.0
 
     def _hand_out(self) -> None:
-        """Fill free places; those who wait for points of other processes look whether these are free by now."""
+        """Fill free places; waiting points of other processes are checked again."""
         if self._busy and time.monotonic() >= self._busy_from:
             self._busy_from = time.monotonic() + BUSY_S
             free = [point for point in self._busy if point.is_finished or is_free(point.lock)]

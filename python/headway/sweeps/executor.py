@@ -1,7 +1,7 @@
 """Executors of a sweep's points: processes of this machine, a Dask cluster, Slurm, or any pool of Python.
 
-An executor decides where points run. That each is run once is not its business: whoever runs a point holds its lock,
-and looks first whether it is finished.
+An executor decides where points run. It does not have to make sure that each is run once: the process that runs a point
+holds its lock, and looks first whether it is finished.
 """
 
 from __future__ import annotations

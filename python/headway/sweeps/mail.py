@@ -33,9 +33,9 @@ class Outbox:
         self._path = folder / f"{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:8]}{ENDING}"
 
     def send(self, letter: dict[str, Any]) -> None:
-        """Append a letter. It is closed after each, so that other machines see it.
+        """Append a report. The file is closed after each, so that other machines see it.
 
-        A letter that cannot be written is no reason to fail: whether a point is finished is seen without it.
+        A report that cannot be written must not fail the worker: whether a point is finished is seen without it.
         """
         text = json.dumps(letter, ensure_ascii=False) + "\n"
         with suppress(OSError):

@@ -229,7 +229,7 @@ class SweepPlan:
         write_json(self.out / SCENARIO_FILE, self.scenario)
 
     def _failed_elsewhere(self) -> dict[str, str]:
-        """The errors of points that the list says have failed; who runs one again has it in `states`."""
+        """The errors of points that the list says have failed; a process that runs one again has it in `states`."""
         rows = glance(self.out / SWEEP_FILE)
         known = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
         return {row["label"]: row.get("error", "") for row in known if row.get("state") == State.FAILED}

@@ -1,8 +1,8 @@
 """Sharing of one sweep among several processes, or machines on one file system: each point is run by the one that locks
 it.
 
-Whoever is in the directory shares a lock on it, and holds one on each point that it runs. The system gives a lock back
-when its process ends, however it ends, and the point is free for others.
+Each process in the directory shares a lock on it, and holds one on each point that it runs. The system gives a lock
+back when its process ends, however it ends, and the point is free for others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WAIT_S = 0.05
 
 @contextmanager
 def entered(plan: SweepPlan, *, overwrite: bool) -> Iterator[None]:
-    """Make the sweep's directory ready, or join those who run the same sweep in it.
+    """Make the sweep's directory ready, or join the processes that run the same sweep in it.
 
     Raises `ResultsError` if it holds another sweep and `overwrite` is false, or if another sweep is running in it.
     """

@@ -119,7 +119,7 @@ fn call(client: &Endpoint, server: SocketAddr, over: &AtomicBool) -> (u64, Durat
     }
 }
 
-/// The two who send.
+/// The two sending sockets.
 struct Flood<'a> {
     server: &'a Endpoint,
     client: &'a Endpoint,

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! No answer is longer than its question. Where a key is shared, both carry an authentication by it, and confirm and
-//! accept carry the public halves of a key exchange. Only who has returned its cookie and has the key costs an
+//! accept carry the public halves of a key exchange. Only a host that has returned its cookie and has the key causes an
 //! exchange; a confirmation that is repeated is answered by the same half. Both may call each other at once: each
 //! then has one half, in a confirmation or in an acceptance, and whichever of the two arrives first
 //! ends the exchange. While keys change, the two may call with different ones: then the confirmation of the larger epoch
@@ -48,7 +48,7 @@ const MOST_WAITING: usize = 512;
 const STALE_BURST: u64 = 256;
 const STALE_EVERY: Time = Time::us(100);
 
-/// The share of who has none.
+/// The share of a host without one.
 const NO_SHARE: [u8; SHARE_BYTES] = [0; SHARE_BYTES];
 
 /// Handshakes on their way out.

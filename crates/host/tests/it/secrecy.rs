@@ -1,4 +1,4 @@
-//! Sessions with a key: whom an exchange of keys is made with, and how keys are renewed while messages are under way.
+//! Sessions with a key: the hosts with which keys are exchanged, and how keys are renewed while messages are under way.
 
 use crate::wire;
 

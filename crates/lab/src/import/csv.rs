@@ -1,5 +1,6 @@
 //! Flow tables: `src,dst,bytes,start_s` (or `start_us` and the like), `id` or `name`, and if wanted `class`, `deadline_s`
-//! (from the start), `path`, `share` and `transport`. Other columns are kept for those who read the table too, such as `headway compare`.
+//! (from the start), `path`, `share` and `transport`. Other columns are kept for other readers of the table, such as
+//! `headway compare`.
 
 use super::{Given, ImportedFlow, Places};
 use crate::text::error::counted;

@@ -11,7 +11,7 @@ pub use super::summary::{Of, SUMMARY};
 use crate::traffic::kernel_gauges;
 use serde_json::{Map, Value as Json, json};
 
-/// A gauge, and who has it.
+/// A gauge, with its owners.
 #[derive(Clone, Debug)]
 pub struct GaugeField {
     /// Declaration of the gauge.
@@ -21,7 +21,7 @@ pub struct GaugeField {
 }
 
 impl GaugeField {
-    /// One sentence of what it is, with who has it.
+    /// Description, with the transports or disciplines that report it.
     pub fn doc(&self) -> String {
         let owners: Vec<String> = self.owners.iter().map(|owner| format!("`{owner}`")).collect();
         format!("{}: {}", owners.join(", "), self.field.doc)

@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A scenario under way, whose `[[traffic]]` entry of `kind = "external"` says what messages have in common.
+/// A scenario under way, whose `[[traffic]]` entry of `kind = "external"` has the common properties of messages.
 pub struct Live {
     scenario: Scenario,
     resolved: Resolved,

@@ -1,6 +1,6 @@
 //! A topology from a file: `hosts = N`, `switches = M`, `link = [{ a = "h0", b = "s0", rate, delay }, ...]`; a link whose
 //! way from `b` to `a` takes another time has `delay_back`. Files of other simulators are read too, by [`super::htsim`] and [`super::ns3`]:
-//! which one a file is, its content says.
+//! the content decides which one a file is.
 
 use super::found::Found;
 use crate::files;

@@ -1,4 +1,5 @@
-//! Traces of Chakra as its converters write them: who takes part is read, or refused with the rank, and the times are those of closed forms.
+//! Traces of Chakra as its converters write them: members are read, or refused with the rank, and the times are those
+//! of closed forms.
 
 #![allow(clippy::disallowed_methods, reason = "tests write temporary directories")]
 
@@ -171,7 +172,7 @@ fn a_rank_without_its_collective_is_named() {
     let message = "rank 2 has no part in this collective, number 1 of group `1` (ranks 0 to 2)";
     assert_eq!(error.to_string(), message);
     assert_eq!(error.origin().map(|at| at.source.name.contains("x.0.et, byte ")), Some(true));
-    // Without a list the group is that of those who name it, and a note says so.
+    // Without a list the group consists of the ranks that name it, with a note.
     let loaded = scenario(&ranks, &[], "").expect("a group of two");
     let notes = &loaded.setup().expect("a network").notes;
     assert!(

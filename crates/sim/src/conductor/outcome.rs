@@ -180,7 +180,7 @@ fn by_cause(all: &Guards<'_, '_>, flow: u32, record: &FlowRecord) -> Option<Time
     Some(by_cause)
 }
 
-/// Adds what links carried for whom to their records. Each link is counted in the shard of its port alone.
+/// Adds the bytes of links by group of flows to their records. Each link is counted in the shard of its port alone.
 fn note_volumes(all: &Guards<'_, '_>, records: &mut [LinkRecord]) {
     for volumes in all.iter().filter_map(|shard| shard.ports.links.volumes.as_deref()) {
         for (number, record) in records.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Hosts whose processors take time: what stands between a machine and its link then.
+//! Hosts whose processors take time: the work between a machine and its link.
 //!
 //! A run whose hosts cost nothing has no [`Work`] and none of these events. In a run that has it, no event of the usual
 //! kind

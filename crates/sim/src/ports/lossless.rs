@@ -266,7 +266,7 @@ impl Ports<'_> {
         }
     }
 
-    /// Says to a port which queues must not be served: those whose first packet is of a class that is stopped.
+    /// Tells a port the queues that must not be served: those whose first packet is of a class that is stopped.
     fn hold(&mut self, number: u32) {
         let Some(guard) = &self.lossless else { return };
         let (port, pool) = (&mut self.egress[number as usize].port, &self.links.pool);

@@ -1,6 +1,6 @@
 //! Ports that shape: their packets may have to wait longer than for the wire.
 //!
-//! An event of its own kind, [`RELEASE`], looks after such a port while its wire is free: by when the first packet
+//! An event of its own kind, [`RELEASE`], serves such a port while its wire is free: by when the first packet
 //! that is held back could reach the far end. An arrival that goes first moves it.
 
 use super::Ports;
@@ -70,7 +70,7 @@ impl Ports<'_> {
         }
     }
 
-    /// The event that looks after a port whose wire is free but whose packets were held back.
+    /// Event that serves a port whose wire is free but whose packets were held back.
     pub(crate) fn release(&mut self, number: u32, now: Time) {
         if self.releases[number as usize] != now {
             // An earlier one was made after this.

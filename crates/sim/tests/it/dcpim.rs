@@ -1,4 +1,4 @@
-//! dcPIM in networks: exact times of messages alone, and what matching makes of several.
+//! dcPIM in networks: exact times of messages alone, and the effect of matching on several.
 
 use crate::common;
 

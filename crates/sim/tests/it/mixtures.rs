@@ -44,7 +44,7 @@ fn shared_receiver(first: &str, second: &str, home: &str) -> RunSpec {
     mixture(&[first, second], home, flows.collect(), 5)
 }
 
-/// Holds every packet to what decides whose it is: its flow must be between its two ends.
+/// Asserts that every packet belongs to its flow: the flow must be between the packet's two ends.
 struct Ends<'a> {
     flows: &'a [FlowSpec],
     /// Numbers of messages by sender, receiver and transport.

@@ -130,7 +130,7 @@ fn over_seeds(run: &RunSpec, measure: impl Fn(&RunSpec) -> f64) -> f64 {
 }
 
 /// Half of all acknowledgements come a packet's time later: without that, packets arrive at a full queue just when one
-/// has left it, and who grows slowly loses nothing.
+/// has left it, and a slowly growing flow loses nothing.
 fn jittered(mut run: RunSpec, packet: Time) -> RunSpec {
     let what = Fault::Random { loss: 0.0, duplicate: 0.0, reorder: 0.5, reorder_by: packet };
     run.faults.push(FaultSpec { links: LinkChoice::All, kind: Some(PacketKind::Ack), what });

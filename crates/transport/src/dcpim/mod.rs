@@ -2,7 +2,7 @@
 //! matched receiver clocks the data by tokens; short messages begin at once.
 //!
 //! Source: Q. Cai, M. T. Arashloo, R. Agarwal, SIGCOMM 2022, as the authors' simulator has it; the paper's text was not at
-//! hand. [`schedule`] is the clock, [`matching`] who is given what, [`incoming`] a message at its receiver.
+//! hand. [`schedule`] is the clock, [`matching`] assigns channels, [`incoming`] is a message at its receiver.
 
 mod incoming;
 mod matching;

@@ -1,4 +1,5 @@
-//! EQDS packet by packet, where it differs from Ultra Ethernet's machine: the window in packets, and whom a receiver pulls.
+//! EQDS packet by packet, where it differs from Ultra Ethernet's machine: the window in packets, and the order of a
+//! receiver's pulls.
 //!
 //! Windows are 4 packets. A pull is 4096 bytes, 16 quanta of 256 bytes at 98.8 % of 10 Gb/s. Outputs are written as words: `data 3`,
 //! `data 3 spec` (without credit), `ack`, `nack`, `pull 1: 4096` (message 1 may send so many bytes in all), `rts 4` (4 packets wait to be

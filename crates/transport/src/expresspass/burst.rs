@@ -55,7 +55,7 @@ impl Burst {
         self.initial_window.window()
     }
 
-    /// Releases the packets whose time has come; answers when the next is to be.
+    /// Releases the packets whose time has come; returns the time of the next release.
     pub(super) fn release(&mut self, now: Time) -> Option<Time> {
         self.released += self.initial_window.take(now).1;
         self.initial_window.next()

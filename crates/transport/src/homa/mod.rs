@@ -169,7 +169,7 @@ crate::timer_keys! {
 
 type Shared = crate::shared::Shared<TimerKey>;
 
-/// Shares are counted in thousandths, so that whose turn it is is a matter of integers.
+/// Shares are counted in thousandths, so that turns are decided in integers.
 const WHOLE: u32 = 1000;
 
 /// A share in thousandths.

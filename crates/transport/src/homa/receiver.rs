@@ -1,4 +1,4 @@
-//! The receiving half of Homa: whom to grant, how much, and in which priority.
+//! The receiving half of Homa: decides which messages to grant, how much, and in which priority.
 
 use super::cutoffs::{Priorities, bytes_from};
 use super::incoming::{Incoming, ReceiverEvent};

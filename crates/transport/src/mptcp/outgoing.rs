@@ -147,7 +147,7 @@ impl Outgoing {
         self.establish(0, controllers, context, now);
     }
 
-    /// Releases the packets of the first window whose time has come; answers when the next is to be.
+    /// Releases the packets of the first window whose time has come; returns the time of the next release.
     pub(super) fn release(&mut self, now: Time) -> Option<Time> {
         let initial_window = self.initial_window.as_mut()?;
         self.released += initial_window.take(now).1;

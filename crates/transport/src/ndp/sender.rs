@@ -49,7 +49,7 @@ struct Slot {
 const HISTORY: u32 = 12;
 
 /// Time-outs of a packet that a repetition waits for its pull at first, and doublings of that at most. Only
-/// a receiver that has finished, and whose last word was lost, owes a pull for that long and will not send it.
+/// a receiver that has finished, and whose last packet was lost, owes a pull for that long and will not send it.
 const STALLED_TIMEOUTS: u64 = 16;
 const MAX_STALLS: u32 = 10;
 

@@ -352,7 +352,7 @@ impl Incoming {
         count
     }
 
-    /// Gives up the authorisations whose packets should have arrived by now; answers how many.
+    /// Gives up the authorisations whose packets should have arrived by now; returns their number.
     pub(super) fn give_up_overdue(&mut self, now: Time) -> u32 {
         let mut count = 0;
         while self.next_unanswered().is_some_and(|at| at <= now) {

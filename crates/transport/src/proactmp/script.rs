@@ -170,7 +170,7 @@ fn withheld_credit_goes_to_those_who_waited() {
     s.on(us(50), data(PEER, 40, 0, 0, us(30)));
     s.on(us(60), data(PEER, 40, 1, 0, us(40)));
     s.on(us(70), data(PEER, 40, 1, 0, us(40)));
-    // Six packets, 3 OWDbytes, are outstanding: nothing for a newcomer, who waits.
+    // Six packets, 3 OWDbytes, are outstanding: nothing is left for a newcomer, which waits.
     assert_eq!(
         s.on(us(80), data(OTHER, 40, 0, 0, us(60))),
         ["delivered 1460", "grant 2 on 0, answers 0", "join 1 of 2 by 0"]

@@ -1,4 +1,4 @@
-//! The receiving half of SIRD: how much credit there is, and who gets it.
+//! The receiving half of SIRD: limits credit, and chooses the messages that get it.
 
 use super::buckets::Buckets;
 use super::incoming::{Incoming, ReceiverEvent};

@@ -126,7 +126,7 @@ pub(crate) struct Proportional {
 }
 
 impl Proportional {
-    /// Nothing is being brought down; `linux` says by whose rules it will be.
+    /// Nothing is being brought down; `linux` chooses the rules.
     pub(crate) fn new(linux: bool) -> Proportional {
         Proportional { linux, ..Proportional::default() }
     }

@@ -1,4 +1,4 @@
-//! The receiving half: what is acknowledged when, and who is pulled.
+//! The receiving half: acknowledgements, and the credit of pulls.
 
 use super::control::rccc::QUANTUM;
 use super::pacer::{Line, Pacer};

@@ -28,7 +28,7 @@ struct Part {
     fields: &'static [WireField],
     /// Fields of parts before it, and the values of each with which this part follows.
     when: When,
-    /// A field of parts before it, of whose value this part needs so much to be filled; with less it is only room.
+    /// A field of parts before it, and the value that it needs for this part to be filled; otherwise it is empty room.
     filled: Option<(&'static str, u64)>,
 }
 

@@ -19,11 +19,11 @@ const SIZES: [&str; 2] = ["pg_size", "group_size"];
 pub(super) const ROOTS: [&str; 3] = ["root", "root_rank", "comm_root"];
 /// The group of all ranks in ASTRA-sim.
 const ALL: &str = "0";
-/// Parts of names of attributes that say who takes part.
+/// Parts of names of attributes that name the members.
 const ABOUT_WHO: [&str; 9] =
     ["group", "communicator", "rank", "member", "participant", "involve", "npu", "peer", "pg_"];
 
-/// An attribute of a node that communicates which says who takes part, and that is not read.
+/// An attribute of a node that communicates which names the members, and that is not read.
 pub(super) fn not_understood(node: &Node, rank: u32) -> Option<String> {
     node.attributes.iter().find_map(|(name, value)| {
         let lower = name.to_lowercase();

@@ -123,7 +123,7 @@ struct Counts {
     unused: BTreeMap<String, u64>,
 }
 
-/// Attributes that have an effect, or say nothing about who, what size or when.
+/// Attributes that have an effect, or that concern neither members, sizes nor times.
 const READ: [&str; 37] = [
     "is_cpu_op",
     "num_ops",

@@ -144,7 +144,7 @@ impl<A: Algorithm> Collective<A> {
     fn extent(&self) -> Extent {
         let one = self.algorithm.extent(self.ranks.count(), self.bytes);
         let (repeat, ranks) = (self.repeat as f64, f64::from(self.ranks.count()));
-        // Between iterations: a step a rank, what it waits for, and who waits for it.
+        // Between iterations: a step for each rank, the edges to it, and those from it.
         let between = (repeat - 1.0) * (2.0 * ranks + 2.0 * one.messages);
         Extent {
             messages: one.messages * repeat,
