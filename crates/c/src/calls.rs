@@ -85,7 +85,7 @@ struct Front {
     desk: RefCell<Desk>,
     ranks: RefCell<Vec<u32>>,
     asks: RefCell<VecDeque<Ask>>,
-    /// By the number of their flow.
+    /// Messages by the number of their flow.
     messages: RefCell<FxHashMap<u32, Message>>,
     matching: RefCell<Matching<u32, Callback>>,
     timers: RefCell<Slab<Callback>>,

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 /// The `if_tsresol` of nanoseconds.
 const NANOSECONDS: u8 = 9;
-/// From it a reader tells the order of bytes.
+/// Number from which a reader recognises the order of bytes.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 /// The length of a section that is still being written.
 const UNKNOWN_LENGTH: u64 = u64::MAX;

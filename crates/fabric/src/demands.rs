@@ -14,7 +14,7 @@ macro_rules! declared {
             /// All of them.
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
 
-            /// In words, as lists and messages say it.
+            /// Name in words, for lists and messages.
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => $word),+ }
             }

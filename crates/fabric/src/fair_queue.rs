@@ -292,7 +292,7 @@ impl Discipline for FairQueue {
         }))
     }
 
-    /// To begin with.
+    /// Number of classes to begin with.
     fn classes(&self) -> usize {
         MOST_CLASSES as usize
     }

@@ -88,7 +88,7 @@ pub struct Port<H> {
     queue_max_bytes: u64,
     queue_max_packets: u32,
     context: Arc<PortContext>,
-    /// By reason, those that come from a link that is down apart.
+    /// Drops by reason; those of a link that is down are counted apart.
     dropped: [u64; FULL],
     returned: u64,
     trimmed: u64,
@@ -98,9 +98,9 @@ pub struct Port<H> {
 /// State that few ports need, kept apart because a port fills its cache lines to the last byte.
 #[derive(Clone, Debug, Default)]
 struct Rare {
-    /// Of a link that is down, or ever was.
+    /// State of a link that is down, or ever was.
     outage: Option<Outage>,
-    /// Of a port that the far end of its link may stop.
+    /// State of a port that the far end of its link may stop.
     gate: Option<pause::Gate>,
 }
 

@@ -38,8 +38,8 @@ pub struct PriorityBuffers {
     skipped: u8,
     class_packets: u32,
     push_out: bool,
-    /// Of the packet refused last: the class that gives way to it, and its own. In bytes, so that ports of other disciplines
-    /// do not carry more along.
+    /// For the packet refused last: the class that gives way to it, and its own. They are bytes so that ports of other
+    /// disciplines do not carry more along.
     gives_way: Option<(u8, u8)>,
 }
 

@@ -36,7 +36,7 @@ impl Limit {
 pub struct Buffer {
     /// Limit of data packets.
     pub data: Limit,
-    /// For control, where the discipline keeps control apart.
+    /// Limit for control, where the discipline keeps control apart.
     pub control: Limit,
 }
 
@@ -317,7 +317,7 @@ impl<H: Copy> Queues<H> {
         self.occupied
     }
 
-    /// The same of any port.
+    /// Number of classes of any port.
     #[inline]
     pub(crate) fn classes(&self) -> u32 {
         self.occupied & !SHAPED

@@ -115,8 +115,8 @@ impl Gauge {
         self.mean == self.value as f64 && self.max == self.value
     }
 
-    /// With its mean over the time from `then` to `now` alone, where `before` is the same gauge at `then`. The value and
-    /// the largest one stay what they are.
+    /// The gauge with its mean over the time from `then` to `now` alone, where `before` is the same gauge at `then`.
+    /// The value and the largest one stay what they are.
     #[must_use]
     pub fn since(&self, now: Time, before: &Gauge, then: Time) -> Gauge {
         let length = now.saturating_sub(then).0;
@@ -127,7 +127,7 @@ impl Gauge {
         Gauge { mean: (sum / length as f64).max(0.0), ..*self }
     }
 
-    /// As on a network that is `factor` times faster.
+    /// The gauge as on a network that is `factor` times faster.
     #[must_use]
     pub fn sped_up(&self, factor: u64) -> Gauge {
         let by = Gauge::faster(self.name, factor);

@@ -11,7 +11,7 @@ const DIGITS: u8 = 2;
 pub struct RoundTrips {
     /// Histogram of round trips, in nanoseconds.
     histogram: Histogram<u64>,
-    /// In nanoseconds; exact, where a mean over bins is not.
+    /// Sum in nanoseconds; exact, where a mean over bins is not.
     sum: u128,
     longest: Time,
 }
@@ -70,7 +70,7 @@ impl RoundTrips {
         RoundTrips { histogram, sum: self.sum.saturating_sub(before.sum), longest }
     }
 
-    /// As they would have been on a network that is `factor` times faster.
+    /// The round trips as they would have been on a network that is `factor` times faster.
     #[must_use]
     pub fn sped_up(&self, factor: u64) -> RoundTrips {
         let factor = factor.max(1);

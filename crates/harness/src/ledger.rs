@@ -339,7 +339,7 @@ pub struct Ledger {
     expected: Expected,
     /// True if receivers pull by number.
     pulls: bool,
-    /// By sender and receiver, pools of credit that all messages between them share.
+    /// Pools of credit that all messages between a sender and a receiver share.
     pools: BTreeMap<(HostId, HostId), Pool>,
     /// The path between any two hosts, and the time of a full packet on the wire.
     path: Path,

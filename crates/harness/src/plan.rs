@@ -107,7 +107,7 @@ impl Plan {
         Sizes::default().slot(NIC)
     }
 
-    /// The same path between any two hosts.
+    /// Path between any two hosts: the same for all.
     pub fn path(&self) -> Path {
         let sizes = Sizes::default();
         let wire = self.slot() + NIC.time_of(u64::from(sizes.control));

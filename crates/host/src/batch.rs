@@ -26,7 +26,7 @@ pub(crate) struct Envelope {
     pub(crate) length: usize,
     /// True if bytes beyond the buffer were cut off.
     pub(crate) truncated: bool,
-    /// Of one to be sent: whether its type-of-service byte says no more than its class.
+    /// For a datagram to be sent: true if its type-of-service byte only contains its class.
     pub(crate) answer: bool,
 }
 
@@ -51,7 +51,7 @@ impl Batch {
         Batch::with_places(BATCH, longest, longest)
     }
 
-    /// The same to receive into, where the kernel may put datagrams together.
+    /// An empty batch to receive into, where the kernel may put datagrams together.
     pub(crate) fn for_rows(longest: usize) -> Batch {
         Batch::with_places(ROWS, 1 << 16, longest)
     }
@@ -117,7 +117,7 @@ impl Batch {
         if !(fits && same) {
             return;
         }
-        // Of the same length, one with data comes first.
+        // Among datagrams of the same length, one with data comes first.
         waiting.sort_by_key(|(_, envelope)| (std::cmp::Reverse(envelope.length), envelope.answer));
         if waiting[1..].iter().all(|(_, envelope)| envelope.answer) {
             let tos = waiting[0].1.tos;

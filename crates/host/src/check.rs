@@ -22,7 +22,7 @@ pub(crate) struct HeaderChecks {
 }
 
 impl HeaderChecks {
-    /// From a key for each direction.
+    /// Makes the checks from a key for each direction.
     pub(crate) fn new(own: &[u8; 32], peer: &[u8; 32]) -> HeaderChecks {
         let keyed = |key: &[u8; 32]| {
             let mut short = Zeroizing::new([0; 16]);

@@ -322,7 +322,7 @@ pub const fn handshake_wire() -> u16 {
     handshake_wire_at(IPV4)
 }
 
-/// The same of an endpoint with this address.
+/// The same for an endpoint with this address.
 pub(crate) const fn handshake_wire_at(local: IpAddr) -> u16 {
     HANDSHAKE_BYTES as u16 + headers(local) + FRAMING
 }

@@ -145,7 +145,7 @@ pub enum BindError {
         /// Error of the action.
         source: io::Error,
     },
-    /// Of a queue: the endpoint belongs to another process.
+    /// Error of a queue: the endpoint belongs to another process.
     #[error(transparent)]
     Forked(#[from] Forked),
 }

@@ -10,13 +10,13 @@ use zeroize::Zeroizing;
 
 /// This endpoint's part of an exchange.
 pub(crate) struct Exchange {
-    /// In a place of its own, so that no copy is left where a peer's place in the table was; `None` once it was used.
+    /// Private half, boxed so that no copy is left when a peer's place in the table moves; `None` once it was used.
     private: Option<Box<StaticSecret>>,
     share: [u8; SHARE_BYTES],
 }
 
 impl Exchange {
-    /// With a private half of random bytes; `None` when the operating system gives none.
+    /// Makes an exchange with a private half of random bytes; `None` if the operating system gives none.
     pub(crate) fn new() -> Option<Exchange> {
         scrubbed(|| {
             let mut bytes = Zeroizing::new([0; 32]);
@@ -25,7 +25,7 @@ impl Exchange {
         })
     }
 
-    /// With this private half.
+    /// Makes an exchange with this private half.
     pub(crate) fn of(bytes: &[u8; 32]) -> Exchange {
         let private = Box::new(StaticSecret::from(*bytes));
         let share = PublicKey::from(&*private).to_bytes();

@@ -33,7 +33,7 @@ use std::collections::VecDeque;
 pub(crate) struct Generation {
     pub(crate) seals: Seals,
     pub(crate) replay: ReplayWindow,
-    /// The same of headers that came back: of datagrams sent from here.
+    /// Window for headers that came back: of datagrams sent from here.
     pub(crate) returned: ReplayWindow,
 }
 

@@ -82,7 +82,7 @@ impl PreSharedKey {
         // Opening a pipe would wait for a writer.
         let flags = OFlags::NONBLOCK.bits() as i32;
         let opened = OpenOptions::new().read(true).custom_flags(flags).open(file).map_err(failed)?;
-        // Of what was opened, not of what bears the name by now.
+        // Checks the opened file, because its name may belong to another one by now.
         let about = opened.metadata().map_err(failed)?;
         if !about.is_file() {
             return Err(KeyFileError::Kind { file: file.into() });

@@ -19,11 +19,11 @@ const LONGEST_PAUSE: u64 = 60_000_000_000;
 /// Extras that one call asks the kernel for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
-    /// To cut up rows.
+    /// The kernel is to cut up rows.
     pub(crate) rows: bool,
-    /// To write type-of-service bytes.
+    /// The kernel is to write type-of-service bytes.
     pub(crate) marks: bool,
-    /// To take the first datagram alone.
+    /// Only the first datagram is to be taken.
     pub(crate) alone: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct Refused {
     pub sending: Option<Refusal>,
     /// Their type-of-service bytes: they left without.
     pub marks: Option<Refusal>,
-    /// To cut up a row of datagrams: they left one by one.
+    /// Refusal to cut up a row of datagrams: they left one by one.
     pub rows: Option<Refusal>,
 }
 

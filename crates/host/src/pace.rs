@@ -51,7 +51,7 @@ impl Pace {
         Pace { rate, reason: PaceReason::Given }
     }
 
-    /// Of the interface with this address, the fastest of all where it is 0.0.0.0 or ::.
+    /// Pace of the interface with this address, the fastest of all where it is 0.0.0.0 or ::.
     pub fn at(local: IpAddr) -> Pace {
         let names =
             interfaces(|name, address| !is_loopback(name) && (local.is_unspecified() || address == local));
@@ -64,7 +64,7 @@ impl Pace {
         }
     }
 
-    /// Of the interface through which the kernel reaches `peer`.
+    /// Pace of the interface through which the kernel reaches `peer`.
     pub fn to(peer: SocketAddr) -> io::Result<Pace> {
         let socket = UdpSocket::bind((unspecified(peer.ip()), 0))?;
         socket.connect(peer)?;
@@ -121,7 +121,7 @@ fn speed(name: &str) -> Option<Rate> {
     speed_in(&folder, DEEPEST)
 }
 
-/// The same of the interface that a folder describes.
+/// Speed of the interface that a folder describes.
 fn speed_in(folder: &Path, deepest: u32) -> Option<Rate> {
     let real = fs::canonicalize(folder).ok()?;
     let mbps: u64 = fs::read_to_string(real.join("speed")).ok()?.trim().parse().ok()?;

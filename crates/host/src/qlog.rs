@@ -24,7 +24,7 @@ const SEPARATOR: u8 = 0x1e;
 struct Open {
     file: BufWriter<File>,
     events: u64,
-    /// Of the last event, in milliseconds.
+    /// Time of the last event, in milliseconds.
     last: f64,
 }
 
@@ -105,7 +105,7 @@ fn record(event: &MessageEvent) -> Value {
     json!({ "time": milliseconds(at), "name": format!("headway:{}", event_name(&what)), "data": data })
 }
 
-/// Of an endpoint: where it is, what it talks over, and where its clock is zero on the machine's.
+/// Facts about an endpoint: its address, its transport, and the zero of its clock on the machine's.
 pub(crate) struct Of<'a> {
     pub(crate) local: SocketAddr,
     pub(crate) transport: &'a str,

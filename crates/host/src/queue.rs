@@ -94,7 +94,7 @@ struct Books {
     next: u64,
     open: FxHashMap<u64, Open>,
     deadlines: BTreeSet<(Instant, u64)>,
-    /// For when the timer is set.
+    /// Time for which the timer is set.
     armed: Option<Instant>,
 }
 

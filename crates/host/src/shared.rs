@@ -44,7 +44,7 @@ const GRACE: Time = Time::us(500);
 /// message and hardly ever mean anything when they expire, and to set one of the kernel's for each takes longer than a
 /// message.
 const PERIOD: Time = Time::ms(1);
-/// For so long after something left because of a timer the thread that attends wakes for timers.
+/// Time after a timer caused a departure for which the thread that attends wakes for timers.
 const PRECISE: Time = Time::ms(100);
 /// Time after heavy work for which the keeper drives: what follows is likely to be heavy too.
 const HEAVY: Time = Time::ms(5);
@@ -83,7 +83,7 @@ struct Seat {
     at_once: u32,
     /// Latest expiry of the keeper's timer.
     timer: Option<Time>,
-    /// Until when timers matter to the thread that attends.
+    /// Time until which timers matter to the thread that attends.
     precise: Time,
     /// Time at which something heavy was last under way.
     heavy: Option<Time>,
@@ -691,7 +691,7 @@ impl Shared {
 
 /// End of attending.
 enum Ended<T> {
-    /// With what was waited for, or without it when the time was over.
+    /// Attending ended here: with the awaited result, or without it when the time was over.
     Here(Option<T>),
     /// There is too much to do.
     Heavy,

@@ -75,7 +75,7 @@ impl Socket {
         Ok(Socket { socket: Arc::new(socket), rows, leaving: Leaving::new(rows) })
     }
 
-    /// The same socket, to wait at.
+    /// Handle on the same socket, to wait at.
     pub(crate) fn handle(&self) -> Handle {
         Arc::clone(&self.socket)
     }

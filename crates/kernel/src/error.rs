@@ -14,7 +14,7 @@ pub enum KernelError {
     /// A parameter of no such name.
     #[error("--set {name}: {control} has no such parameter{hint}")]
     NoSuchParameter {
-        /// As it was written.
+        /// Name as it was written.
         name: String,
         /// Name of the control.
         control: &'static str,
@@ -24,7 +24,7 @@ pub enum KernelError {
     /// A value that the parameter does not take.
     #[error("--set {text}: {reason}")]
     BadValue {
-        /// As it was written.
+        /// Text as it was written.
         text: String,
         /// Reason of the refusal.
         reason: String,
@@ -42,7 +42,7 @@ pub enum KernelError {
     /// Nothing of that name.
     #[error("no congestion control named {name} is loaded from BPF{hint}")]
     NotLoaded {
-        /// As it was written.
+        /// Name as it was written.
         name: String,
         /// Those that are.
         hint: String,

@@ -47,7 +47,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// As DCTCP has them; the tables are there, and not used.
+    /// Settings of DCTCP; the tables are there, and not used.
     pub fn dctcp(params: &ShareParams) -> Result<Settings, KernelError> {
         let shift = (0..=10).find(|&shift| params.g * f64::from(1 << shift) == 1.0).ok_or_else(|| {
             KernelError::BadValue {
@@ -127,7 +127,7 @@ impl Settings {
         }
     }
 
-    /// As the program has them in memory: the byte order of this machine, and C's padding.
+    /// Bytes as the program has them in memory: the byte order of this machine, and C's padding.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for value in [self.young, self.old, self.deadline_us, self.bytes] {

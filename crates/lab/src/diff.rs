@@ -307,7 +307,7 @@ impl Witness for Window {
 }
 
 impl Compared {
-    /// The same for another language.
+    /// The comparison as JSON, for other languages.
     pub fn to_json(&self) -> Json {
         let difference = self.difference.as_ref().map(|d| {
             let differs: Vec<Json> = d.differs.iter().map(Differs::to_json).collect();

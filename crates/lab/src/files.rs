@@ -56,7 +56,7 @@ fn open<T>(path: &Path, read: fn(&Path, u64) -> std::io::Result<T>) -> Result<T,
 pub(crate) struct Opened {
     /// Format of the files.
     pub(crate) format: Format,
-    /// In the order of their ranks.
+    /// Files in the order of their ranks.
     pub(crate) files: Vec<Binary>,
     /// The list of groups next to them, and true if it was given by name.
     pub(crate) groups: Option<(Arc<Source>, bool)>,
@@ -73,7 +73,7 @@ pub(crate) enum Unopened {
 }
 
 impl Unopened {
-    /// As an error where the file is named by `item`, or else at its own first byte.
+    /// The error, placed at `item`, which names the file, or else at the file's own first byte.
     pub(crate) fn error(self, item: Option<&Item<'_>>) -> ScenarioError {
         match (self, item) {
             (Unopened::Unreadable(problem), Some(item)) => {

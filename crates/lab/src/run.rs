@@ -222,7 +222,7 @@ fn notes(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Vec<String> {
     }
     let happened = |fault: &FaultSpec| match &fault.what {
         Fault::Down(Down { at, .. }) | Fault::Change(Change { at, .. }) => *at <= outcome.end,
-        // Of these, what they did is counted by link.
+        // These faults are counted by link.
         Fault::DropNth(_) | Fault::Random { .. } | Fault::Blackhole { .. } => false,
     };
     let faults = &resolved.spec.faults;
@@ -276,7 +276,7 @@ fn shallow(setup: &Setup, outcome: &Outcome) -> Vec<String> {
         let room =
             headway_transport::registry::capabilities(name).map_or(Room::Any, |declared| declared.room);
         let Some(needs) = room.needs() else { continue };
-        // Of several transports, those that lost nothing are not meant.
+        // Transports that lost nothing are not meant.
         let lost = outcome.by_transport.get(number).and_then(|record| record.data_drops);
         let mine = setup.transports.len() == 1 || lost.is_some_and(|drops| drops > 0);
         if !mine || stacks[number].is_some() {

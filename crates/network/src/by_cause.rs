@@ -9,7 +9,8 @@ use headway_units::Time;
 /// there on they say what became of that packet. docs/results.md has the definition of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeByCause {
-    /// At the two hosts: the link of the sender was taken by packets of others, a processor or an interface by anything.
+    /// Time at the two hosts: the link of the sender was taken by packets of others, a processor or an interface by
+    /// anything.
     pub host: Time,
     /// Time for which the link of the sender was idle before a first transmission of the flow; and before its control
     /// packets.
@@ -18,7 +19,7 @@ pub struct TimeByCause {
     pub serialise: Time,
     /// Propagation, and the time that switches take to forward.
     pub propagate: Time,
-    /// In queues of switches.
+    /// Time in queues of switches.
     pub queue: Time,
     /// Packets of the flow were sent again, or the link of the sender was idle and one of these went next.
     pub retransmit: Time,

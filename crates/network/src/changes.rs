@@ -36,7 +36,7 @@ pub enum Step {
 pub struct Instant {
     /// Instant of the change.
     pub at: Time,
-    /// To which links, by number; to none where only routes change.
+    /// Links that change, by number; none if only routes change.
     pub steps: Vec<(u32, Step)>,
 }
 
@@ -49,7 +49,7 @@ pub struct Flight {
     pub cut: bool,
 }
 
-/// Between what a link's rate and delay are during a run.
+/// Extremes of a link's rate and delay during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The lowest rate.
@@ -103,7 +103,7 @@ pub struct Changes {
     /// Those that may still be asked for, the one in force first.
     epochs: VecDeque<Epoch>,
     joints: Arc<Joints>,
-    /// By link, as it is now.
+    /// Present rate of each link.
     rates: Vec<Rate>,
     delays: Vec<Time>,
     latency: Vec<Time>,
@@ -386,7 +386,7 @@ fn of_switch(name: &str, network: &Network) -> Result<Vec<usize>, BuildError> {
     Ok(network.links().iter().enumerate().filter(joins).map(|(number, _)| number).collect())
 }
 
-/// From when on routes avoid which links. Where routes are the same in both directions, they avoid a link in both
+/// Times from which routes avoid links. Where routes are the same in both directions, they avoid a link in both
 /// (`reverse`) as soon as one is down.
 fn epochs(avoided: &FxHashMap<u32, Spans>, reverse: Option<&[u32]>) -> VecDeque<Epoch> {
     let ends = avoided.values().flatten().flat_map(|(from, until)| [*from, *until]);

@@ -12,12 +12,12 @@ use std::collections::VecDeque;
 /// Next hop of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// As if every link were up.
+    /// The usual next hops, as if every link were up.
     Usual,
-    /// By one of these ports, which is one at least.
+    /// One of these ports, of which there is at least one.
     Few {
         ports: Box<[u32]>,
-        /// As of the usual next hops.
+        /// Level of the usual next hops.
         level: u32,
     },
     /// The destination cannot be reached.
@@ -27,11 +27,11 @@ pub(crate) enum Next {
 /// Links between nodes, without regard to outages.
 #[derive(Debug)]
 pub(crate) struct Joints {
-    /// By switch: its ports to other switches, each with the switch at the far end.
+    /// Ports of each switch to other switches, with the switch at the far end.
     out: Vec<Vec<(u32, u32)>>,
-    /// By switch: the ports that lead to it, each with the switch at the near end.
+    /// Ports that lead to each switch, with the switch at the near end.
     into: Vec<Vec<(u32, u32)>>,
-    /// By host: the switch it hangs on and that switch's port to it; `u32::MAX` for a host without a switch.
+    /// Switch that each host hangs on, and that switch's port to it; `u32::MAX` for a host without a switch.
     attached: Vec<(u32, u32)>,
 }
 
@@ -61,9 +61,9 @@ impl Joints {
 #[derive(Debug)]
 pub(crate) struct Detours {
     down: FxHashSet<u32>,
-    /// By destination's switch: hops to it from every switch, `u32::MAX` if unreachable.
+    /// Hops to a destination's switch from every switch, `u32::MAX` if unreachable.
     distances: FxHashMap<u32, Box<[u32]>>,
-    /// By switch and destination's switch.
+    /// Next hops by switch and destination's switch.
     next: FxHashMap<(u32, u32), Next>,
     joints: std::sync::Arc<Joints>,
 }

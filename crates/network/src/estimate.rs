@@ -166,7 +166,7 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
         Limit::Packets(n) => u64::from(n),
         Limit::Bytes(n) => n / wire + 1,
     };
-    // Of ports that differ, the largest buffer stands for all.
+    // If ports differ, the largest buffer stands for all.
     let buffers = spec.fabric.at.iter().map(|ports| ports.buffer.data);
     let room = buffers.map(packets).fold(packets(spec.fabric.buffer.data), u64::max);
     let at_host = spec.fabric.host_queue.map_or(0, packets);
@@ -197,7 +197,7 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     data.saturating_add(flows.credits.unwrap_or_else(|| credits(spec, flows, &tiers, nic, trip)))
 }
 
-/// From a link's end to where a packet can leave again.
+/// Delay from a link's end to where a packet can leave again.
 fn hop_delay(spec: &RunSpec, tier: &Tier) -> Time {
     tier.link.delay.saturating_add(spec.fabric.switch_latency)
 }

@@ -9,7 +9,7 @@ use headway_units::{Rate, Time};
 pub struct FaultSpec {
     /// On which links; `All` includes those that leave a host.
     pub links: LinkChoice,
-    /// To packets of which kind; `None` for every kind.
+    /// Kind of the packets that it meets; `None` for every kind.
     pub kind: Option<PacketKind>,
     /// The fault itself.
     pub what: Fault,

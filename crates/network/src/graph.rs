@@ -30,7 +30,7 @@ pub struct Step {
 /// Time that an interface needs between two messages, g of LogGP (Alexandrov et al., SPAA 1995 §2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// Of messages that the host sends, or receives.
+    /// True for messages that the host sends, false for those that it receives.
     pub sends: bool,
     /// Duration of the gap.
     pub lasts: Time,

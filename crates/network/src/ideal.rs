@@ -16,7 +16,7 @@ pub struct Ideals<'a> {
     network: &'a Network,
     spec: &'a RunSpec,
     choice: PathSelector,
-    /// By transport: whether its packets name their path themselves.
+    /// True for each transport whose packets name their path themselves.
     several: Vec<bool>,
 }
 
@@ -97,7 +97,8 @@ impl Alone {
         Alone::of(network, packets, (sizes.full_wire().into(), last.into()))
     }
 
-    /// So many packets, of which all but the last have the first size, and the last has the second, on the wire.
+    /// Time of so many packets, of which all but the last have the first size, and the last has the second, on the
+    /// wire.
     fn of(network: &Network, packets: u64, (full, last): (u64, u64)) -> Alone {
         Alone {
             packets,

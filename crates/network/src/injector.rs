@@ -57,7 +57,7 @@ impl FaultCounts {
             + self.dropped_without_route
     }
 
-    /// With what another injector did to packets of the same link.
+    /// The sum with another injector's counts of the same link.
     #[must_use]
     pub fn and(self, other: FaultCounts) -> FaultCounts {
         FaultCounts {
@@ -80,7 +80,7 @@ impl FaultCounts {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Injector {
-    /// By link: the entries that apply to it, in the order of the specification.
+    /// Entries that apply to each link, in the order of the specification.
     links: Vec<Vec<Entry>>,
     counts: Vec<FaultCounts>,
 }

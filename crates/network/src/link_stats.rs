@@ -92,7 +92,7 @@ impl LinkStats {
         LinkStats { start: at, before: ports.map(before).collect() }
     }
 
-    /// For how long it has been measured at `now`, if it is.
+    /// Time for which it has been measured at `now`, if it is.
     pub fn measured_for(&self, now: Time) -> Option<Time> {
         (now >= self.start).then(|| now.saturating_sub(self.start))
     }

@@ -29,11 +29,11 @@ pub struct Inbound {
 pub struct Lossless {
     params: PfcParams,
     buffer: u64,
-    /// By link, of those that end at a switch.
+    /// Memory for each link that ends at a switch.
     inbound: Vec<Option<Inbound>>,
-    /// By link, the one between the same nodes in the other direction.
+    /// Link between the same nodes in the other direction, for each link.
     back: Vec<u32>,
-    /// By switch, the pool.
+    /// Pool of each switch.
     pools: Vec<u64>,
 }
 
@@ -194,7 +194,7 @@ pub fn check_around(costs: &HostCosts) -> Result<(), BuildError> {
     }
 }
 
-/// By link, the one in the other direction: of several between the same nodes, the first belongs to the first.
+/// Link in the other direction, for each link: of several between the same nodes, the first belongs to the first.
 fn pairs(network: &Network) -> Result<Vec<u32>, BuildError> {
     let mut of: std::collections::BTreeMap<(u32, u32), Vec<u32>> = std::collections::BTreeMap::new();
     for (number, link) in network.links().iter().enumerate() {

@@ -26,11 +26,11 @@ pub struct Network {
     fabric: FabricSpec,
     /// Rules of ports: those of most first, then those of some in their place.
     rules: Vec<PortsAt>,
-    /// By link, the place of its port's rules among these; empty where all ports do the same.
+    /// Place of each link's rules among these; empty if all ports have the same.
     rules_of: Vec<u16>,
     switches: u32,
     topology: TopologySpec,
-    /// Of a discipline that needs one.
+    /// Round trip for a discipline that needs one.
     round_trip: Option<Time>,
 }
 
@@ -90,7 +90,7 @@ impl Network {
         own.map(|link| link.spec.rate).max_by_key(|rate| rate.bps()).unwrap_or(Rate::gbps(1))
     }
 
-    /// By link, the place of its port's rules in [`Network::rules`].
+    /// Place of the rules of each link's port in [`Network::rules`].
     fn rules_of_links(&self) -> Result<Vec<u16>, BuildError> {
         if self.rules.len() == 1 {
             return Ok(Vec::new());

@@ -29,7 +29,7 @@ pub enum FlowState {
 pub enum Ending {
     /// All that it waits for is over.
     Complete,
-    /// At the `stop` of its specification.
+    /// The run reached the `stop` of its specification.
     Stop,
     /// Something is not over, and no event is left.
     Quiet,
@@ -124,12 +124,12 @@ pub struct LinkRecord {
 }
 
 impl FlowRecord {
-    /// From its start to the last byte at its receiver.
+    /// Time from its start to the last byte at its receiver.
     pub fn fct(&self) -> Option<Time> {
         Some(self.finish? - self.start?)
     }
 
-    /// From its start until its sender knew that it was whole.
+    /// Time from its start until its sender knew that it was whole.
     pub fn until_known(&self) -> Option<Time> {
         Some(self.known? - self.start?)
     }
@@ -175,7 +175,7 @@ pub struct TransportRecord {
     pub data_drops: Option<u64>,
     /// Measurements of its machines.
     pub gauges: Vec<Gauge>,
-    /// From data to its answer, of all its machines; `None` if they do not measure them.
+    /// Round trips from data to its answer, of all its machines; `None` if they do not measure them.
     pub round_trips: Option<RoundTrips>,
 }
 
@@ -258,7 +258,8 @@ pub struct Outcome {
     pub arrivals: Option<Arrivals>,
     /// Measurements of the hosts' machines, host by host.
     pub host_gauges: Vec<Vec<Gauge>>,
-    /// From data to its answer, of all hosts together; `None` if their machine does not measure them.
+    /// Round trips from data to its answer, of all hosts together; `None` if their machine does not measure
+    /// them.
     pub round_trips: Option<RoundTrips>,
     /// Counts of each of several transports that are not in flows, in the order of the run's; empty for a run of one.
     pub by_transport: Vec<TransportRecord>,

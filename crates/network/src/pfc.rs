@@ -261,7 +261,7 @@ impl Ledger {
 pub struct PauseCounts {
     /// Pauses that left over it, which stop the link in the other direction: one for each class.
     pub sent: u64,
-    /// Of the same, what lets that link go on.
+    /// Frames sent that let that link go on.
     pub resumes_sent: u64,
     /// Pauses that stopped the link.
     pub received: u64,

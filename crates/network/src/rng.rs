@@ -18,7 +18,7 @@ pub enum Purpose {
     Faults = 4,
     /// Random decisions of a port.
     Port = 5,
-    /// By how much a host's packets are late.
+    /// Delays of a host's packets.
     HostTiming = 6,
 }
 

@@ -121,9 +121,9 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
 #[derive(Default)]
 struct Table {
     switches: u32,
-    /// By host: the switch it hangs on, and that switch's port to it.
+    /// Switch that each host hangs on, and that switch's port to it.
     attached: Vec<(u32, u32)>,
-    /// By (switch, destination switch): a range of `list`.
+    /// Ranges of `list`, by (switch, destination switch).
     ranges: Vec<(u32, u32)>,
     list: Vec<u32>,
     /// True if any range has several ports.

@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 /// network side by side therefore choose as a single one would.
 pub struct PathSelector {
     routing: Routing,
-    /// By what most packets choose.
+    /// Basis of most packets' choice.
     way: Way,
     /// True if packets choose otherwise among next hops that are numbered one after the other, and among listed ones.
     apart: bool,
@@ -28,7 +28,8 @@ pub struct PathSelector {
     symmetric: Symmetric,
 }
 
-/// By what a packet chooses among equal next hops: few words, since every packet asks at every switch.
+/// Basis of a packet's choice among equal next hops: a few words of memory, since every packet reads it at
+/// every switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Hashed,
@@ -103,7 +104,7 @@ impl PathSelector {
         }
     }
 
-    /// The same where a packet does not choose by a number alone.
+    /// The same for a packet that does not choose by a number alone.
     #[cold]
     #[inline(never)]
     fn route_apart(&self, network: &Network, switch: u32, packet: &Packet) -> Option<u32> {
@@ -210,7 +211,7 @@ struct Symmetric {
     /// True if the lower host decides on a structured topology too: there, both directions would not meet by
     /// themselves.
     walks: bool,
-    /// By port of a switch: the port of the same link's other direction.
+    /// Port of the same link's other direction, for each port of a switch.
     reverse: Vec<u32>,
 }
 

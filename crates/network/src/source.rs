@@ -31,7 +31,7 @@ pub enum Ask {
         /// [`RunSpec::until`]: crate::RunSpec::until
         known: bool,
     },
-    /// To be told when this time has passed, by a number of its own.
+    /// A timer, reported by its number when this time has passed.
     Timer {
         /// Delay from now.
         after: Time,

@@ -197,9 +197,9 @@ pub struct RunSpec {
     pub topology: TopologySpec,
     /// Port discipline, buffers, routing and packet sizes.
     pub fabric: FabricSpec,
-    /// At least one; more than one makes a mixture.
+    /// Transports, at least one; more than one make a mixture.
     pub transports: Vec<TransportSpec>,
-    /// In any order; results keep this order.
+    /// Flows in any order; results keep this order.
     pub flows: Vec<FlowSpec>,
     /// Seed of all streams of random numbers.
     pub seed: u64,

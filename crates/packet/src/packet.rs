@@ -158,7 +158,7 @@ impl PacketFlags {
         self.0 & other.0 == other.0
     }
 
-    /// With the bits of `other` set as well.
+    /// The flags with the bits of `other` set as well.
     #[must_use]
     pub const fn with(self, other: PacketFlags) -> PacketFlags {
         PacketFlags(self.0 | other.0)

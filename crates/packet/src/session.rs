@@ -161,7 +161,7 @@ impl Terms {
         Some(Terms { wire: WIRE_VERSION, session: SESSION_VERSION, mtu, transport })
     }
 
-    /// The same with a key.
+    /// The terms of a host with a key.
     pub fn sealed(self) -> Terms {
         Terms { session: SEALED_SESSION_VERSION, ..self }
     }

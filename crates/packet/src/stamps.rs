@@ -60,7 +60,7 @@ impl Stamps {
 }
 
 impl Default for Stamps {
-    /// Of a packet that has crossed no port.
+    /// Stamps of a packet that has crossed no port.
     fn default() -> Stamps {
         let none = Hop { at: Time::ZERO, sent: 0, queue: 0, rate: Rate::gbps(1) };
         Stamps { hops: [none; Stamps::ROOM], crossed: 0 }
@@ -109,7 +109,7 @@ impl WireHop {
 }
 
 impl Stamps {
-    /// In a real packet.
+    /// The stamps as bytes of a real packet.
     pub fn bytes(&self) -> [u8; STAMPS_BYTES] {
         let mut bytes = [0; STAMPS_BYTES];
         let (crossed, slots) = bytes.split_at_mut(size_of::<Crossed>());
@@ -120,8 +120,8 @@ impl Stamps {
         bytes
     }
 
-    /// Of a real packet. Slots that no port has filled are not looked at. `None` where there are too few bytes, or a stamp is of
-    /// a port without a rate.
+    /// Reads the stamps of a real packet. Slots that no port has filled are not looked at. `None` where there are too
+    /// few bytes, or a stamp is of a port without a rate.
     pub fn parse(bytes: &[u8]) -> Option<Stamps> {
         let (Crossed { crossed }, slots) = Crossed::read_from_prefix(bytes.get(..STAMPS_BYTES)?).ok()?;
         let mut stamps = Stamps { crossed: crossed.get(), ..Stamps::default() };

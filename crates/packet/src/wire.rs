@@ -132,7 +132,7 @@ pub enum Envelope {
     Sealed = 2,
     /// The fields of a session, and stamps behind them ([`Stamps`]), which no seal covers.
     Stamped = 3,
-    /// As [`Envelope::Sealed`], with stamps behind the session.
+    /// The same as [`Envelope::Sealed`], with stamps behind the session.
     StampedSealed = 4,
 }
 
@@ -152,7 +152,7 @@ impl Envelope {
         Envelope::ALL.get(usize::from(n)).copied()
     }
 
-    /// Between real hosts, with a seal, with stamps, or without.
+    /// Envelope between real hosts, with a seal, with stamps, or without.
     pub const fn between_hosts(sealed: bool, stamped: bool) -> Envelope {
         match (sealed, stamped) {
             (false, false) => Envelope::Session,

@@ -123,7 +123,7 @@ pub enum QuantityError {
         meant: String,
         /// Dimension that is expected here, as a sentence.
         here: &'static str,
-        /// The same amount in a unit of here.
+        /// The same amount in an expected unit.
         same: String,
         /// Dimension that is expected here.
         dimension: Dimension,

@@ -39,7 +39,7 @@ pub enum Takes {
     Path,
     /// A distribution of flow sizes: a name, a file, or a table.
     Sizes,
-    /// The same, where the documentation has explained it before.
+    /// A distribution of flow sizes, where the documentation has explained it before.
     SizesAsBefore,
     /// Bytes, or a distribution of sizes.
     BytesOrSizes,

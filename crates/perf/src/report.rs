@@ -23,7 +23,7 @@ pub(crate) struct Measured {
     seconds: f64,
     /// The rate at which packets leave; `None` over TCP.
     pace_gbps: Option<f64>,
-    /// The same in words, with where it comes from.
+    /// Pace in words, with its source.
     pace: Option<String>,
     /// Base round trip that the client takes for granted at the end; `None` over TCP.
     base_rtt_us: Option<f64>,
@@ -63,7 +63,7 @@ pub(crate) struct LatencyReport {
     pub(crate) calls: u64,
     pub(crate) request_size: u32,
     pub(crate) reply_size: u32,
-    /// From before the request is handed over until the reply is there.
+    /// Time from before the request is handed over until the reply is there.
     pub(crate) latency_us: Percentiles,
     /// The bytes are those of the requests; of the server, those of the replies.
     pub(crate) client: Side,
@@ -74,7 +74,7 @@ pub(crate) struct LatencyReport {
     pub(crate) counters: BTreeMap<&'static str, u64>,
 }
 
-/// In microseconds, to three digits.
+/// Percentiles in microseconds, to three digits.
 #[derive(Serialize)]
 pub(crate) struct Percentiles {
     min: f64,
@@ -105,7 +105,7 @@ impl Measured {
 }
 
 impl Percentiles {
-    /// Of latencies in nanoseconds.
+    /// Percentiles of latencies in nanoseconds.
     pub(crate) fn of(latencies: &Histogram<u64>) -> Percentiles {
         let at = |quantile| latencies.value_at_quantile(quantile) as f64 * 1e-3;
         Percentiles {

@@ -15,7 +15,7 @@ pub const MOST: usize = 1024;
 /// The measurements under way.
 #[derive(Default)]
 pub struct Service {
-    /// By the low half of their names.
+    /// Measurements by the low half of their names.
     runs: Mutex<BTreeMap<u32, Run>>,
 }
 

@@ -27,7 +27,7 @@ pub struct CpuReport {
 }
 
 impl Usage {
-    /// Of all threads until now, the kernel's work for them included; zero if the kernel does not say.
+    /// Usage of all threads until now, the kernel's work for them included; zero if the kernel does not say.
     pub fn now() -> Usage {
         let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Usage::default() };
         let ns = |time: nix::sys::time::TimeVal| time.num_microseconds().max(0) as u64 * 1000;

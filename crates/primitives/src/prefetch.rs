@@ -21,7 +21,7 @@ pub fn prefetch<T: ?Sized>(item: &T) {
     let _ = item;
 }
 
-/// The same for `items[index]`; does nothing outside the slice.
+/// Prefetches `items[index]`; does nothing outside the slice.
 #[inline(always)]
 pub fn prefetch_at<T>(items: &[T], index: usize) {
     if let Some(item) = items.get(index) {

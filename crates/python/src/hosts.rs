@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 /// From this length on, bytes that are sent are not copied: below, a copy takes less time than keeping a buffer does.
 const UNCOPIED: usize = 16_384;
-/// Between two looks of the main thread for signals, such as that of Ctrl-C.
+/// Interval between checks of the main thread for signals, such as that of Ctrl-C.
 const LOOK: Duration = Duration::from_millis(100);
 /// Longest time that is waited at once.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -237,7 +237,7 @@ fn address(peer: &Bound<'_, PyAny>) -> PyResult<SocketAddr> {
     })
 }
 
-/// So many seconds; `None` = as long as it takes.
+/// Duration of so many seconds; `None` = as long as it takes.
 fn seconds(timeout: Option<f64>) -> PyResult<Option<Duration>> {
     // The smaller of no number and another is the other.
     let read = |seconds: f64| Duration::try_from_secs_f64(if seconds > 1e9 { 1e9 } else { seconds }).ok();

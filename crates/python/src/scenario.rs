@@ -261,7 +261,7 @@ impl PyScenario {
         run_length(py, &found).map(Some)
     }
 
-    /// Of every flow, the links that all of its packets take, as positions in the table of links, and the picoseconds
+    /// For every flow, the links that all of its packets take, as positions in the table of links, and the picoseconds
     /// that a control packet takes back through the empty network.
     fn flow_ways(&self) -> PyResult<Vec<(Vec<u32>, u64)>> {
         let ways = self.inner.flow_ways().map_err(|e| diagnostic(&e))?;

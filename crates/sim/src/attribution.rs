@@ -90,7 +90,7 @@ pub(crate) struct Departure<'p> {
 pub(crate) struct Attribution {
     /// Wires by host.
     wires: Vec<Wire>,
-    /// Of flows that have begun here.
+    /// Accounts of flows whose sender is in this shard, and that have begun.
     accounts: FxHashMap<u32, Account>,
     /// Trips by handle.
     trips: Vec<Trip>,

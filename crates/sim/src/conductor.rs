@@ -112,7 +112,7 @@ pub(crate) struct Conductor<'a> {
     arrivals: Option<Arrivals>,
     /// Latest end of the run: as it was asked to, or when the sampler has taken all that it may.
     stop: Time,
-    /// Until when it is to go for now.
+    /// Time until which it is to go for now.
     until: Time,
     /// Why a flow that its source gave cannot be.
     refused: Option<RunError>,

@@ -27,8 +27,9 @@ pub(crate) struct Division {
 }
 
 impl Division {
-    /// At most `wanted` shards. Fewer where the network does not have as many switches with hosts, and one where hosts
-    /// take time: those tell each other more than packets do.
+    /// Divides a network into at most `wanted` shards. Fewer where the network does not have as many switches with
+    /// hosts, and one where hosts
+    /// take time: these interact by more than packets.
     pub(crate) fn new(network: &Network, spec: &RunSpec, wanted: usize) -> Division {
         let delays = delays(network, spec);
         let longest = delays.iter().map(|(_, most)| *most).max().unwrap_or(Time::ZERO);

@@ -119,7 +119,7 @@ pub(crate) struct Engine<'a> {
     /// By flow, the number of its message once it is open; empty where no flow has a stop and none is probed.
     numbers: Arc<[AtomicU32]>,
     pub(crate) flows: Arc<[Progressing]>,
-    /// Of the next message by sender, receiver and transport.
+    /// Number of the next message by sender, receiver and transport.
     message_numbers: FxHashMap<(u32, u32, u8), u32>,
     /// Responsive flows that have to end before it stops by itself. Of several shards, none does.
     pub(crate) open: u64,

@@ -75,7 +75,7 @@ pub(crate) struct Link {
     pub(crate) to: u32,
     /// True if that belongs to another shard.
     pub(crate) cut: bool,
-    /// From the last bit's departure to its arrival there, forwarding time of a switch included.
+    /// Time from the last bit's departure to its arrival there, forwarding time of a switch included.
     pub(crate) delay: Time,
 }
 
@@ -114,7 +114,7 @@ struct Faults {
     drops: Vec<u32>,
 }
 
-/// By link, the rates that it has during the run.
+/// Rates that each link has during the run.
 struct CutThrough {
     ranges: Vec<Range>,
 }

@@ -33,7 +33,7 @@ struct Part {
 
 /// The machines of one host.
 pub(crate) struct Mixed {
-    /// By transport, each once; at least one.
+    /// Parts by transport, each once; at least one.
     parts: Box<[Part]>,
     /// The transport of each flow.
     of_flow: Arc<[u8]>,

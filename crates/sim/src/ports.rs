@@ -40,7 +40,7 @@ pub(crate) struct Egress {
     cut: bool,
     /// True if it is among the ports that are brought up to date at the end of a window.
     watched: bool,
-    /// From the last bit's departure to its arrival there, forwarding time of a switch included.
+    /// Time from the last bit's departure to its arrival there, forwarding time of a switch included.
     pub(crate) delay: Time,
     pub(crate) port: Port<u32>,
 }
@@ -72,7 +72,7 @@ pub(crate) struct Ports<'a> {
     pub(crate) links: Links<'a>,
     /// True if memory that later events touch is prefetched.
     ahead: bool,
-    /// By port, where ports shape: the [`RELEASE`] event in force, `Time::MAX` when none is.
+    /// Time of the [`RELEASE`] event in force at each port that shapes, `Time::MAX` when none is.
     pub(crate) releases: Vec<Time>,
     /// State of switches that choose among next hops when packets arrive.
     choosing: Option<Box<choosing::Choosing>>,

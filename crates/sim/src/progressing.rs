@@ -14,10 +14,10 @@ const DONE: u8 = 2;
 const FAILED: u8 = 3;
 const STOPPED: u8 = 4;
 
-/// In place of the number of a message that has not been opened.
+/// Placeholder for the number of a message that has not been opened.
 pub(crate) const UNOPENED: u32 = u32::MAX;
 
-/// In place of a time that has not come.
+/// Placeholder for a time that has not come.
 const NEVER: u64 = u64::MAX;
 
 /// Progress of a flow so far.
@@ -140,7 +140,7 @@ impl Progressing {
         self.delivered.load(Relaxed)
     }
 
-    /// So many bytes more have arrived; answers how many all are.
+    /// Adds bytes that have arrived; returns their sum.
     #[inline(always)]
     pub(crate) fn deliver(&self, bytes: u32) -> u64 {
         add(&self.delivered, bytes.into())

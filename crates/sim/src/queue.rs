@@ -21,7 +21,7 @@ pub(crate) struct Event {
     pub(crate) at: u64,
     /// Kind and place, in the engine's encoding.
     pub(crate) what: u32,
-    /// With which packet.
+    /// Handle of the packet.
     pub(crate) packet: u32,
 }
 
@@ -132,7 +132,7 @@ pub(crate) struct EventQueue {
     chunks: Vec<Chunk>,
     /// The chunk released last, and so on by `next`: the one most likely still in cache.
     free: Place,
-    /// At or beyond `bucket + ring length`, and the bucket of the first of them.
+    /// Events at or beyond `bucket + ring length`, and the bucket of the first of them.
     far: BinaryHeap<Reverse<Far>>,
     far_bucket: u64,
 }

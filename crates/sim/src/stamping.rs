@@ -9,7 +9,7 @@ use headway_units::Time;
 
 /// The stamps of all packets of a shard.
 pub(crate) struct Stamping {
-    /// By handle; of one that is free, what it had last.
+    /// Stamps by handle; a free handle keeps its last ones.
     slots: Vec<Stamps>,
     /// Stamps that the next packet on its wire takes along.
     next: Option<Stamps>,

@@ -6,7 +6,7 @@ use headway_network::RunSpec;
 pub(crate) struct Volumes {
     /// The first flow of each group.
     firsts: Vec<u32>,
-    /// By link, then by group.
+    /// Bytes by link, then by group.
     bytes: Vec<u64>,
 }
 
@@ -24,7 +24,7 @@ impl Volumes {
         self.bytes[link as usize * self.firsts.len() + group] += u64::from(wire);
     }
 
-    /// Of one link, by group.
+    /// Bytes of one link, by group.
     pub(crate) fn of(&self, link: usize) -> &[u64] {
         &self.bytes[link * self.firsts.len()..][..self.firsts.len()]
     }

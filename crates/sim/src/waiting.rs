@@ -8,7 +8,7 @@ use headway_units::Time;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// In place of a time that has not come.
+/// Placeholder for a time that has not come.
 const NEVER: u64 = u64::MAX;
 
 /// See the module.

@@ -33,7 +33,7 @@ impl Case {
         [Some(&self.scenario), self.graph.as_ref(), self.flows.as_ref()]
     }
 
-    /// The same, to be changed.
+    /// The trees, to be changed.
     pub fn trees_mut(&mut self) -> [Option<&mut Table>; 3] {
         [Some(&mut self.scenario), self.graph.as_mut(), self.flows.as_mut()]
     }
@@ -46,7 +46,7 @@ impl Case {
         self.scenario.to_string() + &beside.collect::<String>()
     }
 
-    /// As `tests/it/found` keeps what broke once, with the reason.
+    /// The text in the form in which `tests/it/found` keeps cases that broke once, with the reason.
     pub fn kept(&self, why: &str) -> String {
         let mut file = Table::from_iter([("why".to_string(), Value::from(why))]);
         let trees = ["scenario", "graph", "flows"].into_iter().zip(self.trees());

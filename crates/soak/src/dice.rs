@@ -12,18 +12,18 @@ impl Dice {
         Dice(Pcg64::new(u128::from(headway_primitives::mix(seed)), 0x50a1))
     }
 
-    /// From 0 up to, and not including, `n`, which is at least 1.
+    /// A number from 0 up to, and not including, `n`, which is at least 1.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// From `least` to `most`, both included.
+    /// A number from `least` to `most`, both included.
     pub fn between(&mut self, least: u64, most: u64) -> u64 {
         let span = most - least;
         if span == u64::MAX { self.0.next_u64() } else { least + self.below(span + 1) }
     }
 
-    /// From 0 up to 1.
+    /// A share from 0 up to 1.
     pub fn share(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }

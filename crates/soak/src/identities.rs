@@ -11,7 +11,7 @@ const PAGE: &str = include_str!("../../../docs/results.md");
 const FENCE: &str = "```identities ";
 /// Those that hold of a link that no fault gives another rate, or takes down.
 const AT_THEIR_RATE: &str = "links at their rate";
-/// Of numbers that were divided.
+/// Tolerance for numbers that were divided.
 const ROUNDING: f64 = 1e-9;
 
 /// One line: terms on both sides.
@@ -19,7 +19,7 @@ const ROUNDING: f64 = 1e-9;
 pub struct Identity {
     /// `links`, `links at their rate`, `flows`: in every row; `run`: of sums.
     pub of: String,
-    /// As it is written.
+    /// Text as it is written.
     pub text: String,
     left: Vec<String>,
     right: Vec<String>,

@@ -10,7 +10,7 @@ use headway_units::Time;
 /// One thing that must hold.
 #[derive(Clone, Copy)]
 pub struct Invariant {
-    /// In a few words.
+    /// Name in a few words.
     pub name: &'static str,
     /// Returns the observation instead, where it does not hold.
     pub holds: fn(&Run<'_>) -> Result<(), String>,
@@ -234,5 +234,5 @@ fn sharp(run: &Run<'_>) -> Result<(), String> {
     })
 }
 
-/// By how much an estimate of memory may be too low, or too high.
+/// Factor by which an estimate of memory may be too low, or too high.
 const WITHIN: f64 = 1.5;

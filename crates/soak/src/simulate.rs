@@ -5,7 +5,7 @@ use headway_sim::Around;
 
 /// Events after which a run counts as one that does not end: many times what its packets need.
 const EVENTS: u64 = 20_000_000;
-/// The same for each packet of data.
+/// Largest number of events for each packet of data.
 const EVENTS_A_PACKET: u64 = 2_000;
 
 /// Runs it on so many threads; one that takes more events or more memory than any draw needs is stopped.

@@ -3,7 +3,7 @@
 use headway_packet::HostId;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Between a host's first address and its second.
+/// Distance between a host's first address and its second.
 const SECOND: u32 = 1 << 22;
 
 /// Consecutive addresses for consecutive hosts.

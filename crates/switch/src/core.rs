@@ -48,9 +48,9 @@ pub struct CoreConfig {
 
 /// A frame inside the switch, with what ports changed of it.
 struct Slot {
-    /// As ports have made it so far.
+    /// The packet as ports have made it so far.
     packet: Packet,
-    /// As the bytes say it.
+    /// The packet as the bytes have it.
     written: Packet,
     /// Position of its header, and its bytes.
     seen: ParsedFrame,

@@ -5,7 +5,7 @@ use crate::frame::FrameError;
 /// Frames outside the ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwitchCounters {
-    /// From hosts, good and bad.
+    /// Frames from hosts, good and bad.
     pub received: u64,
     /// Frames rejected on arrival, by [`FrameError`].
     pub refused: [u64; FrameError::ALL.len()],

@@ -72,7 +72,7 @@ pub struct ParsedFrame {
     pub cut: Option<usize>,
     /// Position of the stamps of ports in the frame: in data that has room for them.
     pub stamps: Option<usize>,
-    /// Of multipath TCP, the number of the subflow: 1 between addresses of which one is a host's second, or else 0.
+    /// Number of the subflow of multipath TCP: 1 between addresses of which one is a host's second, or else 0.
     pub subflow: Option<u32>,
 }
 
@@ -88,7 +88,7 @@ pub fn parse(frame: &[u8], host: u32, addresses: &Addresses) -> Result<Packet, F
     inspect(frame, host, addresses).map(|seen| seen.packet)
 }
 
-/// The same, and what of it may be rewritten.
+/// The packet in a frame, with the positions of the fields that may be rewritten.
 pub fn inspect(frame: &[u8], host: u32, addresses: &Addresses) -> Result<ParsedFrame, FrameError> {
     let sliced = SlicedPacket::from_ethernet(frame).map_err(|_| FrameError::Malformed)?;
     match (&sliced.net, &sliced.transport) {
@@ -146,7 +146,7 @@ pub(crate) fn wire(length: usize) -> Result<u16, FrameError> {
 fn headway(frame: &[u8], ip: usize, payload: &[u8]) -> Option<ParsedFrame> {
     let view = PacketView::parse_header(payload).ok()?;
     let header = ETHERNET + ip + UDP;
-    // With a tag before it, the IP header is not where it is looked for.
+    // Behind a VLAN tag the IP header has another position.
     let plain = is_ipv4(frame) && frame.get(header..)?.starts_with(payload);
     plain.then(|| ParsedFrame {
         packet: view.packet(),

@@ -33,7 +33,7 @@ impl Measuring {
         Some(at + every)
     }
 
-    /// For how long it has been measured at `now`, if it is.
+    /// Time for which it has been measured at `now`, if it is.
     pub(crate) fn measured_for(&self, now: Time) -> Option<Time> {
         self.stats.measured_for(now)
     }

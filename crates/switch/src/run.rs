@@ -64,7 +64,7 @@ pub struct RunConfig {
 const OVERSLEEP: Time = Time::us(30);
 
 impl RunConfig {
-    /// For links on which a full packet takes `packet`. Where that is long compared with the delay of a
+    /// Settings for links on which a full packet takes `packet`. If that is long compared with the delay of a
     /// wake-up, nothing is gained by spinning, and the hosts need the processor.
     pub fn for_packets_of(packet: Time) -> RunConfig {
         let spin = if packet > OVERSLEEP * 2 { Time::ZERO } else { OVERSLEEP };

@@ -57,7 +57,7 @@ struct Round {
 struct Forwarding {
     /// Frames a second.
     rate: f64,
-    /// Of a processor.
+    /// Share of a processor that is busy.
     busy: f64,
     lost: u64,
 }

@@ -100,7 +100,7 @@ pub struct MachineReport {
     pub transport: u8,
     /// Gauges that its machine reports in addition to the common numbers.
     pub gauges: Vec<GaugeMessage>,
-    /// From data to its answer.
+    /// Round trips from data to its answer.
     pub round_trips: Option<Trips>,
 }
 
@@ -142,7 +142,7 @@ pub fn unpack_gauge((name, value, max, mean): &GaugeMessage) -> Gauge {
     Gauge { name: known(name), value: *value, max: *max, mean: *mean }
 }
 
-/// The same name for as long as the process lives. There are as many as programs of this version have gauges.
+/// The name with a lifetime as long as the process. There are as many as programs of this version have gauges.
 fn known(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,7 +157,7 @@ fn known(name: &str) -> &'static str {
 /// Results of the switch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SwitchReport {
-    /// Until when they were counted, on the testbed's clock.
+    /// Time until which they were counted, on the testbed's clock.
     pub until_ns: u64,
     /// Every link, in order of number.
     pub links: Vec<LinkMessage>,

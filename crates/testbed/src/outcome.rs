@@ -163,7 +163,7 @@ fn round_trips<'a>(machines: impl Iterator<Item = &'a MachineReport>) -> Option<
     RoundTrips::together(trips.iter())
 }
 
-/// Of several transports, what their machines measured; the switch does not know whose packets it drops.
+/// Measurements of several transports' machines; the switch does not know whose packets it drops.
 fn by_transport(job: &Job, heard: &Heard) -> Vec<TransportRecord> {
     let count = job.slow.transports.len();
     let of = |number: usize| {

@@ -118,7 +118,7 @@ impl Inspector {
 pub struct Inspection(Arc<Mutex<Inspector>>);
 
 impl Inspection {
-    /// Of an inspector that has seen nothing.
+    /// Inspection by an inspector that has seen nothing.
     pub fn new(inspector: Inspector) -> Inspection {
         Inspection(Arc::new(Mutex::new(inspector)))
     }

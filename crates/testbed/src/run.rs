@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 const READY: Duration = Duration::from_secs(20);
 /// Round trips in which two hosts meet and measure how long one takes, and as many again for what is lost.
 const MEETING: u32 = 24;
-/// Between the word to start and the start, so that everybody has heard it.
+/// Time between the command to start and the start, so that every host has received it.
 const LEAD: Time = Time::ms(200);
 /// Time after a run's end for the last reports.
 const REPORTS: Duration = Duration::from_secs(30);
-/// Between two calls of the progress function.
+/// Interval between calls of the progress function.
 const PROGRESS: Duration = Duration::from_millis(100);
 
 /// Paths of the testbed's programs.
@@ -64,7 +64,7 @@ pub struct Settings {
 
 /// Results of a testbed run.
 pub struct Measured {
-    /// As from the simulator, in the scenario's own units.
+    /// Outcome as from the simulator, in the scenario's own units.
     pub outcome: Outcome,
     /// Notes that have no place in the simulator's results.
     pub notes: Notes,

@@ -45,7 +45,7 @@ pub struct JobArgs {
 }
 
 impl JobArgs {
-    /// As arguments on a command line.
+    /// The same as arguments on a command line.
     pub fn to_arguments(&self) -> Vec<String> {
         let mut list = vec![self.scenario.display().to_string()];
         list.extend(self.sets.iter().map(|set| format!("--set={set}")));
@@ -61,7 +61,7 @@ impl JobArgs {
 pub struct Job {
     /// The scenario as it was read.
     pub scenario: Scenario,
-    /// With its flows, in its own units of time; sizes of packets are those of real ones.
+    /// The scenario with its flows, in its own units of time; sizes of packets are those of real ones.
     pub resolved: Resolved,
     /// The run as it happens here: slower, with the sizes of real packets.
     pub slow: RunSpec,
@@ -69,11 +69,11 @@ pub struct Job {
     pub factor: u64,
     /// The slowed network.
     pub network: Arc<Network>,
-    /// The same with packets as long as handshakes, in both directions.
+    /// The network with packets as long as handshakes, in both directions.
     pub handshakes: Arc<Network>,
     /// Its hosts' addresses.
     pub addresses: Addresses,
-    /// By number of the transport, the kernel's TCP where it sends the flows.
+    /// Stack by number of the transport: the kernel's TCP where it sends the flows.
     pub stacks: Vec<Option<Kernel>>,
     /// True if hosts take the topology's base round trips instead of measuring them.
     pub ideal_round_trips: bool,

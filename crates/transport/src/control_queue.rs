@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 #[derive(Default)]
 pub struct ControlQueue {
     packets: VecDeque<Packet>,
-    /// So many at the front are known to be data, so that a link that holds data back has each looked at once.
+    /// Number of packets at the front that are known to be data, so that a link that holds data back has each looked at
+    /// once.
     data: usize,
 }
 

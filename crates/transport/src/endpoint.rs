@@ -265,8 +265,8 @@ pub trait Endpoint {
     fn probe(&self, end: &End, found: &mut Sink<'_>) {
         let _ = (end, found);
     }
-    /// From the departure of a data packet to the arrival of what answers it, of all messages; `None` from a machine
-    /// whose answers do not tell which packet they are to.
+    /// Round trips from the departure of a data packet to the arrival of its answer, of all messages; `None` from a
+    /// machine whose answers do not tell which packet they are to.
     fn round_trips(&self) -> Option<&RoundTrips> {
         None
     }
@@ -451,7 +451,7 @@ pub struct CreditDemand {
     pub packets: u64,
     /// It opens as one of this many fair sharers.
     pub sharers: u32,
-    /// From a credit to its data.
+    /// Time from a credit to its data.
     pub round_trip: Time,
     /// Rate of the receiver's link.
     pub nic: Rate,

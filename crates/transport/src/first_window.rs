@@ -54,7 +54,7 @@ impl FirstWindowSchedule {
             return self.start;
         }
         let burst = self.initial_window.burst;
-        // In thousandths of a slot.
+        // The times are in thousandths of a slot.
         let turn = u128::from(index / burst) * u128::from(self.initial_window.sharers())
             + u128::from(self.initial_window.phase) * 1000;
         let slots = turn * u128::from(burst) + u128::from(index % burst) * 1000;

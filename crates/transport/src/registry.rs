@@ -20,7 +20,7 @@ pub trait TransportVisitor {
     fn visit<T: Transport>(self) -> Self::Output;
 }
 
-/// The same, of what a test suite holds the transport to.
+/// The same for the promises of a transport to its test suite.
 pub trait PromisedVisitor {
     /// Result of a visit.
     type Output;

@@ -185,7 +185,7 @@ impl Leaving {
         Leaving { allowed: u32::try_from(room).unwrap_or(u32::MAX), slot }
     }
 
-    /// For so many packets on their way.
+    /// Extra time for so many packets on their way.
     pub fn of(self, packets: u32) -> Time {
         self.slot.saturating_mul(packets.saturating_sub(self.allowed).into())
     }

@@ -103,7 +103,7 @@ struct Ring {
     fresh: usize,
     /// Position of the next entry to take while nothing new is trusted.
     frozen_at: usize,
-    /// Until when that is; [`Time::ZERO`] = it is not.
+    /// Time until which that is so; [`Time::ZERO`] = it is not.
     frozen: Time,
     /// Entropies still to be drawn at random.
     explore: u32,

@@ -40,7 +40,7 @@ impl Time {
         Time(n * 1_000_000_000_000)
     }
 
-    /// For presentation only: seconds as a float.
+    /// Seconds as a float, for presentation only.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-12
     }

@@ -19,7 +19,7 @@ pub(super) struct Gate {
     split: bool,
     /// Packets dropped because the switch had no room: data, and control.
     pub(super) refused: [u64; 2],
-    /// Of the same, those that came over a link that a fault kept from being stopped.
+    /// Drops among these of packets over a link that a fault kept from being stopped.
     pub(super) unstopped: [u64; 2],
 }
 

@@ -23,7 +23,7 @@ pub(super) struct MachineClock {
 }
 
 impl MachineClock {
-    /// Of a machine on a link that may itself lag by `catch_up`.
+    /// Clock of a machine on a link that may itself lag by `catch_up`.
     pub(super) fn new(catch_up: Time) -> MachineClock {
         MachineClock { told: Time::ZERO, behind: false, most: catch_up.max(LATE) }
     }

@@ -41,7 +41,7 @@ enum Data {
     Announced,
     /// A buffer in memory.
     Buffer(Buffer),
-    /// With the application.
+    /// A destination of the application.
     Sink(Box<dyn Sink>),
 }
 

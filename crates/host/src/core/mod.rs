@@ -199,7 +199,7 @@ pub struct Measured {
     pub at: Time,
     /// Gauges that its machine reports in addition to the common numbers, up to that time.
     pub gauges: Vec<Gauge>,
-    /// From data to its answer; `None` from a machine whose answers do not identify a packet.
+    /// Round trips from data to its answer; `None` from a machine whose answers do not identify a packet.
     pub round_trips: Option<RoundTrips>,
     /// Base round trips to peers, where they are measured: of full packets, as transports take them for granted now.
     pub base_round_trips: Vec<(SocketAddr, Time)>,

@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// So many datagrams in a row are refused, over such a time, before a refusal counts as the kernel's last word: a firewall that is
-/// reloaded, or full of connections, refuses some.
+/// Number of datagrams in a row, and time over which they are refused, before a refusal counts as final: a firewall
+/// that is reloaded, or full of connections, refuses some.
 const UNSENT_COUNT: u32 = 6;
 const UNSENT_TIME: Time = Time::s(1);
 
@@ -80,7 +80,7 @@ pub(super) struct Peer {
     /// Number of the next datagram.
     pub(super) counter: u64,
     pub(super) replay: ReplayWindow,
-    /// The same of headers that came back: of datagrams sent from here.
+    /// Window for headers that came back: of datagrams sent from here.
     pub(super) returned: ReplayWindow,
     /// Number of the next message.
     pub(super) next_message: u32,
@@ -88,7 +88,7 @@ pub(super) struct Peer {
     pub(super) open: BTreeMap<u32, usize>,
     /// Messages that wait for the handshake, or for others to end.
     pub(super) waiting: VecDeque<usize>,
-    /// Of which lengths one has its turn, and whether a deadline for that is armed.
+    /// Lengths of which one has its turn, and true if a deadline for that is armed.
     pub(super) turns: Lengths,
     pub(super) turns_watched: bool,
     /// Messages being received.

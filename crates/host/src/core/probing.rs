@@ -10,7 +10,7 @@ const IN_A_ROW: usize = 8;
 /// Position of the one that counts: the second shortest. One alone may be a lucky one, of threads that happened to be
 /// awake; and of eight that met a queue now and then, two have not.
 const COUNTS: usize = 1;
-/// Between later ones, and after one that was not answered.
+/// Interval between later ones, and after one that was not answered.
 const PAUSE: Time = Time::ms(100);
 /// Numbers of measurements begin here among those that cookies are made from: incarnations of a peer never get so far.
 pub(super) const FIRST_NUMBER: u64 = 1 << 63;

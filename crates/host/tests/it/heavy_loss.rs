@@ -8,7 +8,8 @@ use headway_units::Time;
 use proptest::prelude::*;
 use wire::{Faults, World, config, content, identify, prefixes, shared_key};
 
-/// As docs/real-hosts.md has it: how long a sender waits at most to hear what has become of a message to a host that does not restart.
+/// Longest time, as in docs/real-hosts.md, that a sender waits for the outcome of a message to a host that does not
+/// restart.
 fn longest(config: &Config) -> Time {
     config.peer_timeout + config.progress_timeout * STALL_FACTOR
 }

@@ -339,7 +339,7 @@ fn stalling(name: &str, heals: Time) -> World {
     stalling_for(name, WAIT, heals)
 }
 
-/// The same where messages may be without progress for `wait`.
+/// A host as above, where messages may be without progress for `wait`.
 fn stalling_for(name: &str, wait: Time, heals: Time) -> World {
     let config = Config { progress_timeout: wait, ..config(name, prefixes()) };
     let mut world = World::new(&config, 2, Faults::default(), 1);

@@ -97,7 +97,7 @@ struct Trips {
     random: Pcg64Mcg,
     base: u32,
     queue: u32,
-    /// Of a thousand acknowledgements, those that measure one.
+    /// Share of acknowledgements, in thousandths, that measure a round trip.
     measured: u32,
 }
 
@@ -129,9 +129,9 @@ pub(crate) fn unmarked(mut sequence: Sequence) -> Sequence {
     sequence
 }
 
-/// As `replay.c` reads it. Linux ends a window of data when all of it is acknowledged, the machines of the lab when
-/// something sent after it is (RFC 8257 §3.3): handing over the last packet acknowledged instead of the first one
-/// that is not turns one rule into the other.
+/// The sequence in the form that `replay.c` reads. Linux ends a window of data when all of it is acknowledged, the
+/// machines of the lab when something sent after it is (RFC 8257 §3.3): handing over the last packet acknowledged
+/// instead of the first one that is not turns one rule into the other.
 pub(crate) fn written(sequence: &Sequence, deadline: u64) -> String {
     let mut text = String::new();
     let (mut delivered, mut marked) = (0u32, 0u32);

@@ -305,13 +305,13 @@ const COUNTS: [(&str, &str); 3] =
 struct Matrix<'a> {
     source: &'a Arc<Source>,
     nodes: Option<(u64, Origin)>,
-    /// By position in [`COUNTS`], how many there are, and the line that says so.
+    /// Promised counts by position in [`COUNTS`], and the line of each.
     promised: BTreeMap<usize, (u64, usize)>,
     connections: Vec<Connection>,
     triggers: BTreeMap<u64, Trigger>,
     failures: Vec<Failure>,
     beyond: Option<(String, Range<usize>)>,
-    /// By `id` of connections that have messages, their ends and how many there are.
+    /// Ends and number of messages of connections that have any, by `id`.
     messages: BTreeMap<u64, ((u64, u64), u64)>,
 }
 

@@ -70,7 +70,7 @@ pub fn parse(source: &Arc<Source>) -> Result<Imported, ScenarioError> {
     Ok(Imported { flows, kept })
 }
 
-/// For each known column, its position in the file; and the names of the others.
+/// Position in the file of each known column; and the names of the others.
 fn columns(source: &Arc<Source>, line: usize, header: &str) -> Result<(Order, Vec<String>), ScenarioError> {
     let fail = |text: String| ScenarioError::new(Problem::Syntax(text), &Origin::line(source, line));
     let fail_at =

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// First bytes of a schedule.
 const MAGIC: u64 = 4223;
-/// The same of one that a simulation has used up.
+/// First bytes of a schedule that a simulation has used up.
 const USED: u64 = 2342;
 /// Bytes before the places of the ranks' parts.
 const HEAD: usize = 8 + 4 + 2;

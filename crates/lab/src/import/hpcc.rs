@@ -37,7 +37,7 @@ impl Form {
         }
     }
 
-    /// By the rows themselves: a size is a whole number, and a port is small.
+    /// Form that the rows themselves have: a size is a whole number, and a port is small.
     fn of(rows: &[Row<'_>]) -> Form {
         let six = |row: &&Row<'_>| row.words.len() == 6;
         if rows.first().is_none_or(|row| row.words.len() == 5) {

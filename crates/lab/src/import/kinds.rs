@@ -61,7 +61,7 @@ impl Log {
 
 /// A kind of file.
 pub struct Kind {
-    /// With its article, as messages call it.
+    /// Name with its article, for messages.
     pub what: &'static str,
     /// Reader of the kind.
     pub reader: Reader,

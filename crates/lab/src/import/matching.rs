@@ -36,7 +36,7 @@ type Wanted = (u32, Option<u32>, Option<u32>);
 
 /// Finds them, or names a send or a receive that is left.
 pub fn matched(trace: &Trace) -> Result<Matched, ScenarioError> {
-    // By receiver, sender and tag.
+    // Sends by receiver, sender and tag.
     let mut sends: FxHashMap<(u32, u32, u32), VecDeque<u32>> = FxHashMap::default();
     // Wildcards come after all others, and those that name more before those that name less.
     let mut open: BTreeMap<(bool, bool, Wanted), Vec<u32>> = BTreeMap::new();

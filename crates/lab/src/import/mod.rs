@@ -37,7 +37,7 @@ pub struct ImportedFlow {
     pub deadline: Option<Time>,
     /// Number of its path, where the file says.
     pub path: Option<Given<u32>>,
-    /// As one of how many flows it starts, where the file says.
+    /// Number of fair sharers that it starts as one of, if the file sets it.
     pub share: Option<Given<Share>>,
     /// Name of its transport, where the file says.
     pub transport: Option<Given<String>>,

@@ -446,7 +446,7 @@ const PROCESSOR: Option<u16> = Some(0);
 struct Writer {
     sizes: Sizes,
     trace: Trace,
-    /// By kind, where its groups begin among those of the trace.
+    /// Position among the groups of the trace at which those of each kind begin.
     first: [u32; 4],
 }
 

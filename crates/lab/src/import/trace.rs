@@ -52,7 +52,7 @@ impl File {
 const LINE: usize = 16;
 
 impl Binary {
-    /// The same as a text where it is one, so that places in it are lines.
+    /// The file as a text if it is one, so that places in it are lines.
     pub fn into_file(self) -> File {
         match String::from_utf8(self.bytes) {
             Ok(text) if !text.contains('\0') => File::Text(Source::new(self.name, text)),
@@ -138,11 +138,11 @@ impl Collective {
 pub enum What {
     /// It sends a message that is received without being asked for.
     Message {
-        /// To this rank.
+        /// Rank that receives.
         to: u32,
-        /// At least one.
+        /// Size in bytes, at least one.
         bytes: u64,
-        /// So long after all that it waits for; or in the run, if it waits for nothing.
+        /// Delay after all that it waits for; or from the start of the run, if it waits for nothing.
         start: Time,
         /// Its class, where the file says one.
         class: Option<u16>,
@@ -151,7 +151,7 @@ pub enum What {
     },
     /// It sends a message that the other rank receives by an operation.
     Send {
-        /// To this rank.
+        /// Rank that receives.
         to: u32,
         /// May be none.
         bytes: u64,
@@ -162,11 +162,11 @@ pub enum What {
     },
     /// It receives a message.
     Receive {
-        /// From this rank, or from any.
+        /// Rank that sends, or `None` for any.
         from: Option<u32>,
-        /// At most so many.
+        /// Largest size in bytes.
         bytes: u64,
-        /// With this tag, or with any.
+        /// Tag of the message, or `None` for any.
         tag: Option<u32>,
         /// Processor on which it takes its overhead.
         processor: Option<u16>,
@@ -218,9 +218,9 @@ pub enum When {
     Begun,
     /// That it is over for its rank.
     Over,
-    /// Of a message: that its last byte is there.
+    /// The last byte of the message is there.
     Received,
-    /// Of a message: that its sender knows that.
+    /// The sender of the message knows that.
     Known,
 }
 
@@ -231,7 +231,7 @@ pub struct Wait {
     pub operation: u32,
     /// Position of the one that it waits for.
     pub cause: u32,
-    /// For what of it.
+    /// Event of the other operation that is waited for.
     pub when: When,
 }
 

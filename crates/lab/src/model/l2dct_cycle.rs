@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json, json};
 
 pub use analysis::{Cycle, Setting};
 
-/// Of the longest cycle, drawn side by side.
+/// Width of the drawing, in longest cycles.
 const CYCLES: f64 = 2.0;
 
 /// Inputs of the steady state.

@@ -128,7 +128,7 @@ pub enum ModelError {
     /// An argument of another type.
     #[error("`{function}` takes {takes} as `{argument}`")]
     Argument {
-        /// Of which function.
+        /// Name of the function.
         function: &'static str,
         /// Name of the argument.
         argument: &'static str,

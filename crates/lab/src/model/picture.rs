@@ -5,13 +5,13 @@ use serde_json::{Value as Json, json};
 /// Panels side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
-    /// Of the whole.
+    /// Title of the whole.
     pub title: &'static str,
     /// Caption of the curves, with the equations.
     pub caption: String,
     /// Number of panels in a row.
     pub columns: usize,
-    /// In the order in which they stand.
+    /// Panels in the order in which they are drawn.
     pub panels: Vec<Panel>,
 }
 
@@ -44,13 +44,14 @@ pub struct Axis {
 /// Range of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
-    /// From the first to the second.
+    /// A range from the first to the second value.
     Fixed(f64, f64),
-    /// As far as the curves go, from zero, or logarithmic where they span more than a factor of twelve; it holds this.
+    /// Range of the curves from zero, or logarithmic where they span more than a factor of twelve; it contains this
+    /// value.
     Fit(f64),
-    /// As far as the curves go, from zero, and ends with them.
+    /// Range of the curves from zero, which ends with them.
     Tight,
-    /// As far as the curves go, not from zero.
+    /// Range of the curves, not from zero.
     Near,
 }
 
@@ -66,7 +67,7 @@ pub struct Curve {
 }
 
 impl Picture {
-    /// As JSON: `title`, `caption`, `columns`, `panels`.
+    /// The picture as JSON: `title`, `caption`, `columns`, `panels`.
     pub fn to_json(&self) -> Json {
         let panels: Vec<Json> = self.panels.iter().map(Panel::to_json).collect();
         json!({ "title": self.title, "caption": self.caption, "columns": self.columns, "panels": panels })

@@ -98,11 +98,11 @@ fn create(out: &Path) -> io::Result<File> {
 
 /// The tracks at the root, and those of ports below them.
 struct Tree {
-    /// By name of a host or a switch.
+    /// Tracks of hosts and switches, by name.
     nodes: FxHashMap<String, Track>,
-    /// By number of a host, its name.
+    /// Names of hosts, by number.
     hosts: Vec<String>,
-    /// By name of a link.
+    /// Tracks of links, by name.
     ports: FxHashMap<String, Track>,
 }
 

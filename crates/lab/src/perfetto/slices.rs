@@ -220,7 +220,7 @@ fn arrows(slices: usize, edges: &[(usize, usize)], at: fn(&(usize, usize)) -> us
     all
 }
 
-/// For each slice a number that is above those of all that it waits for: a reader has to meet the tail of an arrow first.
+/// Rank of each slice, above those of all that it waits for: a reader has to meet the tail of an arrow first.
 fn ranks(slices: usize, edges: &[(usize, usize)]) -> Vec<u32> {
     let mut ranks = vec![0; slices];
     if edges.is_empty() {

@@ -233,7 +233,7 @@ struct Link {
     node: Node,
     start: Time,
     finish: Time,
-    /// From the end of it until the next one learnt of that.
+    /// Time from the end of it until the next one learnt of that.
     notice: Time,
     least: Time,
 }
@@ -409,7 +409,7 @@ fn bound(
 fn path(graph: &Graph, resolved: &Resolved, outcome: &Outcome, nodes: &[u32]) -> Option<Vec<Link>> {
     let ends: Vec<(Time, u32)> =
         nodes.iter().map(|node| Some((end(graph, outcome, *node)?, *node))).collect::<Option<_>>()?;
-    // Of several that end in one instant, the first of them.
+    // Among several that end in one instant, the first of them.
     let (mut finish, mut at) =
         ends.iter().copied().max_by_key(|(end, node)| (*end, std::cmp::Reverse(*node)))?;
     let causes = graph.causes();
@@ -441,7 +441,7 @@ fn path(graph: &Graph, resolved: &Resolved, outcome: &Outcome, nodes: &[u32]) ->
     Some(path)
 }
 
-/// By processor, the steps that had a turn at it, by their end.
+/// Steps that had a turn at a processor, by their end.
 type Turns = FxHashMap<(Option<u32>, u16), BTreeMap<Time, u32>>;
 
 fn turns(graph: &Graph, outcome: &Outcome) -> Turns {
@@ -480,7 +480,7 @@ impl Job<'_> {
         Some(self.finish? - self.start?)
     }
 
-    /// In bits a second.
+    /// Bandwidth in bits a second.
     fn bandwidth(&self) -> Option<f64> {
         let (bytes, _) = self.collective()?;
         let each = seconds(self.completion()?) / self.info?.iterations as f64;

@@ -153,7 +153,7 @@ pub const GAUGE_PARTS: &[Number<OfGauges>] = &[
     }),
 ];
 
-/// From data to its answer.
+/// Numbers of round trips from data to its answer.
 pub(super) fn round_trips(trips: &RoundTrips) -> Json {
     let one = |number: &Number<OfTrips>| (number.field.name.to_string(), (number.of)(trips));
     Json::Object(ROUND_TRIPS.iter().map(one).collect())

@@ -42,7 +42,7 @@ pub struct Run<'a> {
     /// All of its flows.
     pub(super) part: Part<'a>,
     pub(super) spec: &'a RunSpec,
-    /// By number of the transport, the kernel's TCP where it sends the flows.
+    /// Stack by number of the transport: the kernel's TCP where it sends the flows.
     pub(super) stacks: Vec<Option<Kernel>>,
     /// Links that leave a switch.
     pub(super) switch: Vec<&'a LinkRecord>,

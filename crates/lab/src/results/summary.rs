@@ -16,7 +16,7 @@ use crate::text::quantity::seconds;
 use headway_network::{FlowState, Network, Outcome};
 use serde_json::{Map, Value as Json, json};
 
-/// Of what a number of the summary is, and how it is made.
+/// Scope of a number of the summary, and the function that makes it.
 #[derive(Clone, Copy, Debug)]
 pub enum Of {
     /// Of completion times: of the whole run, of each bin of `by_size`, and of each transport where the run has several.
@@ -29,11 +29,11 @@ pub enum Of {
     Bounds,
     /// Of flows: of the whole run, and of each transport where it has several.
     Flows(fn(&Part<'_>) -> Json),
-    /// Of the whole run alone.
+    /// A number of the whole run alone.
     Run(fn(&Run<'_>) -> Json),
-    /// The same, where it has several transports.
+    /// A number of the whole run, if it has several transports.
     Mixture(fn(&Run<'_>) -> Json),
-    /// Of the entries of traffic, where there is something to say of them.
+    /// Numbers of the entries of traffic, where there are any.
     Entries(fn(&Resolved, &Setup, &Outcome) -> Option<Json>),
     /// Of messages that arrive at random, where there are such.
     Arrivals(fn(&Arrivals) -> Made),

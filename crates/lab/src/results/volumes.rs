@@ -13,7 +13,7 @@ pub(super) fn busiest_links(resolved: &Resolved, setup: &Setup, outcome: &Outcom
     resolved.spec.sample.as_ref().filter(|sample| !sample.volumes.is_empty())?;
     let mut links: Vec<(u64, &LinkRecord)> =
         outcome.links.iter().map(|link| (link.volumes.iter().sum(), link)).collect();
-    // Of several with as many bytes, those that come first.
+    // Among several with as many bytes, those that come first.
     links.sort_by_key(|(bytes, _)| Reverse(*bytes));
     let of_entry = |(entry, bytes): (usize, &u64), all: u64| {
         let kind = setup.traffic.get(entry).map(|traffic| traffic.kind);

@@ -79,7 +79,7 @@ fn count(spec: &RunSpec, threads: usize) -> Result<Counted, headway_network::Run
 }
 
 fn row(threads: usize, counted: &Counted, alone: f64, events: u64, meeting: f64) -> Json {
-    // Of one part nothing is counted.
+    // A run of one part has nothing to count.
     if counted.parts < 2 {
         return json!({ "threads": threads, "parts": 1, "speedup": 1.0, "limit": "one part" });
     }

@@ -21,7 +21,7 @@ const LARGEST_BURST: u64 = 1_000_000;
 /// Properties of hosts beyond their wires and transports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hosts {
-    /// By how much a host's packets are late at most.
+    /// Upper limit of the random delay of a host's packets.
     pub jitter: Time,
     /// Costs of their processors and interfaces.
     pub costs: HostCosts,

@@ -79,7 +79,7 @@ impl Scenario {
         let mut idle: Vec<usize> = Vec::new();
         for (number, set) in sets.iter().enumerate() {
             refuse_scale(set)?;
-            // Of two for one key the last counts, as everybody expects.
+            // The last of two overrides of one key counts, as usual.
             let again = sets[number + 1..].iter().any(|later| later.path == set.path);
             if !again && !is_first_seed(&self.plan, set) {
                 idle.push(number);

@@ -37,18 +37,18 @@ pub struct Axis {
 /// Plan of `[variants]` and `[sweep]`.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// In the order written.
+    /// Variants in the order written.
     pub variants: Arc<[Changes]>,
-    /// In the order written; the last changes fastest.
+    /// Axes in the order written; the last changes fastest.
     pub axes: Arc<[Axis]>,
-    /// At least one.
+    /// Seeds, at least one.
     pub seeds: Seeds,
 }
 
 /// The seeds of a sweep.
 #[derive(Clone, Debug)]
 pub enum Seeds {
-    /// So many, counted from the scenario's own.
+    /// A number of seeds, counted from the scenario's own.
     Counted {
         /// The scenario's own.
         first: u64,

@@ -66,7 +66,7 @@ mod files {
     pub(super) const LINK: f64 = 100.0;
     pub(super) const EDGE: f64 = 8.0;
     pub(super) const SAMPLE: f64 = 8.0;
-    /// Of a job in `summary.json`: a round, and a link of its critical path. There are at most so many of each.
+    /// Bytes in `summary.json` of a job: a round, and a link of its critical path. There are at most so many of each.
     pub(super) const ROUND: f64 = 86.0;
     pub(super) const LINK_OF_PATH: f64 = 174.0;
     pub(super) const MOST: f64 = 10_000.0;

@@ -185,21 +185,21 @@ impl ScenarioError {
         self
     }
 
-    /// With advice, if there is any.
+    /// Adds advice, if there is any.
     #[must_use]
     pub fn maybe_help(mut self, help: Option<String>) -> ScenarioError {
         self.0.help = help.or(self.0.help);
         self
     }
 
-    /// With another place, or none, for the one that it has.
+    /// Replaces its place by another, or none.
     #[must_use]
     pub fn placed(mut self, place: impl Fn(Origin) -> Option<Origin>) -> ScenarioError {
         self.0.at = self.0.at.and_then(place);
         self
     }
 
-    /// With other words in its problem and its advice; its place stays.
+    /// Changes the words of its problem and its advice; its place stays.
     #[must_use]
     pub fn reworded(mut self, words: impl Fn(&str) -> String) -> ScenarioError {
         self.0.help = self.0.help.map(|help| words(&help));
@@ -211,7 +211,7 @@ impl ScenarioError {
         self
     }
 
-    /// With words under the caret.
+    /// Adds words under the caret.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> ScenarioError {
         self.0.label = Some(label.into());

@@ -242,7 +242,7 @@ impl<'a> Item<'a> {
         };
         let (dimension, parsed) = match quantity::parse(text) {
             Ok(parsed) => (parsed.dimension, Ok(parsed)),
-            // Of bits alone, a rate is likelier meant than a number of bytes, where one is wanted.
+            // If only bits are given, a rate is likelier meant than a number of bytes.
             Err(QuantityError::BitsAndBytes { unit, dimension: Dimension::Bytes, .. })
                 if !wanted.contains(&Dimension::Bytes) =>
             {

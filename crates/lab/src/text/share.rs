@@ -1,10 +1,10 @@
-//! As one of how many a flow starts: a number with decimals, kept exactly.
+//! Share of a flow: one of how many sharers it starts as, a number with decimals, kept exactly.
 
 use super::error::ScenarioError;
 use super::reader::Item;
 use serde_json::Value as Json;
 
-/// As one of how many flows a flow starts: `of`, less some thousandths.
+/// Number of fair sharers of which a flow starts as one: `of`, less some thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// Number of flows, rounded up.

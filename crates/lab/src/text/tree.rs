@@ -76,7 +76,7 @@ impl Value {
         }
     }
 
-    /// As JSON, for tables that pass through unread.
+    /// The value as JSON, for tables that pass through unread.
     pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match self {
@@ -91,7 +91,7 @@ impl Value {
         }
     }
 
-    /// As TOML on one line, for override arguments.
+    /// The value as TOML on one line, for override arguments.
     pub fn to_toml(&self) -> String {
         match self {
             Value::Bool(v) => v.to_string(),

@@ -185,7 +185,7 @@ fn by_ends(
     Ok(found)
 }
 
-/// By node of the file its number here: hosts first, each kind in order.
+/// Numbers here of the file's nodes: hosts first, each kind in order.
 fn numbers(switches: &[u64], nodes: u64) -> Vec<u32> {
     let mut sorted = switches.to_vec();
     sorted.sort_unstable();

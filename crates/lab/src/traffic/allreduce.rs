@@ -18,7 +18,7 @@ pub type AllReduce = Collective<How>;
 /// Names of algorithms.
 pub(super) const ALGORITHMS: [&str; 3] = ["ring", "double-binary-tree", "halving-doubling"];
 
-/// By which algorithm.
+/// Algorithm of the reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
     /// A ring for each channel: n - 1 steps in which segments are summed, n - 1 in which sums go round.

@@ -17,12 +17,12 @@ pub type Broadcast = Collective<Along>;
 
 const ALGORITHMS: [&str; 2] = ["binomial-tree", "chain"];
 
-/// By which algorithm.
+/// Algorithm of the broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Along {
-    /// In each round, every rank that has it sends it to one that has not.
+    /// A binomial tree: in each round, every rank that has the data sends it to one that has not.
     Tree,
-    /// From rank to rank, in chunks.
+    /// A chain: from rank to rank, in chunks.
     Chain {
         /// Number of chunks.
         chunks: u64,

@@ -82,7 +82,7 @@ pub const COMMON: &[Key] = &[
 pub struct Common {
     /// Class of the application.
     pub class: u16,
-    /// From a flow's start.
+    /// Deadline from a flow's start.
     pub deadline: Option<Time>,
     /// Instead of it, one drawn for each flow.
     pub deadlines: Option<Deadlines>,

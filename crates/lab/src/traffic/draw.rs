@@ -5,16 +5,16 @@ use serde_json::{Value as Json, json};
 
 /// A source of random choices.
 pub trait RandomSource {
-    /// From 0 up to, and not including, `n`, which is at least 1.
+    /// A number from 0 up to, and not including, `n`, which is at least 1.
     fn below(&mut self, n: u64) -> u64;
-    /// From 0 up to 1.
+    /// A share from 0 up to 1.
     fn share(&mut self) -> f64;
     /// Any order of magnitude from `least` to `most`, both positive, is equally likely.
     fn magnitude(&mut self, least: f64, most: f64) -> f64;
     /// The same in whole numbers.
     fn count(&mut self, least: u64, most: u64) -> u64;
 
-    /// From `least` to `most`, both included, which are less than all numbers apart.
+    /// A number from `least` to `most`, both included, which are less than all numbers apart.
     fn between(&mut self, least: u64, most: u64) -> u64 {
         least + self.below(most - least + 1)
     }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// The flows of a file.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// In the order written.
+    /// Flows in the order written.
     pub flows: Vec<Written>,
 }
 

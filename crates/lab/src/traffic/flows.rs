@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 /// A list of flows.
 #[derive(Clone, Debug)]
 pub struct Flows {
-    /// In the order written.
+    /// Flows in the order written.
     pub flows: Vec<Written>,
     /// Steps between them.
     pub steps: Vec<WrittenStep>,

@@ -17,7 +17,7 @@ pub struct ManyToMany {
     pub senders: Vec<u32>,
     /// Numbers of the receiving hosts.
     pub receivers: Vec<u32>,
-    /// To how many receivers each sender sends.
+    /// Number of receivers that each sender sends to.
     pub fan_out: u32,
     /// Bytes to each receiver.
     pub bytes: u64,

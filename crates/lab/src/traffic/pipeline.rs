@@ -26,7 +26,7 @@ pub struct Pipeline {
 
 const ORDERS: [&str; 2] = ["gpipe", "1f1b"];
 
-/// In which order a stage computes.
+/// Order in which a stage computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     /// All micro-batches forward, then all backward (Huang et al., "GPipe", NeurIPS 2019).

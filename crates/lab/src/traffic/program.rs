@@ -455,7 +455,7 @@ impl Builder<'_> {
             }
             return Ok(());
         }
-        // By group and position in it.
+        // Operations by group and position in it.
         let mut done: Vec<Vec<Vec<u32>>> =
             trace.groups.iter().map(|group| vec![Vec::new(); group.len()]).collect();
         for &number in operations {
@@ -661,7 +661,7 @@ fn reduced(ranks: u32, bytes: u64) -> Schedule {
     schedule
 }
 
-/// The same with another rank in the place of rank 0.
+/// The schedule with another rank in the place of rank 0.
 fn turned(schedule: &Schedule, ranks: u32, root: u32) -> Schedule {
     let turn = |rank: u32| (rank + root) % ranks;
     let mut turned = Schedule::default();

@@ -18,9 +18,9 @@ pub(super) struct MessageSizes {
     pub cdf: Cdf,
     /// Mean that its source divides a load by.
     pub published: Option<f64>,
-    /// Of the file it is from.
+    /// Digest of the file it is from.
     pub digest: Option<String>,
-    /// As in the scenario, with defaults.
+    /// Name as in the scenario, with defaults.
     pub name: Json,
 }
 
@@ -67,7 +67,8 @@ pub(super) enum Amount {
 }
 
 impl Amount {
-    /// Of a number of bytes, or of what `cdf` of `poisson` takes; and how a resolved scenario shows it.
+    /// Reads a number of bytes, or a value of `cdf` of `poisson`; returns also its form in a resolved
+    /// scenario.
     pub(super) fn read(
         table: &Reader<'_>,
         item: &Item<'_>,

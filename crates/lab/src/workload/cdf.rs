@@ -18,7 +18,7 @@ impl Interpolation {
     /// Names in scenarios and in the index of workloads.
     pub const NAMES: &[&str] = &["linear", "step"];
 
-    /// As written in a scenario.
+    /// Word in a scenario.
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
@@ -36,7 +36,7 @@ pub struct Cdf {
 pub struct Read {
     /// Distribution of sizes.
     pub cdf: Cdf,
-    /// In words what the text was taken to be, where it does not say so itself.
+    /// Form that the text was taken to have, in words, unless it says so itself.
     pub taken: Option<String>,
     /// The mean that its first line states, in bytes.
     pub stated: Option<f64>,
@@ -181,7 +181,7 @@ impl Cdf {
 
     /// A random size.
     pub fn sample(&self, stream: &mut Stream) -> u64 {
-        // From (0, 1], so that a step table never draws a size of no probability.
+        // A draw from (0, 1], so that a step table never draws a size of probability zero.
         self.quantile(1.0 - stream.unit())
     }
 

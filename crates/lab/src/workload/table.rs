@@ -45,7 +45,7 @@ pub(super) struct Table<'a> {
     pub first_share: &'a str,
     /// The last size, as it is written.
     pub last_size: &'a str,
-    /// In words what the text was taken to be; `None` where its header says so.
+    /// Form that the text was taken to have, in words; `None` if its header says so.
     pub taken: Option<String>,
     /// The mean that its first line states, in bytes.
     pub stated: Option<f64>,
@@ -191,7 +191,7 @@ fn empty(source: &Arc<Source>) -> ScenarioError {
 }
 
 impl<'a> Form<'a> {
-    /// By the first line that is not a comment.
+    /// Form of a table by the first line that is not a comment.
     fn of(source: &Arc<Source>, line: &'a str) -> Result<Form<'a>, ScenarioError> {
         let separator = Separator::of(line);
         let fields = separator.fields(line);
@@ -221,7 +221,7 @@ impl<'a> Form<'a> {
         Ok(Form { header: Some(line), unit: if in_packets { PACKET } else { 1 }, ..usual })
     }
 
-    /// In words, unless the text itself says so.
+    /// The form in words, unless the text itself says so.
     fn taken(&self, with_units: bool) -> Option<String> {
         let plain = self.header.is_some_and(|header| header.replace(' ', "") == HEADER);
         if plain && self.whole == 1.0 && !with_units {

@@ -90,7 +90,7 @@ fn takes(hosts: u32, entry: &str, expected: u64) {
     takes_up_to(hosts, entry, expected, 0);
 }
 
-/// At least this time, and at most so much more.
+/// Asserts that a job takes at least this time, and at most so much more.
 #[track_caller]
 fn takes_up_to(hosts: u32, entry: &str, least: u64, more: u64) {
     let took = job(hosts, entry, &UNASKED).took.0;

@@ -48,7 +48,7 @@ fn the_order_of_events_is_the_committed_one() {
 struct Committed<'a> {
     name: &'a str,
     digest: &'a str,
-    /// Of that time, where it is written.
+    /// Revision at that time, if it is written.
     revision: u32,
 }
 

@@ -158,7 +158,7 @@ impl Topology for FatTree {
 
 /// Pods that are all drawn.
 const ALL_PODS: u32 = 4;
-/// Of more: the pods that are drawn, and the switches of one layer of a pod.
+/// In a larger network: the pods that are drawn, and the switches of one layer of a pod.
 const SOME_PODS: u32 = 3;
 /// Cores above each place in a pod that are drawn at most.
 const CORES_DRAWN: u32 = 2;
@@ -175,7 +175,7 @@ pub(crate) struct UpAndDown {
     agg_down: u32,
     agg_up: u32,
     core_down: u32,
-    /// By host: its edge switch and pod. A look-up is cheaper than two divisions.
+    /// Edge switch and pod of each host. A look-up is cheaper than two divisions.
     home: Vec<(u32, u32)>,
 }
 

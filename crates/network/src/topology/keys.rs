@@ -72,7 +72,7 @@ pub enum Usual {
 }
 
 impl Usual {
-    /// In listings; empty where a value has to be given.
+    /// Text for listings; empty where a value has to be given.
     pub fn text(self) -> &'static str {
         match self {
             Usual::Needed => "",
@@ -84,7 +84,7 @@ impl Usual {
 /// The value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Of [`Kind::Count`] and [`Kind::EvenCount`].
+    /// Value of [`Kind::Count`] and [`Kind::EvenCount`].
     Count(u32),
     /// A rate, of [`Kind::Rate`].
     Rate(Rate),

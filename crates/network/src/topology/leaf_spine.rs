@@ -129,7 +129,7 @@ pub(crate) struct UpAndDown {
     hosts: u32,
     racks: u32,
     spines: u32,
-    /// By host: its rack. A look-up is cheaper than a division.
+    /// Rack of each host. A look-up is cheaper than a division.
     home: Vec<u32>,
 }
 

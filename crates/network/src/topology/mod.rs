@@ -199,7 +199,7 @@ pub trait Topology {
         false
     }
 
-    /// By host the piece of the network that it is in, where there may be several.
+    /// Piece of the network that each host is in, if there may be several.
     fn pieces(&self) -> Option<Vec<u32>> {
         None
     }
@@ -240,7 +240,7 @@ impl Wiring {
         self.join_uneven(a, b, spec, spec);
     }
 
-    /// The same with another link from `b` to `a`.
+    /// Adds a link with other properties from `b` to `a`.
     pub fn join_uneven(&mut self, a: u32, b: u32, spec: LinkSpec, back: LinkSpec) {
         self.links.push(Link { from: a, to: b, spec, back: back.delay });
         self.links.push(Link { from: b, to: a, spec: back, back: spec.delay });
@@ -261,7 +261,7 @@ fn ends(hosts: u64, link: LinkSpec) -> Vec<Tier> {
     [false, true].map(|from_switch| Tier { count: hosts, link, from_switch, hops: 1 }).into()
 }
 
-/// The same, and links between switches.
+/// The tier of hosts, and one of links between switches.
 fn two_tiers(size: Size, host: LinkSpec, inner: LinkSpec, hops: u64) -> Vec<Tier> {
     let mut tiers = ends(size.hosts, host);
     let count = size.links.saturating_sub(2 * size.hosts);
@@ -280,7 +280,7 @@ impl TopologySpec {
         self.rates().max_by_key(|r| r.bps()).unwrap_or(Rate::gbps(1))
     }
 
-    /// Of tiers that have links: the smallest of a shape may have none.
+    /// Rates of tiers that have links: the smallest of a shape may have none.
     fn rates(&self) -> impl Iterator<Item = Rate> {
         self.tiers().into_iter().filter(|tier| tier.count > 0).map(|tier| tier.link.rate)
     }

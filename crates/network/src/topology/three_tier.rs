@@ -213,7 +213,7 @@ pub(crate) struct UpAndDown {
     agg_down: u32,
     agg_up: u32,
     core_down: u32,
-    /// By host: its edge switch and pod. A look-up is cheaper than two divisions.
+    /// Edge switch and pod of each host. A look-up is cheaper than two divisions.
     home: Vec<(u32, u32)>,
 }
 

@@ -185,7 +185,7 @@ impl Topology for Torus {
 /// Switches that are drawn at most in each dimension.
 const DRAWN: [u32; 3] = [4, 4, 2];
 
-/// By every way that leads nearer, whatever the order of dimensions.
+/// Next hops by every way that leads nearer, in any order of dimensions.
 pub(crate) struct Nearer {
     dims: [u32; 3],
     hosts: u32,
@@ -193,9 +193,9 @@ pub(crate) struct Nearer {
     ways: u32,
     /// Entries of a switch in the list of ports: for every set of ways, its ports one after the other.
     of_switch: u32,
-    /// By set of ways: where its ports are in the list of a switch.
+    /// Position of the ports of each set of ways in the list of a switch.
     sets: Vec<u32>,
-    /// By dimension: the bits of its ways on and back, which are the same where there is only one.
+    /// Bits of each dimension's ways on and back, which are the same where there is only one.
     bits: [(u32, u32); 3],
     place: Vec<[u32; 3]>,
     home: Vec<u32>,

@@ -32,7 +32,7 @@ fn any_packet() -> impl Strategy<Value = Packet> {
     })
 }
 
-/// As a real packet has it: whole kilobits a second, 32 bits of queue.
+/// A stamp as a real packet has it: whole kilobits a second, 32 bits of queue.
 fn any_hop() -> impl Strategy<Value = Hop> {
     let rate = (1u64..=u32::MAX.into()).prop_map(|kbps| Rate::new(kbps * 1000).expect("not 0"));
     let numbers = (any::<u64>(), any::<u64>(), any::<u32>(), rate);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Largest number of steps by which a failing plan is shrunk; machines in Python are slow.
 const SHRINKS: u32 = 400;
-/// Of so many plans, one is over a network without faults.
+/// One plan of so many is over a network without faults.
 const PERFECT: u64 = 8;
 /// Packets that a sender may push that is pulled by number, whatever its path holds.
 const NDP_WINDOW: u32 = 30;

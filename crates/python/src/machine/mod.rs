@@ -198,7 +198,7 @@ impl PyMachine {
         (packet.wire == 0).then(|| "the packet has no bytes on the wire".to_string())
     }
 
-    /// The same of an event.
+    /// Fault of an event, of a kind that would break the simulator.
     fn fault_of_event(&mut self, event: &EndpointEvent) -> Option<String> {
         let flows = self.around.flows.as_ref()?;
         let (EndpointEvent::Delivered { tag, .. }

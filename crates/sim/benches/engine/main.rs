@@ -30,7 +30,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-/// As in the native module.
+/// Allocator, the same as in the native module.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -277,7 +277,7 @@ fn windowed(mut run: RunSpec, case: &Case) -> RunSpec {
     run
 }
 
-/// As `htsim_ndp -mtu 1500 -q 8 -cwnd 100 -strat perm` has it.
+/// The run with the settings of `htsim_ndp -mtu 1500 -q 8 -cwnd 100 -strat perm`.
 fn ndp(mut run: RunSpec) -> RunSpec {
     run.transports[0].name = "ndp".into();
     run.transports[0].params = vec![

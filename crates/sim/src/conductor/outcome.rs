@@ -207,7 +207,7 @@ fn parts(machine: &dyn Endpoint) -> Vec<(u8, &dyn Endpoint)> {
     if parts.is_empty() { vec![(0, machine)] } else { parts }
 }
 
-/// Of several transports, what no flow's record says.
+/// Counts of each of several transports that are not in flows' records.
 fn by_transport(
     dropped: &[(u64, u64)],
     hosts: &[Vec<(u8, &dyn Endpoint)>],

@@ -25,7 +25,7 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// Of a run that ends by itself; `None` where it has a `stop`.
+    /// Checks for a run that ends by itself; `None` for a run with a `stop`.
     pub(super) fn of(spec: &RunSpec, network: &Network) -> Option<Looks> {
         if spec.stop < Time::MAX {
             return None;

@@ -50,7 +50,7 @@ impl Given {
 }
 
 impl Engine<'_> {
-    /// From now on flows may be given.
+    /// Allows flows to be added from now on.
     pub(crate) fn take_flows(&mut self) {
         self.given.get_or_insert_default();
         self.tells = true;

@@ -35,7 +35,7 @@ pub(crate) struct Flowlets {
     gap: Time,
     /// The port of each, and when its last packet came.
     last: FxHashMap<Crossing, (u32, Time)>,
-    /// So many are kept before those are forgotten that are over.
+    /// Number of flowlets that are kept before those that are over are forgotten.
     room: usize,
 }
 

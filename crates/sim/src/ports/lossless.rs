@@ -49,7 +49,7 @@ struct Lane {
     /// Time at which the last frame over it is known at its end, and the number of frames in that instant
     /// before.
     framed: (Time, u32),
-    /// At the switch at its end: whether its port cannot be told to stop, because the way back is down.
+    /// True, at the switch at its end, if its port cannot be stopped, because the way back is down.
     deaf: bool,
     /// Classes, at the same place, that had no room already when the way back came up, and have had none since.
     late: u32,
@@ -60,13 +60,13 @@ struct Lane {
 /// State of one shard's lossless switches. See the module.
 pub(crate) struct Guard {
     rules: Arc<Lossless>,
-    /// By switch; of other shards, empty.
+    /// Ledgers by switch; empty for those of other shards.
     ledgers: Vec<Ledger>,
-    /// By link: its port's side where it leaves a node of this shard, the switch's side where it ends at one.
+    /// Lanes by link: its port's side where it leaves a node of this shard, the switch's side where it ends at one.
     lanes: Vec<Lane>,
     /// Charges by handle.
     charges: Vec<Charge>,
-    /// Of packets that links which go down just now have dropped.
+    /// Charges of packets that links which go down just now have dropped.
     freed: Vec<Charge>,
 }
 
@@ -140,7 +140,7 @@ impl Guard {
         self.ledgers[switch as usize].shared_max()
     }
 
-    /// The same of the headroom of a link that ends at a switch.
+    /// Largest use of the headroom of a link that ends at a switch.
     pub(crate) fn headroom_max(&self, link: u32) -> Option<u64> {
         let inbound = self.rules.inbound(link)?;
         Some(self.ledgers[inbound.switch as usize].headroom_max(inbound.place))
@@ -437,7 +437,7 @@ pub(crate) enum Asks {
     All,
     /// All of its data is stopped, or a packet of it waits already.
     Control,
-    /// The same where control is stopped with data.
+    /// Nothing may be polled: control is stopped with data.
     Nothing,
 }
 

@@ -29,9 +29,9 @@ pub struct Size {
 }
 
 impl Size {
-    /// For tests: hundreds take seconds.
+    /// Size for tests: hundreds take seconds.
     pub const SMALL: Size = Size { packets: 6_000, flight: 200.0 };
-    /// For a long soak.
+    /// Size for a long soak.
     pub const LARGE: Size = Size { packets: 200_000, flight: 20_000.0 };
 }
 

@@ -63,7 +63,7 @@ impl fmt::Display for IoKind {
 
 /// Interfaces that are open.
 pub struct Opened {
-    /// In the order of their names.
+    /// Interfaces in the order of their names.
     pub interfaces: Vec<Box<dyn FrameIo>>,
     /// Kind of all of them.
     pub kind: IoKind,

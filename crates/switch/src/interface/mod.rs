@@ -17,7 +17,7 @@ use std::os::fd::BorrowedFd;
 /// Time at which the kernel had a frame, in nanoseconds of one of its clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamp {
-    /// Of the wall clock, `CLOCK_REALTIME`.
+    /// Nanoseconds of the wall clock, `CLOCK_REALTIME`.
     Wall(u64),
     /// Nanoseconds of `CLOCK_MONOTONIC`.
     Monotonic(u64),

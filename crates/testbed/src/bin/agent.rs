@@ -76,7 +76,7 @@ fn expect(orders: &Receiver<ControlCommand>, wanted: ControlCommand) -> Result<(
     }
 }
 
-/// Between two looks at the kernel's connections, where nothing is sampled.
+/// Interval between checks of the kernel's connections, if nothing is sampled.
 const KERNEL_SAMPLES: Time = Time::ms(10);
 /// Shortest time between them: each is a system call a connection.
 const MOST_OFTEN: Time = Time::ms(1);

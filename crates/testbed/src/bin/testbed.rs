@@ -216,7 +216,8 @@ fn sizes(job: &Job) -> Json {
     })
 }
 
-/// Of the segments of the kernel's TCP, in packets as long as Headway's: those of multipath TCP carry a little less.
+/// Sizes of the segments of the kernel's TCP, in packets as long as Headway's: those of multipath TCP carry a little
+/// less.
 fn kernel_sizes(job: &Job) -> Json {
     /// IPv4, TCP, and the option for time stamps.
     const HEADERS: u16 = 20 + 20 + 12;
@@ -238,7 +239,8 @@ fn record(
     serde_json::to_value(&output.summary).map_err(|e| TestbedError::Unsuitable(e.to_string()))
 }
 
-/// The same slowed run in the simulator, in the scenario's own units, and whether it was interrupted.
+/// Runs the same slowed scenario in the simulator; returns its results, in the scenario's own units, and
+/// whether it was interrupted.
 fn simulate(arguments: &Arguments, job: &Job) -> Result<(Json, bool), TestbedError> {
     let out = arguments.out.as_ref().map(|dir| dir.join(BESIDE));
     if let Some(dir) = &out {

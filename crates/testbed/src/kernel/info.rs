@@ -13,7 +13,7 @@ const HEAD: usize = 16;
 const SOL_MPTCP: libc::c_int = 284;
 const MPTCP_TCPINFO: libc::c_int = 2;
 
-/// From `TCP_INFO`; of several subflows the sums, and the round trips of each.
+/// Values of `TCP_INFO`; for several subflows the sums, and the round trips of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Info {
     /// Smoothed round trips of the subflows that have one, in microseconds.
@@ -33,7 +33,7 @@ pub(super) struct Info {
 }
 
 impl Info {
-    /// Of an open or closed connection; `None` where the kernel says nothing.
+    /// Information on an open or closed connection; `None` if the kernel returns none.
     pub(super) fn of(socket: BorrowedFd<'_>, mptcp: bool) -> Option<Info> {
         let subflows = if mptcp { subflows(socket) } else { None };
         let subflows = subflows.or_else(|| Some(vec![single(socket)?]))?;

@@ -45,7 +45,7 @@ pub struct Running {
     pub clock: Clock,
     /// Time zero of the scenario.
     pub start: Time,
-    /// Between two looks at `TCP_INFO`.
+    /// Interval between two reads of `TCP_INFO`.
     pub every: Time,
     /// Log of arrivals.
     pub seen: Arc<Mutex<FlowLog>>,

@@ -37,9 +37,9 @@ pub(super) struct Planned {
 /// The kernel's flows from and to a host.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// In order of start.
+    /// Flows from here in order of start.
     pub(super) outgoing: Vec<Planned>,
-    /// By the two ends of their connections.
+    /// Flows to here by the two ends of their connections.
     pub(super) incoming: BTreeMap<(SocketAddrV4, SocketAddrV4), Planned>,
     /// Seed of what flows carry.
     pub(super) seed: u64,

@@ -28,7 +28,7 @@ const LONG: usize = 500_000;
 /// Longest duration of a call, and until messages have arrived from every sender.
 const LIMIT: Duration = Duration::from_secs(20);
 const CALLS: u32 = 5;
-/// By when ports are full.
+/// Time by which ports are full.
 const FILLS: Duration = Duration::from_millis(500);
 
 fn address(host: u32) -> SocketAddrV4 {

@@ -104,7 +104,7 @@ fn reno_bbr_and_multipath_connections_arrive_whole() {
     }
 }
 
-/// As the kernel's are, which no factor reaches.
+/// The kernel's timers are not slowed down either, because no factor reaches them.
 #[test]
 fn the_timers_of_the_machine_that_stands_for_the_kernel_are_not_slowed_down() {
     let (_file, args) = scenario(&dumbbell("anti-ecn", BESIDE));

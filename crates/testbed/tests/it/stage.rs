@@ -20,7 +20,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// So many hosts around one switch.
+    /// Sets up so many hosts around one switch.
     pub fn set(hosts: u32, rate: &str, delay: &str, buffer: &str, mtu: u32) -> Stage {
         let mut scenario = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
         let text = format!(

@@ -265,7 +265,7 @@ fn sent(entry: &Case, room: Room, slowdown: u64) -> Result<Vec<PacketKind>, Stri
 #[derive(Clone, Copy)]
 struct How<'a> {
     slowdown: u64,
-    /// With a key.
+    /// True for a run with a key.
     sealed: bool,
     capture: Option<&'a Path>,
 }

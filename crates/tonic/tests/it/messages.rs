@@ -1,6 +1,6 @@
 //! The messages of the tests' services, as `prost` makes them of a .proto file.
 
-/// Of tonic's helloworld.
+/// Messages of tonic's helloworld.
 pub(crate) mod helloworld {
     #[derive(Clone, PartialEq, prost::Message)]
     pub(crate) struct HelloRequest {
@@ -15,7 +15,7 @@ pub(crate) mod helloworld {
     }
 }
 
-/// Of the route guide of gRPC's tutorial. Degrees are times 10,000,000.
+/// Messages of the route guide of gRPC's tutorial. Degrees are times 10,000,000.
 pub(crate) mod routeguide {
     #[derive(Clone, Copy, PartialEq, prost::Message)]
     pub(crate) struct Point {

@@ -46,7 +46,7 @@ struct Incoming {
     received: IndexWindow,
     /// First packet not authorised yet.
     next: u32,
-    /// In order of deadline, because the time-out of a message is constant.
+    /// Expected packets in order of deadline, because the time-out of a message is constant.
     expected: VecDeque<Expected>,
     /// Packets granted again: index and attempts so far.
     again: Timers<(u32, u32)>,
@@ -54,7 +54,7 @@ struct Incoming {
     mark_life: Time,
     /// Grants of this message that permitted two packets.
     marked_grants: u32,
-    /// The same as `fair_marks` compares it: a newcomer counts from where the others are. AMRT §VIII-F
+    /// Count of marks as `fair_marks` compares it: a newcomer counts from where the others are. AMRT §VIII-F
     marks_used: u32,
     /// Last arrival of a new packet, kept up for marks alone.
     heard: Option<Time>,

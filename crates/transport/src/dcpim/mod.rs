@@ -131,7 +131,7 @@ impl Terms {
         }
     }
 
-    /// So many bandwidth-delay products of frame times.
+    /// Time of so many bandwidth-delay products of frame times.
     fn products(&self, factor: f64) -> Time {
         scale(self.slot.saturating_mul(self.bdp.into()), factor)
     }

@@ -8,7 +8,7 @@ pub(super) struct Schedule {
     /// Half a round: the time for a request, or for its answer.
     half: Time,
     rounds: u64,
-    /// From one epoch to the next.
+    /// Time from one epoch to the next.
     pub(super) period: Time,
     /// Offset of this host's epochs from multiples of the period.
     later: Time,
@@ -34,7 +34,7 @@ impl Schedule {
         Schedule { half, rounds, period, later: Time(later.0 % period.0) }
     }
 
-    /// From the beginning of an epoch to its data phase.
+    /// Time from the beginning of an epoch to its data phase.
     pub(super) fn matching(&self) -> Time {
         self.half * (2 * self.rounds)
     }

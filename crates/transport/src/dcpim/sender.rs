@@ -83,7 +83,7 @@ pub struct Sender {
     params: DcpimParams,
     known: Known,
     messages: Messages<Outgoing>,
-    /// By rank, packets to come, order of opening, and order of coming.
+    /// Tokens by rank, packets to come, order of opening, and order of coming.
     tokens: BTreeMap<(u32, u64, u64, u64), Held>,
     requests: Vec<Bid>,
     booked: Booked,

@@ -45,7 +45,7 @@ impl CreditRate {
         self.rate as f64 / ONE as f64
     }
 
-    /// At the first rate for a message of which `packets` packets are to be sent.
+    /// Starts at the first rate, for a message of which `packets` packets are to be sent.
     pub(super) fn new(params: &Values, packets: u32, now: Time) -> CreditRate {
         let alpha = share(params.alpha);
         let usual = params.adaptive_start.max(1);

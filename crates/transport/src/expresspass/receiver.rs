@@ -55,7 +55,7 @@ struct Incoming {
     /// Number of the next credit, and of the next one of which data should tell.
     credit: u32,
     expected: u32,
-    /// From a credit to its data, smoothed. ExpressPass §3.2
+    /// Time from a credit to its data, smoothed. ExpressPass §3.2
     rtt: Time,
     /// Seed of jitter and sizes of credits.
     seed: u64,
@@ -89,7 +89,7 @@ pub(super) const CREDITS_OUT: GaugeInfo = GaugeInfo::packets(
     "credits out",
     "credits that the receiver has made and no data has told of, those lost on the way among them",
 );
-/// From a credit to its data. ExpressPass §3.2
+/// Time from a credit to its data. ExpressPass §3.2
 pub(super) const CREDIT_ROUND_TRIP: GaugeInfo = GaugeInfo::seconds(
     "credit_rtt_s",
     "credit's round trip",

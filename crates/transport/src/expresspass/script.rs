@@ -23,11 +23,11 @@ const SLOT: Time = Time::ps(1_297_600);
 
 struct Script {
     machine: Checked<ExpressPassEndpoint>,
-    /// Of the last input.
+    /// Time of the last input.
     clock: Time,
 }
 
-/// As released, but without what would have to be drawn at random, and at full rate from the beginning.
+/// Parameters as released, but without random draws, and at full rate from the beginning.
 fn values() -> Values {
     Values {
         jitter: 0.0,
@@ -45,7 +45,7 @@ fn script(values: Values) -> Script {
     Script { machine: Checked::new(machine), clock: Time::ZERO }
 }
 
-/// With Aeolus: a first window of nine packets, a round trip of 10 us.
+/// A script with Aeolus: a first window of nine packets, a round trip of 10 us.
 fn with_aeolus(unheard: Unheard) -> Script {
     let context = context(us(10), us(20), 0);
     let mut params =

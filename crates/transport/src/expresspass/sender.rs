@@ -33,7 +33,7 @@ crate::state_machine! {
 /// Doublings at most of the time between repetitions of the same packet.
 const MAX_DOUBLINGS: u32 = 6;
 
-/// From the request to the first credit.
+/// Time from the request to the first credit.
 pub(super) const FIRST_ROUND_TRIP: GaugeInfo = GaugeInfo::seconds(
     "first_rtt_s",
     "first round trip",

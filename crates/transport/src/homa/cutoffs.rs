@@ -17,7 +17,7 @@ pub(super) struct Priorities {
     by: UnscheduledBy,
     from: ScheduledFrom,
     scheduled_by: ScheduledBy,
-    /// The same of the scheduled classes, where they follow a length.
+    /// Cut-offs of the scheduled classes, where they follow a length.
     scheduled_cutoffs: [u64; CUTOFFS],
 }
 

@@ -28,13 +28,13 @@ crate::state_machine! {
 pub(super) enum Pick {
     /// Asked for by name.
     Asked(u32),
-    /// Of the first window, for the first time.
+    /// A packet of the first window, for the first time.
     Unscheduled(u32),
     /// The probe behind the first window. Aeolus §4
     Probe,
     /// Permitted by a grant, for the first time.
     Granted(u32),
-    /// Of the first window once more, with a permission. Aeolus §4
+    /// A packet of the first window once more, with a permission. Aeolus §4
     Recovered(u32),
 }
 
@@ -244,7 +244,8 @@ impl Outgoing {
         (packet.tag, packet.entropy) = (message.tag, message.entropy);
         if self.first_window.is_some() {
             packet.flags = PacketFlags::UNSCHEDULED;
-            // In the queue of the packets that it follows: ahead of them it would find them missing.
+            // The probe travels in the class of the packets that it follows: ahead of them it would find them
+            // missing.
             packet.priority = priorities.of_size(message.bytes);
         }
         packet

@@ -120,31 +120,31 @@ headway_params::params! {
         fifo_share: f64 = 0.0, ParamKind::Float { min: 0.0, max: 0.5 };
         /// Largest size in bytes of the first unscheduled priority; 0 = by the sizes, where they are known, else 200.
         cutoff_1: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
-        /// The same of the second; else 2800.
+        /// Largest size in bytes of the second; else 2800.
         cutoff_2: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
-        /// The same of the third; else 15000.
+        /// Largest size in bytes of the third; else 15000.
         cutoff_3: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
-        /// The same of the fourth.
+        /// Largest size in bytes of the fourth.
         cutoff_4: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
-        /// The same of the fifth.
+        /// Largest size in bytes of the fifth.
         cutoff_5: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
-        /// The same of the sixth.
+        /// Largest size in bytes of the sixth.
         cutoff_6: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
-        /// The same of the seventh.
+        /// Largest size in bytes of the seventh.
         cutoff_7: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
         /// Largest size in bytes of the first scheduled priority, where that follows a length; 0 = by the sizes, where they are known, else 100000.
         scheduled_cutoff_1: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
-        /// The same of the second; else 1000000.
+        /// Largest size in bytes of the second; else 1000000.
         scheduled_cutoff_2: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
-        /// The same of the third; else 10000000.
+        /// Largest size in bytes of the third; else 10000000.
         scheduled_cutoff_3: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
-        /// The same of the fourth.
+        /// Largest size in bytes of the fourth.
         scheduled_cutoff_4: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
-        /// The same of the fifth.
+        /// Largest size in bytes of the fifth.
         scheduled_cutoff_5: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
-        /// The same of the sixth.
+        /// Largest size in bytes of the sixth.
         scheduled_cutoff_6: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
-        /// The same of the seventh.
+        /// Largest size in bytes of the seventh.
         scheduled_cutoff_7: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
     }
 }

@@ -29,7 +29,7 @@ type Dcqcn = Script<dcqcn::Dcqcn>;
 type Hpcc = Script<hpcc::Hpcc>;
 
 impl<C: RateControl> Script<C> {
-    /// With these parameters, which are durations or words.
+    /// A script with these parameters, which are durations or words.
     fn with(set: &[(&str, ParamValue)]) -> Self {
         let mut params = RoceParams::<C::Params>::default();
         for (name, value) in set {

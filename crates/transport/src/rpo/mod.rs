@@ -29,11 +29,11 @@ use sender::Sender;
 headway_params::choice! {
     /// Way in which lost packets are found.
     pub enum Detection {
-        /// By their sender, as soon as a grant acknowledges one that left later in the same queue.
+        /// The sender finds them, as soon as a grant acknowledges one that left later in the same queue.
         Acknowledgements = "acknowledgements",
-        /// By their receiver, a time-out after the grant, as RPO §IV-C says.
+        /// The receiver finds them, a time-out after the grant, as RPO §IV-C says.
         Timer = "timer",
-        /// By both: the sender repairs with the permissions at hand, and the receiver restores those that were lost.
+        /// Both find them: the sender repairs with the permissions at hand, and the receiver restores those that were lost.
         Both = "both",
     }
 }

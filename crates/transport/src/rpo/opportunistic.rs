@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub(super) struct Opportunistic {
     packets: BTreeMap<u32, Option<Time>>,
     waiting: u32,
-    /// Of those that are here, the ones that have left before.
+    /// Packets among those here that have left before.
     repeats: BTreeSet<u32>,
     /// Departures in their order; of a packet that has left again or is not here, one that means nothing.
     departures: VecDeque<(Time, u32)>,

@@ -54,7 +54,7 @@ struct Incoming {
     heard: Time,
     /// Requests in a row.
     attempts: u32,
-    /// With a time-out for each grant: what has been permitted.
+    /// Permitted packets, with a time-out for each grant.
     expected: Option<Expected>,
     /// The one deadline in force; others of this message are left over and mean nothing.
     loss_at: Option<Time>,

@@ -37,7 +37,8 @@ fn params() -> RpoParams {
     }
 }
 
-/// The same by the rules of the paper: a receiver's time-out alone finds losses, and everything overdue is granted again.
+/// Parameters by the rules of the paper: a receiver's time-out alone finds losses, and everything overdue is granted
+/// again.
 fn letter() -> RpoParams {
     RpoParams { window: 4, nic_marks: false, ..RpoParams::default() }
 }

@@ -28,7 +28,7 @@ pub(super) struct SentLog {
 const REPETITIONS: usize = 1000;
 
 impl SentLog {
-    /// For a message of so many packets.
+    /// Log for a message of so many packets.
     pub(super) fn new(packets: u32) -> SentLog {
         let most = (packets as usize).saturating_mul(2).saturating_add(REPETITIONS);
         SentLog { base: 0, left: VecDeque::new(), most }
@@ -58,7 +58,7 @@ impl SentLog {
     /// have overtaken.
     pub(super) fn overtaken(&mut self, number: u32, tolerance: u32) -> Option<u32> {
         loop {
-            // In numbers that wrap, later than the first entry is a small positive difference.
+            // The numbers wrap: later than the first entry is a small positive difference.
             let behind = number.wrapping_sub(self.base) as i32;
             if self.left.is_empty() || behind <= 0 || behind as u32 <= tolerance {
                 return None;

@@ -51,7 +51,7 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
-    /// For a path that holds `bdp` bytes, in frames of `frame`.
+    /// Buckets for a path that holds `bdp` bytes, in frames of `frame`.
     pub(super) fn new(params: &SirdParams, bdp: u64, frame: u64) -> Buckets {
         Buckets {
             network: Loop::new(bdp, params.network_floor, frame),

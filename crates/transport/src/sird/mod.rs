@@ -111,7 +111,7 @@ impl Budget {
         Budget { bdp: bdp.max(frame), frame }
     }
 
-    /// So many bandwidth-delay products in bytes.
+    /// Bytes of so many bandwidth-delay products.
     fn times(&self, factor: f64) -> u64 {
         (self.bdp as f64 * factor) as u64
     }

@@ -210,7 +210,7 @@ impl Receiver {
             let Some((key, index, bytes)) = self.next(shared) else { return };
             let Some(incoming) = self.messages.named(key) else { return };
             self.turns = self.turns.saturating_add(1);
-            // Behind those that began before, or have been served as often.
+            // The message goes behind those that began before, or have been served as often.
             incoming.turn = self.turns.saturating_mul(2).saturating_add(1);
             if let (Some(_), Some(peer)) = (incoming.share, self.peers.get_mut(&key.0)) {
                 incoming.credit_pair(shared, key, peer.pair.credit(bytes));

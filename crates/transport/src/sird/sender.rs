@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Messages to one receiver that have something to send.
 #[derive(Default)]
 struct Line {
-    /// By fewest packets left.
+    /// Messages by fewest packets left.
     ready: BTreeSet<(u32, u64, u32)>,
     /// Those that the receiver does not know, the largest first.
     fresh: BTreeSet<(Reverse<u32>, u64, u32)>,

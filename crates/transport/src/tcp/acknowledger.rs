@@ -39,7 +39,7 @@ impl AckRules {
         }
     }
 
-    /// The same, but echoes are moved on by as long as an acknowledgement is put off.
+    /// The same rules, but echoes are moved on by the time for which an acknowledgement is put off.
     pub(crate) fn without_the_wait(self) -> AckRules {
         AckRules { counts: false, ..self }
     }
@@ -88,7 +88,7 @@ pub(crate) struct Taken {
 }
 
 impl Acknowledger {
-    /// For the sequence space that `packet` belongs to.
+    /// Acknowledger for the sequence space that `packet` belongs to.
     pub(crate) fn new(packet: &Packet) -> Acknowledger {
         Acknowledger {
             arrived: Arrived::default(),

@@ -13,11 +13,11 @@ const DUP_ACKS: u32 = 3;
 /// Kind of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
-    /// Of packets never sent.
+    /// It acknowledges packets never sent.
     Stray,
-    /// Of some, or of nothing new.
+    /// It acknowledges some packets, or nothing new.
     Some,
-    /// Of the last one.
+    /// It acknowledges the last packet.
     All,
 }
 

@@ -18,9 +18,9 @@ headway_params::choice! {
 headway_params::choice! {
     /// Way in which losses are found and repaired.
     pub enum Recovery {
-        /// By selective acknowledgements. RFC 6675
+        /// Losses are found by selective acknowledgements. RFC 6675
         Sack = "sack",
-        /// By counting duplicate acknowledgements, one hole a round trip. RFC 6582
+        /// Duplicate acknowledgements are counted, and one hole is repaired a round trip. RFC 6582
         NewReno = "newreno",
     }
 }
@@ -28,9 +28,9 @@ headway_params::choice! {
 headway_params::choice! {
     /// Quantity that the smallest time-out is applied to.
     pub enum RtoFloor {
-        /// To the whole time-out. RFC 6298 §2
+        /// The whole time-out. RFC 6298 §2
         Total = "total",
-        /// To the term of the variance, so that the time-out is at least a round trip more.
+        /// The term of the variance, so that the time-out is at least a round trip more.
         Variance = "variance",
     }
 }
@@ -40,7 +40,7 @@ headway_params::choice! {
     pub enum Reduction {
         /// Down to its new value at once.
         Immediate = "immediate",
-        /// In proportion to what is delivered, over a round trip. RFC 6937
+        /// Down in proportion to the delivered packets, over a round trip. RFC 6937
         Proportional = "prr",
         /// The same as Linux 4.19 has it: one packet leaves at once, and below its goal the window grows only when a
         /// packet sent again has arrived.

@@ -116,7 +116,7 @@ impl Usage {
 /// Brings a window down to the threshold over a round trip. RFC 6937
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proportional {
-    /// By Linux's rules.
+    /// True for Linux's rules.
     linux: bool,
     prior: f64,
     /// The window as it is now.
@@ -228,7 +228,7 @@ mod tests {
         let windows = |linux: bool, repaired: bool| {
             let mut prr = Proportional::new(linux);
             prr.begin(4.0);
-            // Of four in flight one arrives: the goal is two.
+            // One of four in flight arrives: the goal is two.
             let first = prr.window(1, false, 3, 2.0);
             prr.sent();
             // A burst of losses: two are in flight of a goal of eight.

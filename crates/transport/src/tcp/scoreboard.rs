@@ -47,7 +47,7 @@ pub(crate) struct Departed {
 pub(crate) struct Delivery {
     /// Packets that are known to have arrived, and were not before.
     pub(crate) packets: u32,
-    /// Of these, the one that left last.
+    /// The one among these that left last.
     pub(crate) newest: Option<Departed>,
     /// True if one of these was sent more than once.
     pub(crate) repaired: bool,

@@ -89,9 +89,9 @@ pub(crate) struct CreditRules {
 /// The largest first window, and the most credit or window that a message has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Most {
-    /// In bandwidth-delay products.
+    /// A number of bandwidth-delay products.
     Products(f64),
-    /// In full packets.
+    /// A number of full packets.
     Packets(u64),
 }
 
@@ -353,7 +353,7 @@ impl TwoSided for Uet {
         }
     }
 
-    /// While both wait: ten control packets, then one of data. UET §0.4
+    /// Sends ten control packets, then one of data, while both wait. UET §0.4
     fn poll_transmit(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
         let Machine { sender, shared, .. } = machine;
         if !shared.control.is_empty() && sender.is_ready() && sender.is_turn_of_data() {

@@ -30,7 +30,7 @@ enum Place {
     Away,
     /// Waits to be sent again.
     Again,
-    /// At the receiver.
+    /// It is at the receiver.
     There,
 }
 
@@ -81,7 +81,7 @@ pub(super) struct Outgoing {
     again: BTreeSet<u32>,
     again_bytes: i64,
     asks_again: bool,
-    /// In order of departure; entries that no longer match their slot mean nothing.
+    /// Packets in order of departure; entries that no longer match their slot mean nothing.
     flight: VecDeque<(Time, u32)>,
     /// Bytes under way: what was sent, less what the receiver says that it has and what was given up.
     in_flight: i64,
@@ -104,7 +104,7 @@ pub(super) struct Outgoing {
     requested: Option<Time>,
     /// The one deadline in force; others of this message are left over and mean nothing.
     lost_at: Option<Time>,
-    /// In the ring of messages that have something to send.
+    /// True if it is in the ring of messages that have something to send.
     pub(super) in_turns: bool,
 }
 

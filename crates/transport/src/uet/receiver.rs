@@ -49,7 +49,7 @@ struct Incoming {
     target: u64,
     given: u64,
     owed: u64,
-    /// In the lines of messages that want more, and of those that do not.
+    /// True if it is in the line of messages that want more, and true if it is in that of the others.
     active: bool,
     idle: bool,
     /// Bytes that it may have beyond those that it asked for.

@@ -45,7 +45,7 @@ impl Script {
         Script { machine: Checked::new(UetNscc::endpoint(&params, context(SLOT * 10, us(40), 0))) }
     }
 
-    /// With a window, over a path of another base round trip.
+    /// A script with a window, over a path of another base round trip.
     fn over(base_rtt: Time) -> Script {
         let params = UetNsccParams { uet: common(), nscc: NsccParams::default() };
         let max_rtt = base_rtt.max(us(40));

@@ -19,7 +19,7 @@ use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
-/// At a sender with a window: the delay that it goes by.
+/// Delay that a sender with a window goes by.
 pub(super) const AVERAGE_DELAY: GaugeInfo = GaugeInfo::seconds(
     "average_delay_s",
     "average delay",

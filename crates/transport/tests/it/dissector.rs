@@ -95,7 +95,7 @@ const SHARE: Part = Part {
     when: &[("session", &[SEALED_SESSION_VERSION as u64])],
     ..Part::always("Share", "headway.handshake", SHARE_FIELDS)
 };
-/// Of a packet, in order.
+/// Parts of a packet, in order.
 const PACKET: &[Part] =
     &[HEADER, SESSION, CROSSED, Part::hop(1), Part::hop(2), Part::hop(3), Part::hop(4), Part::hop(5), CHECK];
 
@@ -127,7 +127,7 @@ fn the_dissector_is_made_from_the_tables_of_fields() {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Meaning {
     field: &'static str,
-    /// In packets of these kinds,
+    /// Kinds of packets that have it.
     kinds: Vec<PacketKind>,
     /// that have these flags,
     flags: PacketFlags,

@@ -63,7 +63,7 @@ struct Network {
     lose: Loss,
     departures: Vec<Departure>,
     drops: usize,
-    /// By tag: when each new packet was delivered.
+    /// Delivery times of new packets, by tag.
     delivered: BTreeMap<u32, Vec<Time>>,
     completed: BTreeMap<u32, Time>,
     acknowledged: BTreeMap<u32, Time>,

@@ -33,7 +33,7 @@ use watch::{Call, Watched, calls};
 /// A connection with random parameters, and the events on it.
 #[derive(Clone, Debug)]
 struct Case {
-    /// Of each parameter, whether it has another value than its default, and which.
+    /// Choice for each parameter: its default, or another value.
     lot: u64,
     packets: u32,
     deadline: Option<Time>,

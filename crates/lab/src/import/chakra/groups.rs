@@ -74,7 +74,7 @@ struct Listed {
 /// Groups that are listed somewhere, and the collectives that name groups.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
-    /// By rank whose metadata lists it and by name.
+    /// Groups by the rank whose metadata lists them, and by name.
     own: BTreeMap<(u32, String), Listed>,
     /// Groups by name, from the file next to the traces.
     beside: BTreeMap<String, Listed>,
@@ -123,7 +123,7 @@ impl Groups {
             if members.is_empty() {
                 return Err(fail(format!("group `{written}` has no rank")));
             }
-            // As ASTRA-sim does.
+            // ASTRA-sim sorts them, too.
             members.sort_unstable();
             let listed = Listed { ranks: members, by: source.name.clone() };
             let is_twice = source.text.matches(&format!("\"{written}\"")).count() > 1;

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// By number of `CollectiveCommType`.
+/// Collectives by number of `CollectiveCommType`.
 const COLLECTIVES: [Collective; schema::COLLECTIVES.len()] = [
     Collective::AllReduce,
     Collective::Reduce,
@@ -169,7 +169,7 @@ const REPEATED: [&str; 4] = ["hasdep", "deps", "depid", "stream"];
 struct OfRank<'a> {
     rank: u32,
     file: &'a File,
-    /// By id, the operation of a node.
+    /// Operations of nodes, by id.
     ids: FxHashMap<u64, u32>,
     /// Id of the last node that was read.
     last: Option<u64>,

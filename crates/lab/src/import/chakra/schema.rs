@@ -239,7 +239,7 @@ pub(super) fn is_json(bytes: &[u8]) -> bool {
 pub enum OtherJson {
     /// Trace of PyTorch's host, in which nodes have no kind.
     PyTorch,
-    /// Of a profiler.
+    /// Trace of a profiler.
     Profiler,
 }
 

@@ -8,7 +8,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Of at least one part.
+    /// Divides `total` into at least one part.
     pub(crate) fn of(total: u64, count: u64) -> Parts {
         Parts { total, count: count.max(1) }
     }

@@ -36,7 +36,7 @@ const PLACEMENTS: [&str; 3] = ["packed", "scattered", "rails"];
 pub(crate) enum Ranks {
     /// Host of each rank.
     Hosts(Vec<u32>),
-    /// So many hosts of a random order, from a position on.
+    /// A number of hosts of a random order, from a position on.
     Scattered { first: u32, count: u32 },
 }
 

@@ -43,7 +43,7 @@ impl Ring {
         json!({ "bytes": bytes, "channels": ground.dice.between(1, 3), "chunks": ground.dice.between(1, 3) })
     }
 
-    /// So many steps of a ring of all ranks. In step s, rank r sends segment r - s.
+    /// Schedule of so many steps of a ring of all ranks. In step s, rank r sends segment r - s.
     pub(crate) fn schedule(self, ranks: u32, steps: u32, bytes: u64) -> Schedule {
         let mut schedule = Schedule::default();
         let lanes = self.channels * self.chunks;

@@ -88,7 +88,7 @@ fn slot() -> Time {
     Rate::gbps(10).time_of(full())
 }
 
-/// From the start of a full packet at a host to its arrival at another over the idle switch.
+/// Time from the start of a full packet at a host to its arrival at another over the idle switch.
 fn path() -> Time {
     slot() * 2 + DELAY * 2
 }

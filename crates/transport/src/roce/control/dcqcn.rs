@@ -139,7 +139,7 @@ impl Dcqcn {
         let (line, threshold) = (self.flow.line, self.params.fast_recovery);
         let Some(limited) = &mut self.limited else { return };
         let adds = if self.params.byte_counter == 0 {
-            // By the number of increases before this one. HPCC §5.1
+            // The number of increases before this one decides. HPCC §5.1
             limited.by_time += 1;
             match (limited.by_time - 1).cmp(&threshold) {
                 std::cmp::Ordering::Less => 0.0,

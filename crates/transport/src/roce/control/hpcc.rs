@@ -40,7 +40,7 @@ impl ByPreset for HpccParams {
     }
 }
 
-/// At a sender: the utilisation that it goes by.
+/// Utilisation that a sender goes by.
 const UTILISATION: GaugeInfo = GaugeInfo::share(
     "inflight_share",
     "in flight",
@@ -74,12 +74,12 @@ pub(super) struct Interval {
 }
 
 impl Memory {
-    /// Of stamps that are read as they are.
+    /// Memory of stamps that are read as they are.
     pub(super) fn exact() -> Memory {
         Memory { last: None, units: (1, 1) }
     }
 
-    /// Of stamps that a host with a link of this rate reads in the units of HPCC's header.
+    /// Memory of stamps that a host with a link of this rate reads in the units of HPCC's header.
     fn coarse(line: f64) -> Memory {
         let multiple = (line / OF_RATE).max(1.0) as u64;
         Memory { last: None, units: (UNITS.0 * multiple, UNITS.1 * multiple) }

@@ -42,7 +42,7 @@ pub struct Answer<'a> {
     pub next: u32,
     /// True if it is a congestion notification.
     pub marked: bool,
-    /// From the departure of the packet that it answers until now.
+    /// Time from the departure of the packet that it answers until now.
     pub rtt: Time,
     /// Stamps that ports wrote into that packet.
     pub stamps: Option<&'a Stamps>,
@@ -72,7 +72,7 @@ pub trait RateControl: Send + Sized + 'static {
     /// The lowest rate that it sends at, whatever it hears.
     fn least_rate(params: &Self::Params) -> Rate;
 
-    /// For one message.
+    /// Makes the controller of one message.
     fn new(params: &Self::Params, flow: &Flow) -> Self;
 
     /// Time passes: what it does by itself until `now`, it has done.

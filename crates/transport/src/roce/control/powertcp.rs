@@ -75,7 +75,7 @@ impl ByPreset for ThetaParams {
     }
 }
 
-/// At a sender: the power that it goes by.
+/// Power that a sender goes by.
 const POWER: GaugeInfo = GaugeInfo::share(
     "power",
     "power",

@@ -103,7 +103,7 @@ pub enum Mode {
     Drain,
     /// Probing: draining what the last probe has queued.
     Down,
-    /// Between two probes.
+    /// Cruises between two probes.
     Cruise,
     /// Filling the path before a probe.
     Refill,
@@ -298,7 +298,7 @@ pub struct Bbr3 {
     /// Packets delivered as the round ends, and whether one has just begun.
     next_round: u64,
     round_begins: bool,
-    /// The same for rounds in which losses are counted.
+    /// Packets delivered as a round of counted losses ends, and true if one has just begun.
     loss_round: u64,
     loss_round_begins: bool,
     loss_events: u32,
@@ -344,7 +344,7 @@ impl Bbr3 {
         (gain * rate * self.round_trip.min.as_secs_f64() * (1.0 - 1e-12)).ceil()
     }
 
-    /// With room for bursts. BBRv3 §bbr_quantization_budget
+    /// Window with room for bursts. BBRv3 §bbr_quantization_budget
     fn roomy(&self, window: f64) -> f64 {
         let extra = if self.mode == Mode::Up { 2.0 } else { 0.0 };
         window.max(3.0 * self.burst()).max(LEAST_WINDOW) + extra
@@ -1103,7 +1103,7 @@ mod tests {
         path.reach(Mode::Up);
         path.reach(Mode::Down);
         assert!(path.flight_at_loss > 0 && path.bbr.too_high);
-        // Of 59 one may be lost, and the last two of them were.
+        // One of 59 may be lost, and the last two of them were.
         assert_eq!((path.flight_at_loss, path.bbr.upper), (59, 58.0));
         assert_eq!(in_flight_at_threshold(3, 50), 49.0);
         assert_eq!(in_flight_at_threshold(1, 101), 100.0 + 2.0, "two of 102 may be lost");

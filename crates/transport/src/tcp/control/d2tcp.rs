@@ -40,7 +40,7 @@ headway_params::params! {
         d_max: f64 = 2.0, ParamKind::Float { min: 1.0, max: 100.0 };
         /// Urgency of a message whose deadline has passed.
         on_expired: Expired = Expired::Neutral, ParamKind::Choice(Expired::WORDS);
-        /// In which numbers share, urgency and cut are computed; fixed-point is that of the congestion control for Linux.
+        /// Numbers in which share, urgency and cut are computed; fixed-point is that of the congestion control for Linux.
         arithmetic: Arithmetic = Arithmetic::Exact, ParamKind::Choice(Arithmetic::WORDS);
     }
 }
@@ -77,7 +77,7 @@ impl D2tcp {
         (needed / (deadline - ack.now).as_secs_f64()).clamp(self.params.d_min, self.params.d_max)
     }
 
-    /// The same in eighths, from whole packets and microseconds, within the rows of the table of powers.
+    /// Urgency in eighths, from whole packets and microseconds, within the rows of the table of powers.
     fn eighths(&self, window: &Window, ack: &Ack) -> u32 {
         let [least, most] = [self.params.d_min, self.params.d_max].map(eighths);
         let Some(deadline) = self.deadline else { return 8 };

@@ -19,7 +19,7 @@ headway_params::params! {
         g: f64 = 0.0625, ParamKind::Float { min: 0.001, max: 1.0 };
         /// Share of marked packets assumed at first; messages of less than about ten round trips never leave it.
         alpha_init: f64 = 1.0, ParamKind::Float { min: 0.0, max: 1.0 };
-        /// In which numbers share and cut are computed. linux-4.19: fixed-point
+        /// Numbers in which share and cut are computed. linux-4.19: fixed-point
         arithmetic: Arithmetic = Arithmetic::Exact, ParamKind::Choice(Arithmetic::WORDS);
     }
 }

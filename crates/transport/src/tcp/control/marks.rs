@@ -3,7 +3,7 @@
 use super::Ack;
 
 headway_params::choice! {
-    /// In which numbers the share and the cut are computed.
+    /// Numbers in which the share and the cut are computed.
     pub enum Arithmetic {
         /// Real numbers, without rounding.
         Exact = "exact",

@@ -209,7 +209,7 @@ pub trait CongestionControl: Send + Sized + 'static {
         u64::from((packets / initial).checked_ilog2().map_or(0, |log| log + 1))
     }
 
-    /// For one message.
+    /// Makes the controller of one message.
     fn new(params: &Self::Params, connection: &ConnectionParams, flow: &Flow) -> Self;
 
     /// True if packets of this message are sent ECN-capable, and marks answered.

@@ -58,7 +58,7 @@ impl ByPreset for SwiftParams {
 /// Target of the delay. Swift §3.1
 #[derive(Clone, Copy, Debug)]
 struct Target {
-    /// Without flow scaling, in picoseconds.
+    /// Target without flow scaling, in picoseconds.
     path: f64,
     /// The range of flow scaling in picoseconds, and its two terms: `alpha / sqrt(cwnd) - beta`.
     range: f64,
@@ -78,7 +78,7 @@ impl Target {
         Target { path: base + hop * hops, range, alpha, beta: alpha * ends.1 }
     }
 
-    /// In picoseconds, for a window of `cwnd` packets.
+    /// Target in picoseconds, for a window of `cwnd` packets.
     fn at(&self, cwnd: f64) -> f64 {
         self.path + (self.alpha / libm::sqrt(cwnd) - self.beta).clamp(0.0, self.range)
     }

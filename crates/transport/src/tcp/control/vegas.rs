@@ -38,7 +38,7 @@ enum Decision {
     Hold,
     /// One packet more.
     Increase,
-    /// As NewReno: too few samples.
+    /// Grow as NewReno: too few samples.
     Reno,
 }
 

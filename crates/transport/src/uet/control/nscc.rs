@@ -66,7 +66,7 @@ pub(in crate::uet) struct Scale {
 }
 
 impl Scale {
-    /// For a network of this base round trip and these packets.
+    /// Constants for a network of this base round trip and these packets.
     pub(in crate::uet) fn new(
         params: &NsccParams,
         base_rtt: Time,
@@ -233,7 +233,8 @@ impl Window {
         self.clamp(scale);
     }
 
-    /// In proportion to how far below the target, or fast on a path that has been empty for a window. NSCC §2.2
+    /// Grows in proportion to the distance below the target, or fast on a path that has been empty for a window. NSCC
+    /// §2.2
     fn below_target(&mut self, scale: &Scale, delay: Time, newly: i64) {
         self.empty = if delay < NO_DELAY { self.empty + newly } else { 0 };
         self.growing = delay < NO_DELAY && (self.growing || self.empty > self.bytes);
@@ -244,7 +245,7 @@ impl Window {
         }
     }
 
-    /// By how far the average is above the target, once a round trip. NSCC §2.2
+    /// Shrinks by how far the average is above the target, once a round trip. NSCC §2.2
     fn decrease(&mut self, scale: &Scale, now: Time) {
         (self.growing, self.empty) = (false, 0);
         let target = scale.target.0 as f64;

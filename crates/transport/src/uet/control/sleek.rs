@@ -15,7 +15,7 @@ const NEXT_PROBE: u64 = 5;
 /// Loss detection of one message.
 #[derive(Clone, Debug, Default)]
 pub(in crate::uet) struct Sleek {
-    /// While it repairs: the first packet that had not been sent when it began to.
+    /// First packet that had not been sent when the repair began, while it lasts.
     end: Option<u32>,
     /// Packets below have had their turn.
     repaired: u32,

@@ -12,7 +12,7 @@ const SPREAD: f64 = 0.25;
 /// Weight of the last period in the average share of marked packets, and the share that is tolerated. RCCC §3.4
 const WEIGHT: f64 = 0.5;
 const TOLERATED: f64 = 0.3;
-/// Of what is beyond it, the share that the rate falls by. RCCC §3.4
+/// Share of the excess by which the rate falls. RCCC §3.4
 const DECREASE: f64 = 0.5;
 /// Growth of the rate in a period, as a share of the link's. It doubles from period to period while nothing is marked.
 /// RCCC §3.4
@@ -50,8 +50,8 @@ pub(in crate::uet) struct Uplinks {
 }
 
 impl Uplinks {
-    /// For links upwards that carry one part in `oversubscription` of what the hosts below can send. A base round trip of 0 is
-    /// not known yet.
+    /// Estimate for links upwards that carry one part in `oversubscription` of what the hosts below can send. A base
+    /// round trip of 0 is not known yet.
     pub(in crate::uet) fn new(oversubscription: f64, base_rtt: Time, seed: u64) -> Uplinks {
         let least = (LEAST_OF_UPLINKS / oversubscription).max(LEAST);
         let (seen, next) = (Seen::default(), Time::ZERO);

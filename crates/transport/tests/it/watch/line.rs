@@ -12,11 +12,11 @@ use proptest::prelude::*;
 pub enum Step {
     /// Both ends send so many packets, if they have them.
     Send(u8),
-    /// So many arrive, oldest first; of the data packets those are marked whose bit is set.
+    /// Lets so many arrive, oldest first; data packets whose bit is set are marked.
     Arrive(u8, u64),
     /// One arrives out of turn.
     Overtake(u16),
-    /// So many are lost, oldest first.
+    /// Loses so many, oldest first.
     Lose(u8),
     /// One is there twice.
     Repeat(u16),

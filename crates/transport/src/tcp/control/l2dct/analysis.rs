@@ -30,7 +30,7 @@ pub struct Cycle {
     pub drop: f64,
     /// Fall of the queue, A. Eq. 9
     pub amplitude: f64,
-    /// From one cut to the next: D / k. Eq. 10 prints D, which holds for k = 1 alone.
+    /// Time from one cut to the next: D / k. Eq. 10 prints D, which holds for k = 1 alone.
     pub period: f64,
     /// Longest queue. Eq. 11
     pub queue_max: f64,

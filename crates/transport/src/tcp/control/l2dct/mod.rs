@@ -51,7 +51,7 @@ headway_params::params! {
         increase: f64 = 0.0, ParamKind::Float { min: 0.0, max: 100.0 };
         /// Bytes that count as data sent.
         attained: Attained = Attained::Acked, ParamKind::Choice(Attained::WORDS);
-        /// In which numbers weight, share and cut are computed. linux-4.19: fixed-point
+        /// Numbers in which weight, share and cut are computed. linux-4.19: fixed-point
         arithmetic: Arithmetic = Arithmetic::Exact, ParamKind::Choice(Arithmetic::WORDS);
     }
 }

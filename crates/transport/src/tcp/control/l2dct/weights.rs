@@ -34,7 +34,7 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// As the parameters say.
+    /// Weights with these parameters.
     pub fn new(params: &L2dctParams) -> Weights {
         Weights {
             kind: params.weights,
