@@ -144,6 +144,7 @@ impl Law {
 
     fn set_rate(&mut self, rate: f64) {
         self.rate = rate;
+        // Never 0: a sender at rate 0 would send nothing that could bring back a higher one.
         self.stamp = ((rate + 0.5) as u32).max(1);
     }
 

@@ -140,6 +140,7 @@ impl State {
         let flow = Flow { key, sizes: VecDeque::new(), bytes: 0, deficit: self.quantum };
         let class = self.free.pop().unwrap_or(self.flows.len());
         match self.flows.get_mut(class) {
+            // A flow that used this class before leaves its allocation to the new one.
             Some(free) => *free = Flow { sizes: std::mem::take(&mut free.sizes), ..flow },
             None => self.flows.push(flow),
         }

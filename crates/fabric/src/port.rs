@@ -330,6 +330,7 @@ impl<H: Copy> Port<H> {
     }
 
     /// Makes room, or finds none.
+    // Out of line, because nearly all packets fit: their path through `offer` stays short.
     #[cold]
     #[inline(never)]
     fn overflow<P: Packets<H>>(
@@ -525,6 +526,7 @@ impl<H: Copy> Port<H> {
             return;
         }
         self.passed.busy = self.busy_until(now);
+        // The wire of a dead link is never free, so that nothing starts on it without a check of its own.
         self.free_at = Time::MAX;
         let none = Limit::Packets(0);
         let shut = PortContext { buffer: Buffer { data: none, control: none }, ..*self.context };

@@ -101,6 +101,7 @@ impl<H: Copy> Ring<H> {
     }
 
     /// Doubles the ring, which is full; `filler` is any handle.
+    // Rings double a few times in a run: out of line, the code for each packet stays small.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, filler: H) {
@@ -206,6 +207,7 @@ impl<H: Copy> Queues<H> {
     }
 
     /// A class from [`CROWD`] on gets a packet.
+    // Only `fair-queue` has so many classes.
     #[cold]
     #[inline(never)]
     fn join_crowd(&mut self, class: usize) {
@@ -248,6 +250,7 @@ impl<H: Copy> Queues<H> {
         let mut rest = self.occupied & !SHAPED;
         std::iter::from_fn(move || {
             let class = rest.trailing_zeros() as usize;
+            // Clears the lowest bit that is set; wrapping, because there may be none.
             rest &= rest.wrapping_sub(1);
             match class {
                 32 => None,
@@ -268,6 +271,7 @@ impl<H: Copy> Queues<H> {
     #[inline(always)]
     pub(crate) fn show(&self, mut more: impl FnMut(H) -> bool) {
         for ring in self.rings() {
+            // Rings have a power of two of slots. An empty one has none, and nothing to show.
             let mask = ring.slots.len().wrapping_sub(1);
             for place in ring.head..ring.head + ring.len {
                 if !more(ring.slots[place as usize & mask]) {
@@ -347,6 +351,7 @@ impl<H: Copy> Queues<H> {
     pub(crate) fn check(&self) -> Result<(), BrokenIdentity> {
         let held = self.first.iter().chain(&*self.rest).map(|ring| u64::from(ring.len)).sum::<u64>();
         let [control, data] = self.packets.map(u64::from);
+        // Wrapping, because this looks for counters that fell below zero.
         let counted = control.wrapping_add(data);
         if control > held || data > held || counted != held {
             return Err(BrokenIdentity::Waiting { control, data, held });

@@ -188,6 +188,7 @@ fn depart<D: Discipline, L: Lengths>(rules: &mut D, departing: &Departing, lengt
     called(|| rules.depart_by_class(&departing, lengths, packet));
 }
 
+// Kept apart, so that the rules of heavy disciplines are not inlined into the loop of the light ones.
 #[inline(never)]
 fn called<T>(work: impl FnOnce() -> T) -> T {
     work()

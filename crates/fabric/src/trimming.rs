@@ -99,6 +99,7 @@ pub struct Trimming {
 impl Trimming {
     /// The coin. NDP §3.1
     fn coin_is_heads(&mut self) -> bool {
+        // A counter and a hash in place of a generator: ports own none, so that a port costs no more memory.
         self.throws = self.throws.wrapping_add(1);
         mix(self.seed ^ mix(self.throws.into())) & 1 == 1
     }

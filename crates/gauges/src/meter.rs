@@ -226,8 +226,10 @@ impl SpareMeter {
         }
     }
 
+    // Once a period: out of line, so that counting a packet stays cheap.
     #[cold]
     fn turn(&mut self, now: Time) {
+        // A link that was idle may have passed whole periods since: nothing left in the last of them.
         let later = (now - self.ends).0 / self.period.0.max(1);
         let counted = if later == 0 { self.bytes } else { 0 };
         self.spare = self.whole.saturating_sub(counted);

@@ -95,6 +95,7 @@ pub const STAMPS_BYTES: usize = size_of::<Crossed>() + Stamps::ROOM * HOP_BYTES;
 
 impl WireHop {
     fn of(hop: &Hop) -> WireHop {
+        // At least 1, because `parse` refuses the stamp of a port without a rate.
         let kbps = (hop.rate.bps() / 1000).clamp(1, u32::MAX.into()) as u32;
         let queue = u32::try_from(hop.queue).unwrap_or(u32::MAX);
         WireHop { at: hop.at.0.into(), sent: hop.sent.into(), queue: queue.into(), rate: kbps.into() }

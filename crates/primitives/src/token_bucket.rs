@@ -33,6 +33,8 @@ impl TokenBucket {
     }
 
     fn time_of(&self, bytes: u64) -> Time {
+        // 128 bits, because picoseconds times bytes exceed 64. Rounded up: no packet leaves before its last
+        // token is there.
         Time((u128::from(self.period.0) * u128::from(bytes)).div_ceil(self.quantum.into()) as u64)
     }
 
@@ -46,6 +48,7 @@ impl TokenBucket {
     /// From `now` on tokens come as fast as those of `like`, which holds as many; what is missing stays missing.
     pub fn retime(&mut self, now: Time, like: &TokenBucket) {
         let missing = u128::from(self.full_at.saturating_sub(now).0);
+        // Rounded up as well: a change of the rate must not make up tokens.
         let (old, new) = (u128::from(self.period.0.max(1)), u128::from(like.period.0));
         let takes = u64::try_from((missing * new).div_ceil(old)).unwrap_or(u64::MAX);
         *self = TokenBucket { full_at: now.saturating_add(Time(takes)), ..*like };

@@ -137,8 +137,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) inbox: Vec<Vec<Letter>>,
     /// Arrival of the first of them.
     pub(crate) first_letter: u64,
-    /// Time at which the next packet that waits begins to leave for another shard, as far as it is known without
-    /// looking.
+    /// Start of the next waiting packet for another shard, as far as it is known without looking.
     pub(crate) next_start: u64,
     pub(crate) events: u64,
     /// The number of events at which it stops to let the conductor look.

@@ -39,6 +39,7 @@ impl Addresses {
     /// The host with an address. None has an IPv6 address.
     pub fn host(&self, address: impl Into<IpAddr>) -> Option<u32> {
         let IpAddr::V4(address) = address.into() else { return None };
+        // An address below the first wraps to a number that no host has.
         let number = address.to_bits().wrapping_sub(self.first.to_bits());
         let known = |host: u32| (host < self.hosts).then_some(host);
         known(number).or_else(|| known(number.checked_sub(SECOND)?))

@@ -396,6 +396,7 @@ impl Core {
         if egress.due != self.now {
             return;
         }
+        // The event has come: what follows sets the next one.
         egress.due = Time::MAX;
         match egress.port.next_start() {
             Some(start) if start <= self.now => self.send_next(number),

@@ -328,6 +328,7 @@ pub fn lacks_checksum(frame: &[u8]) -> bool {
     let addresses: u32 = (ETHERNET + 12..ETHERNET + 20).step_by(2).map(word).sum();
     let length = word(ETHERNET + 2).wrapping_sub((transport - ETHERNET) as u32) & 0xffff;
     let sum = addresses + u32::from(protocol) + length;
+    // One's complement: the carries are added back in. RFC 1071
     let sum = (sum & 0xffff) + (sum >> 16);
     word(place) == (sum & 0xffff) + (sum >> 16)
 }

@@ -191,6 +191,7 @@ fn receive_frames(
                 frame::complete_checksum(bytes);
             }
             let at = match about.stamp {
+                // The clocks are read one after the other, so that a stamp may seem to be later than now.
                 Some(Stamp::Wall(wall)) => wall.wrapping_sub(wall_ahead).min(monotonic),
                 Some(Stamp::Monotonic(at)) => at.min(monotonic),
                 None => monotonic,

@@ -56,6 +56,7 @@ impl FirstWindowSchedule {
         let burst = self.initial_window.burst;
         // The times are in thousandths of a slot.
         let turn = u128::from(index / burst) * u128::from(self.initial_window.sharers())
+            // 128 bits, because thousandths of slots times picoseconds exceed 64.
             + u128::from(self.initial_window.phase) * 1000;
         let slots = turn * u128::from(burst) + u128::from(index % burst) * 1000;
         let after = u128::from(self.slot.0).saturating_mul(slots) / 1000;

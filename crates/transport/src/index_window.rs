@@ -120,6 +120,7 @@ impl IndexWindow {
         let offset = from - (self.below & !63);
         let word = |n: u32| self.words.get(n as usize).copied().unwrap_or(0);
         let (first, shift) = (offset / 64, offset % 64);
+        // A shift by all 64 bits is an overflow.
         let high = if shift == 0 { 0 } else { word(first + 1) << (64 - shift) };
         word(first) >> shift | high
     }

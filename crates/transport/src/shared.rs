@@ -116,6 +116,7 @@ pub(crate) fn drop_about(control: &mut ControlQueue, tag: u32) {
 }
 
 fn fail(events: &mut VecDeque<EndpointEvent>, mut messages: Vec<Message>) {
+    // Messages may come from a hash map, whose order must not show in a run.
     messages.sort_unstable_by_key(|message| message.id);
     let failed = |m: &Message| EndpointEvent::Failed { tag: m.tag, reason: FORGOTTEN };
     events.extend(messages.iter().map(failed));

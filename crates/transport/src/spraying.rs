@@ -58,6 +58,8 @@ impl Lots {
     /// A number below `end`.
     fn draw(&mut self, end: u32) -> u32 {
         self.draws += 1;
+        // The steps of SplitMix64, of which `mix` is the finaliser; the upper half of a product maps it to a
+        // range without a division.
         let random = mix(self.seed.wrapping_add(self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         ((u128::from(random) * u128::from(end)) >> 64) as u32
     }
@@ -223,6 +225,7 @@ impl Entropies {
 
     /// A packet with this entropy came to this end.
     pub fn hear(&mut self, now: Time, entropy: u32, fate: Fate) {
+        // An entropy below the base wraps to a number that is out of range, too.
         let number = entropy.wrapping_sub(self.base);
         if number >= self.count {
             return;

@@ -162,6 +162,7 @@ impl FrameIo for AfPacket {
         let (mut done, mut refused) = (0, 0);
         while done < self.queued {
             match self.send_some(done) {
+                // At least one, so that the loop ends even if the kernel takes none and reports no error.
                 Ok(sent) => done += sent.max(1),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // The other end's queue is full, or is gone: this frame is lost, as on a wire.

@@ -128,6 +128,7 @@ impl Receiver {
     }
 
     /// A packet of a message that is not being received: a new one, or one that has finished.
+    // Once a message; any other packet finds its entry.
     #[cold]
     fn first(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let (peer, id) = (packet.src, packet.message);
@@ -144,6 +145,7 @@ impl Receiver {
     fn admit(&self, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
         let context = &shared.context;
         let Data { window, message_bytes, .. } = Data::read(packet);
+        // The length comes from the wire: one of more packets than 32 bits can count is not a message.
         let packets = u32::try_from(context.sizes.packets(message_bytes)).ok()?;
         let path = (context.path)(packet.src);
         let rtt = match self.params.loss_timer {

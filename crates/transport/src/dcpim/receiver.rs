@@ -128,6 +128,7 @@ impl Receiver {
             return false;
         }
         let Data { window, message_bytes, .. } = Data::read(packet);
+        // The length comes from the wire: one of more packets than 32 bits can count is not a message.
         let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return false };
         let terms = self.known.terms(&self.params, &shared.context, key.0);
         self.arrived += 1;
@@ -381,6 +382,7 @@ impl Receiver {
             return;
         }
         let mut got: Vec<(HostId, Got)> = got.into_iter().collect();
+        // The order of a hash map must not show in a run, which has to be the same each time.
         got.sort_by_key(|(_, got)| (got.packets, got.order));
         let ends = terms.schedule.data_phase(epoch).saturating_add(terms.schedule.period);
         let mut rank = FIRST_RANK;

@@ -56,6 +56,7 @@ impl CreditRate {
             w_min: share(params.w_min),
             w_max: share(params.w_max.max(params.w_min)),
             w: share(params.w_init),
+            // Never 0, because `gap` divides by it.
             rate: rate.max(1),
             increased: false,
             total: 0,
@@ -66,6 +67,7 @@ impl CreditRate {
 
     /// The mean gap to the next credit, if credits at full rate are `slot` apart.
     pub(super) fn gap(&self, slot: Time) -> Time {
+        // 128 bits, because a time times a share of 32 bits exceeds 64.
         Time((u128::from(slot.0) * u128::from(ONE) / u128::from(self.rate)).min(u64::MAX.into()) as u64)
     }
 

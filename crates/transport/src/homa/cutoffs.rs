@@ -224,6 +224,7 @@ fn scheduled_up_to(traffic: &Traffic, window: u64, by: ScheduledBy, size: u64) -
 fn smallest(enough: impl Fn(u64) -> bool) -> u64 {
     let (mut low, mut high) = (1, u64::MAX);
     while low < high {
+        // The sum of both could overflow, as `high` may be the largest number.
         let middle = low + (high - low) / 2;
         if enough(middle) {
             high = middle;

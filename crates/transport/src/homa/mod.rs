@@ -174,6 +174,7 @@ const WHOLE: u32 = 1000;
 
 /// A share in thousandths.
 fn thousandths(share: f64) -> u32 {
+    // Rounded to the nearest, because 0.3 is a little less than 3 tenths as a float.
     (share * f64::from(WHOLE) + 0.5) as u32
 }
 

@@ -335,6 +335,7 @@ impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone; others may be granted in its place.
     fn forget(&mut self, shared: &mut Shared, now: Time, gone: Gone) {
         let mut all: Vec<Key> = self.messages.keys().filter(|key| gone.covers(**key)).copied().collect();
+        // The order of a hash map must not show in a run, which has to be the same each time.
         all.sort_unstable();
         for key in all {
             self.drop_message(key);

@@ -123,6 +123,7 @@ impl Sender {
         let outgoing = &mut self.messages[key];
         let number = number as usize;
         let connection = &mut outgoing.subflows[number].connection;
+        // Deadlines are not cancelled: one that another has replaced has no effect.
         if connection.armed != at {
             return;
         }

@@ -104,6 +104,8 @@ impl Paths {
         }
         let left = self.order.len() - self.at;
         self.draws += 1;
+        // The steps of SplitMix64, of which `mix` is the finaliser; the upper half of a product maps it to a
+        // range without a division.
         let random = mix(self.seed.wrapping_add(self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let offset = ((u128::from(random) * left as u128) >> 64) as usize;
         self.order.swap(self.at, self.at + offset);

@@ -129,10 +129,12 @@ impl Receiver {
     }
 
     /// A packet of a message that is not being received: a new one, or one that has finished.
+    // Once a message; any other packet finds its entry.
     #[cold]
     fn first(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let (peer, id) = (packet.src, packet.message);
         let Data { index, message_bytes, class, .. } = Data::read(packet);
+        // The length comes from the wire: one of more packets than 32 bits can count is not a message.
         let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return };
         if self.finished.contains(peer, id) {
             // The sender has not heard that it is done.

@@ -177,6 +177,7 @@ impl Incoming {
             listed: false,
         };
         for index in 0..a.free {
+            // 128 bits, because a duration times a count of packets may exceed 64.
             let left = Time((u128::from(a.burst.0) * u128::from(index + 1) / u128::from(a.free)) as u64);
             message.authorise(index, 0, now.saturating_add(left));
         }

@@ -46,6 +46,7 @@ impl Receiver {
             return self.answer(shared, packet);
         }
         let Data { index, message_bytes, .. } = Data::read(packet);
+        // The length comes from the wire: one of more packets than 32 bits can count is not a message.
         let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return };
         let fresh = || Incoming { packets, arrived: Arrived::default(), state: ReceiverState::Receiving };
         let incoming = self.messages.entry((src, message)).or_insert_with(fresh);

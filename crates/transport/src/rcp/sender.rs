@@ -123,6 +123,7 @@ impl Sender {
     pub(super) fn paced(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
         let Some(key) = self.messages.find(id) else { return };
         let out = &mut self.messages[key];
+        // Deadlines are not cancelled: one that another has replaced has no effect.
         if out.pace_armed == at {
             out.pace_armed = Time::MAX;
             self.queue(shared, now, key);
@@ -134,6 +135,7 @@ impl Sender {
         let Some(key) = self.messages.find(id) else { return };
         let timeout = self.timeout(key);
         let out = &mut self.messages[key];
+        // Deadlines are not cancelled: one that another has replaced has no effect.
         if out.idle_armed != at {
             return;
         }

@@ -265,6 +265,7 @@ impl Outgoing {
 
     /// A deadline that was `at` has come: whether nothing was heard for a time-out, and what was under way is taken for lost.
     pub(super) fn timed_out(&mut self, at: Time, now: Time) -> bool {
+        // Deadlines are not cancelled: one that another has replaced has no effect.
         if self.timeout_armed != at {
             return false;
         }
@@ -323,6 +324,7 @@ impl Outgoing {
 
     /// The rate may have risen: whether the deadline is the one in force.
     pub(super) fn rises(&mut self, at: Time, now: Time) -> bool {
+        // Deadlines are not cancelled: one that another has replaced has no effect.
         if self.rise_armed != at {
             return false;
         }

@@ -95,6 +95,7 @@ impl Receiver {
     fn take(&mut self, shared: &mut Shared, now: Time, packet: &Packet) -> Option<Packet> {
         let key = (packet.src, packet.message);
         let Data { index, message_bytes, left, .. } = Data::read(packet);
+        // The length comes from the wire: one of more packets than 32 bits can count is not a message.
         let packets = u32::try_from(shared.context.sizes.packets(message_bytes)).ok()?;
         if index >= packets {
             return None;

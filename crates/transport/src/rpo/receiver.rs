@@ -127,6 +127,7 @@ impl Receiver {
     }
 
     /// A packet of a message that is not being received: a new one, or one that has finished.
+    // Once a message; any other packet finds its entry.
     #[cold]
     fn first(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let (peer, id) = (packet.src, packet.message);
@@ -144,6 +145,7 @@ impl Receiver {
     fn admit(&self, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
         let context = &shared.context;
         let Data { window, message_bytes, .. } = Data::read(packet);
+        // The length comes from the wire: one of more packets than 32 bits can count is not a message.
         let packets = u32::try_from(context.sizes.packets(message_bytes)).ok()?;
         let path = (context.path)(packet.src);
         let timeout = self.params.timeout(&path, self.params.loss_timeout);
@@ -337,6 +339,7 @@ impl Incoming {
         let Some(expected) = &mut self.expected else { return false };
         // An opportunistic packet of a marked message waits in a queue, perhaps for long.
         let waits = self.state == ReceiverState::Marked && expected.is_from_the_end(index);
+        // The time-out doubles with each attempt that had no result.
         attempts += u32::from(!waits && attempts < backoff);
         let timeout = self.timeout.saturating_mul(1 << attempts);
         expected.permit_again(now.saturating_add(timeout), index, attempts);

@@ -46,6 +46,7 @@ impl SentLog {
 
     /// Acknowledges a departure; `None` if it was acknowledged before, or is not remembered.
     pub(super) fn take(&mut self, number: u32, index: u32) -> Option<Departure> {
+        // A number before the base wraps to a place beyond the end, and finds nothing.
         let place = number.wrapping_sub(self.base) as usize;
         let departure = self.left.get_mut(place)?.take_if(|entry| entry.index == index)?;
         while self.left.front() == Some(&None) {

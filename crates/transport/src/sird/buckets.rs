@@ -27,9 +27,12 @@ impl Loop {
     /// Every packet adds; a marked one takes, if there was none for a window and a half. `window` is the smaller bucket.
     fn packet(&mut self, marked: bool, window: u64, frame: u64, most: u64) {
         self.since += 1;
+        // A frame more for each bucket of packets, as DCTCP adds one for each window.
         let mut bucket = (self.bucket + frame * frame / window) as f64;
         if marked && self.since >= self.spacing {
             bucket -= self.bucket as f64 * self.share / 2.0;
+            // DCTCP cuts once a window; here the packets of half a window more pass before the next cut is
+            // judged.
             (self.since, self.spacing) = (0, window * 3 / 2 / frame);
         }
         self.bucket = (bucket as u64).clamp(self.least.min(most), most);

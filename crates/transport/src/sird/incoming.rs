@@ -181,6 +181,7 @@ impl Incoming {
 
     /// The deadline `at` has come: packets that had credit when it was armed are taken for lost.
     pub(super) fn overdue(&mut self, shared: &mut Shared, key: MessageId, (at, now): (Time, Time)) {
+        // Deadlines are not cancelled: one that another has replaced has no effect.
         if self.armed != at {
             return;
         }

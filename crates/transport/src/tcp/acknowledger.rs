@@ -185,6 +185,7 @@ impl Acknowledger {
         (at, now): (Time, Time),
         rules: AckRules,
     ) {
+        // Deadlines are not cancelled: one that another has replaced has no effect.
         if self.armed != at {
             return;
         }

@@ -73,6 +73,7 @@ impl Connection {
             marks: control.uses_marks(),
             control,
             owns_window: rules.owns_window,
+            // RFC 5681 §3.1: the threshold begins arbitrarily high.
             window: Window { cwnd: 1.0, ssthresh: f64::INFINITY },
             rtt: RttEstimator::new(params, flow.rtt, rules.counts_ack_delay, flow.path.longest_timeout),
             board: Scoreboard::default(),
@@ -134,6 +135,7 @@ impl Connection {
 
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
+        // A window below one packet still lets one out: without an acknowledgement it could never grow again.
         self.pipe() < (self.window.cwnd as u32).max(1)
     }
 

@@ -146,6 +146,8 @@ impl Proportional {
     pub(crate) fn window(&mut self, delivered: u32, repaired: bool, pipe: u32, ssthresh: f64) -> f64 {
         let (delivered, pipe) = (f64::from(delivered), f64::from(pipe));
         self.delivered += delivered;
+        // RFC 6937 §3: above the threshold a share of what was delivered leaves, rounded up; below it slow
+        // start catches up.
         let quota = if pipe > ssthresh {
             (self.delivered * ssthresh / self.prior).ceil() - self.sent
         } else {

@@ -60,6 +60,7 @@ impl RttEstimator {
     // RFC6298 §2
     fn smooth(&mut self, rtt: Time) {
         let Some(smoothed) = self.smoothed else {
+            // RFC 6298 §2.2
             self.smoothed = Some(rtt);
             self.variation = Time(rtt.0 / 2);
             return;

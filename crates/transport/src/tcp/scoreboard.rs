@@ -162,6 +162,7 @@ impl Scoreboard {
             return None;
         }
         let arrived = |&index: &u32| self.packets[(index - self.una) as usize].0 == Fate::Sacked;
+        // RFC 6675 §4: a packet is lost once DupThresh packets above it have arrived.
         (self.una..self.high).rev().filter(arrived).nth(DUP_THRESHOLD as usize - 1)
     }
 
@@ -229,6 +230,7 @@ impl Scoreboard {
 
     /// A packet leaves again.
     pub(crate) fn repeat(&mut self, index: u32, departed: Departed) {
+        // An index below `una` wraps to a place beyond the end, and finds nothing.
         let Some(entry) = self.packets.get_mut(index.wrapping_sub(self.una) as usize) else { return };
         entry.1 = departed;
         entry.0 = match entry.0 {

@@ -77,6 +77,7 @@ impl Sender {
         let Some(key) = self.connections.find(id) else { return };
         let outgoing = &mut self.connections[key];
         let connection = &mut outgoing.connection;
+        // Deadlines are not cancelled: one that another has replaced has no effect.
         if connection.armed != at {
             return;
         }

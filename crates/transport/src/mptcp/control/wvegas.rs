@@ -72,6 +72,7 @@ impl Wvegas {
             return Decision::Reno;
         }
         let (mean, base) = (self.sum.0 as f64 / f64::from(self.samples), self.base.0 as f64);
+        // Linux computes in whole packets.
         let excess = (window.cwnd.floor() * (mean - base) / mean).floor();
         let mut decision = Decision::Hold;
         if window.slow_start() {
@@ -84,6 +85,7 @@ impl Wvegas {
             self.drain(window, mean, base);
         }
         window.cwnd = window.cwnd.max(2.0);
+        // Linux, `tcp_current_ssthresh`: at least three quarters of the window.
         window.ssthresh = window.ssthresh.max((0.75 * window.cwnd).floor());
         decision
     }

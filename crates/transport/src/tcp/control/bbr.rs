@@ -166,7 +166,10 @@ impl Bbr {
             return f64::INFINITY;
         }
         let held = (gain * self.bandwidth.get() * self.min_rtt.as_secs_f64()).ceil();
+        // Linux: three bursts beyond what the path holds, one each at the sender, in its link and at the
+        // receiver; and an even number, because receivers acknowledge every second packet.
         let even = ((held + 3.0 * self.burst()) / 2.0).ceil() * 2.0;
+        // Linux: in a small pipe the gain of 1.25 alone would not add a whole packet.
         let probing = self.mode == Mode::ProbeBandwidth(0);
         even + if probing { 2.0 } else { 0.0 }
     }
@@ -184,6 +187,7 @@ impl Bbr {
             Bursts::Ideal => 1.0,
             Bursts::Linux419 => {
                 let millisecond = self.pace * self.packet / 1024.0;
+                // Linux: what is paced in about a millisecond (a right shift by 10), at least two segments.
                 (millisecond.min(65_536.0) / self.packet).floor().max(2.0)
             }
         }
@@ -295,6 +299,7 @@ impl Bbr {
     fn set_window(&mut self, window: &mut Window, ack: &Ack, was: Mode, gain: f64) {
         let acked = f64::from(ack.delivered);
         if ack.lost > 0 {
+            // Linux, `bbr_set_cwnd_to_recover_or_restore`: what was lost is not in flight any more.
             window.cwnd = (window.cwnd - f64::from(ack.lost)).max(1.0);
         }
         if was == Mode::ProbeRtt && self.mode != Mode::ProbeRtt {
@@ -344,6 +349,8 @@ impl CongestionControl for Bbr {
     fn new(params: &BbrParams, connection: &ConnectionParams, flow: &Flow) -> Self {
         let initial = connection.initial_window.max(LEAST_WINDOW as u64) as f64;
         let rtt = flow.rtt.unwrap_or(Time::ms(1)).as_secs_f64().max(1e-9);
+        // Linux: a random phase, so that flows do not probe together; not the slow one, which has nothing to
+        // drain yet.
         let draw = flow.entropy as usize % (CYCLE.len() - 1);
         Bbr {
             bursts: params.bursts,
@@ -396,6 +403,7 @@ impl CongestionControl for Bbr {
         self.saved = self.saved.max(window.cwnd);
         self.pipe = FullPipe::default();
         self.conserving = false;
+        // BBR has no threshold: none may end its growth.
         f64::INFINITY
     }
 

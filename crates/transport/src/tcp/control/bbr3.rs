@@ -37,8 +37,7 @@ const FULL_MARKED_ROUNDS: u32 = 2;
 /// Shares of lost and of marked packets at which too much is in flight.
 const LOSS_THRESHOLD: f64 = 5.0 / 256.0;
 const MARK_THRESHOLD: f64 = 0.5;
-/// Factor that a round with losses applies to the lower bounds, and a probe that went too far to the upper
-/// one.
+/// Factor of a round with losses on the lower bounds, and of a probe that went too far on the upper one.
 const LOSS_CUT: f64 = 180.0 / 256.0;
 /// Cut of the lower bound in a round with marks, as a share of the marked share.
 const MARK_FACTOR: f64 = 85.0 / 256.0;
@@ -55,8 +54,7 @@ const PROBE_ROUNDS: f64 = 63.0;
 const PROBE_ROUNDS_DRAW: u64 = 2;
 const PROBE_WAIT: Time = Time::s(2);
 const PROBE_WAIT_DRAW: Time = Time::s(1);
-/// Time for which round trips are remembered, the interval of probes for them, and the length of such a
-/// probe.
+/// Time for which round trips are remembered, interval of probes for them, and length of such a probe.
 const MIN_RTT_LIFE: Time = Time::s(10);
 const PROBE_RTT_EVERY: Time = Time::s(5);
 const PROBE_RTT: Time = Time::ms(200);

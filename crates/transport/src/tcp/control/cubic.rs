@@ -104,6 +104,7 @@ impl Cubic {
 
     fn avoid(&mut self, window: &mut Window, ack: &Ack, acked: f64) {
         let mut epoch = self.epoch.unwrap_or_else(|| self.epoch(window, ack.now));
+        // RFC9438 §4.2: the target is the curve one round trip ahead.
         let ahead = if ack.min_rtt == Time::MAX { Time::ZERO } else { ack.min_rtt };
         let t = (ack.now - epoch.start).saturating_add(ahead).as_secs_f64() - epoch.k;
         // RFC9438 §4.4: at most half a window a round trip.

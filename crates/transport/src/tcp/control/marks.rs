@@ -69,6 +69,7 @@ impl MarkedShare {
                 // The gain is a power of two there; the nearest one is used.
                 let shift = libm::log2(1.0 / self.gain).clamp(0.0, 10.0) as u32;
                 let alpha = self.units();
+                // Linux, `min_not_zero`: a share too small for the shift falls to 0 at once.
                 let decay = if alpha < 1 << shift { alpha } else { alpha >> shift };
                 let marks = (self.marked << (10 - shift)) / self.delivered.max(1);
                 f64::from((alpha - decay + marks).min(UNIT)) / f64::from(UNIT)

@@ -66,10 +66,13 @@ impl Vegas {
         }
         let (rtt, base) = (self.smallest.0 as f64, self.base.0 as f64);
         let cwnd = window.cwnd;
+        // Linux computes in whole packets.
         let excess = (cwnd.floor() * (rtt - base) / base).floor() as u64;
         let mut decision = Decision::Hold;
         if window.slow_start() {
             if excess > self.params.gamma {
+                // Linux, `tcp_vegas_cong_avoid`: slow start stops at what the path held without a queue, and
+                // one packet more.
                 window.cwnd = cwnd.min((cwnd * base / rtt).floor() + 1.0);
                 window.ssthresh = window.ssthresh.min(window.cwnd);
             }
@@ -80,6 +83,7 @@ impl Vegas {
             decision = Decision::Increase;
         }
         window.cwnd = window.cwnd.max(2.0);
+        // Linux, `tcp_current_ssthresh`: at least three quarters of the window.
         window.ssthresh = window.ssthresh.max((0.75 * window.cwnd).floor());
         decision
     }
