@@ -149,8 +149,7 @@ unsafe fn place<T>(pointer: *mut T, what: &str) -> Answer<Place<T>> {
     NonNull::new(pointer).map(Place).ok_or_else(|| bad(format!("the place for {what} is a null pointer")))
 }
 
-/// A place to which a value may be written. It may be uninitialised, so that a reference to it is not
-/// allowed.
+/// A place to which a value may be written. It may be uninitialised, so that a reference to it is not allowed.
 struct Place<T>(NonNull<T>);
 
 impl<T> Place<T> {

@@ -658,15 +658,14 @@ impl Record {
 
     /// Conservation: what may leave for the first time.
     ///
-    /// Packets of the first window (`count` of every data packet says how many), then packets named by
-    /// permissions that have arrived. A sender that hears acknowledgements instead of permissions has a
-    /// window: at most `count` packets sent and not acknowledged. A window that grows does so by at most one
-    /// packet for each acknowledged one, as in slow start; and an acknowledgement without news says that a
-    /// packet has left the network, so that one more may enter it. Where grants name no packets, they count: new
-    /// packets beyond the first window are as many as permitted. A sender whose rate is its only bound may send anything once
-    /// it is answered. Interchangeable credits are counted apart
-    /// ([`Record::spends_credit`]), and so have pulls and subflows; a protocol whose permissions are none of these states its
-    /// rule here.
+    /// Packets of the first window (`count` of every data packet says how many), then packets named by permissions that
+    /// have arrived. A sender that hears acknowledgements instead of permissions has a window: at most `count` packets
+    /// sent and not acknowledged. A window that grows does so by at most one packet for each acknowledged one, as in
+    /// slow start; and an acknowledgement without news says that a packet has left the network, so that one more may
+    /// enter it. Where grants name no packets, they count: new packets beyond the first window are as many as
+    /// permitted. A sender whose rate is its only bound may send anything once it is answered. Interchangeable credits
+    /// are counted apart ([`Record::spends_credit`]), and so are pulls and subflows; a protocol whose permissions are
+    /// none of these states its rule here.
     fn permits(&self, packet: &Packet, expected: &Expected) -> bool {
         let unscheduled = packet.index < packet.count;
         if self.receiver_driven && !expected.grants_name {

@@ -258,8 +258,7 @@ pub struct Outcome {
     pub arrivals: Option<Arrivals>,
     /// Measurements of the hosts' machines, host by host.
     pub host_gauges: Vec<Vec<Gauge>>,
-    /// Round trips from data to its answer, of all hosts together; `None` if their machine does not measure
-    /// them.
+    /// Round trips from data to its answer, of all hosts together; `None` if their machine does not measure them.
     pub round_trips: Option<RoundTrips>,
     /// Counts of each of several transports that are not in flows, in the order of the run's; empty for a run of one.
     pub by_transport: Vec<TransportRecord>,

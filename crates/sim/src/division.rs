@@ -28,8 +28,7 @@ pub(crate) struct Division {
 
 impl Division {
     /// Divides a network into at most `wanted` shards. Fewer where the network does not have as many switches with
-    /// hosts, and one where hosts
-    /// take time: these interact by more than packets.
+    /// hosts, and one where hosts take time: these interact by more than packets.
     pub(crate) fn new(network: &Network, spec: &RunSpec, wanted: usize) -> Division {
         let delays = delays(network, spec);
         let longest = delays.iter().map(|(_, most)| *most).max().unwrap_or(Time::ZERO);

@@ -41,8 +41,7 @@ impl Channel {
     ///
     /// # Errors
     /// The text is not an address with a port, or is an address of another machine: [`Channel::connect_with`]
-    /// configures which peers
-    /// are admitted.
+    /// configures which peers are admitted.
     pub fn connect(peer: &str) -> Result<Channel, ConnectError> {
         Channel::connect_with(peer, Config::default())
     }

@@ -11,14 +11,14 @@
 //!
 //! No answer is longer than its question. Where a key is shared, both carry an authentication by it, and confirm and
 //! accept carry the public halves of a key exchange. Only a host that has returned its cookie and has the key causes an
-//! exchange; a confirmation that is repeated is answered by the same half. Both may call each other at once: each
-//! then has one half, in a confirmation or in an acceptance, and whichever of the two arrives first
-//! ends the exchange. While keys change, the two may call with different ones: then the confirmation of the larger epoch
-//! counts, and is the answer to the other. A datagram that shows a wrong cookie is
-//! answered by *stale*, which carries the wrong cookie back: a sender that recognises it knows that its peer has
-//! restarted or has forgotten it. A hello or a confirmation with other terms (version, transport, MTU) is
-//! answered by *refuse*, which says this host's. Hosts that have met send further hellos to measure their round trip
-//! ([`super::round_trip`]); they are answered like any other, and change nothing.
+//! exchange; a confirmation that is repeated is answered by the same half. Both may call each other at once: each then
+//! has one half, in a confirmation or in an acceptance, and whichever of the two arrives first ends the exchange. While
+//! keys change, the two may call with different ones: then the confirmation of the larger epoch counts, and is the
+//! answer to the other. A datagram that shows a wrong cookie is answered by *stale*, which carries the wrong cookie
+//! back: a sender that recognises it knows that its peer has restarted or has forgotten it. A hello or a confirmation
+//! with other terms (version, transport, MTU) is answered by *refuse*, which says this host's. Hosts that have met send
+//! further hellos to measure their round trip ([`super::round_trip`]); they are answered like any other, and change
+//! nothing.
 //!
 //! An incarnation is an epoch, drawn at random, and a cookie. Epochs are not ordered, so that no clock can be wrong:
 //! the cookies alone show which of two incarnations is the newer. One cookie admits one incarnation. What

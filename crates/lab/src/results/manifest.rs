@@ -37,8 +37,7 @@ pub fn manifest(
     around: &RunInfo,
 ) -> Result<Json, ScenarioError> {
     let setup = scenario.setup()?;
-    // The sizes are those that were run: packets on real wires have other sizes than those that the scenario
-    // asks for.
+    // The sizes are those that were run: packets on real wires have other sizes than those that the scenario asks for.
     let sizes = resolved.spec.fabric.sizes;
     let wall = around.wall.as_secs_f64();
     let per_s = |n: u64| if wall > 0.0 { n as f64 / wall } else { 0.0 };

@@ -67,8 +67,7 @@ pub(super) enum Amount {
 }
 
 impl Amount {
-    /// Reads a number of bytes, or a value of `cdf` of `poisson`; returns also its form in a resolved
-    /// scenario.
+    /// Reads a number of bytes, or a value of `cdf` of `poisson`; returns also its form in a resolved scenario.
     pub(super) fn read(
         table: &Reader<'_>,
         item: &Item<'_>,

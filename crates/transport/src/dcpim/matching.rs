@@ -41,8 +41,7 @@ pub(super) fn order(bids: &mut [Bid], host: HostId, (epoch, round): (u64, u64), 
     if smallest {
         bids.sort_by_key(|bid| (bid.packets, bid.began));
     } else {
-        // A hash in place of a generator: the choice depends on host, epoch and round alone, so that runs
-        // repeat.
+        // A hash in place of a generator: the choice depends on host, epoch and round alone, so that runs repeat.
         let salt = mix(mix(u64::from(host.0) << 32 ^ round) ^ epoch);
         bids.sort_unstable_by_key(|bid| (mix(salt ^ u64::from(bid.peer.0)), bid.peer.0));
     }

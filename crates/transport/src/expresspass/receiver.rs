@@ -145,8 +145,7 @@ impl Receiver {
                 incoming.rate = rate;
             }
             None => {
-                // The length comes from the wire: one of more packets than 32 bits can count is not a
-                // message.
+                // The length comes from the wire: one of more packets than 32 bits can count is not a message.
                 let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else {
                     return;
                 };
@@ -202,8 +201,7 @@ impl Receiver {
         let Some(incoming) = self.messages.get_mut(&key) else { return };
         incoming.rate.update(now, incoming.rtt, self.slot);
         let lot =
-            // The steps of SplitMix64, of which `mix` is the finaliser: the jitter of a credit follows from
-            // its number.
+            // The steps of SplitMix64, of which `mix` is the finaliser: the jitter of a credit follows from its number.
             mix(incoming.seed.wrapping_add(u64::from(incoming.credit).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let credit = Credit { number: incoming.credit, attempt: incoming.attempt, left: now };
         let usual = shared.control_view(credit, key.0, key.1, incoming.tag, incoming.entropy);

@@ -244,8 +244,7 @@ impl Outgoing {
         (packet.tag, packet.entropy) = (message.tag, message.entropy);
         if self.first_window.is_some() {
             packet.flags = PacketFlags::UNSCHEDULED;
-            // The probe travels in the class of the packets that it follows: ahead of them it would find them
-            // missing.
+            // The probe travels in the class of the packets that it follows: ahead of them it would find them missing.
             packet.priority = priorities.of_size(message.bytes);
         }
         packet

@@ -19,8 +19,7 @@ pub(super) struct PullQueue {
 impl PullQueue {
     /// For a link on which a full packet takes `slot`.
     pub(super) fn new(params: &NdpParams, slot: Time) -> PullQueue {
-        // Integers from here on, so that each pull is due at an exact time; rounded to the nearest
-        // thousandth.
+        // Integers from here on, so that each pull is due at an exact time; rounded to the nearest thousandth.
         let thousandths = (params.pull_rate * 1000.0 + 0.5) as u64;
         let spacing = Time((u128::from(slot.0) * 1000 / u128::from(thousandths.max(1))) as u64);
         PullQueue { order: params.pull_order, turns: BTreeMap::new(), spacing, last: None, armed: false }

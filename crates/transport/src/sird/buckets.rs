@@ -31,8 +31,7 @@ impl Loop {
         let mut bucket = (self.bucket + frame * frame / window) as f64;
         if marked && self.since >= self.spacing {
             bucket -= self.bucket as f64 * self.share / 2.0;
-            // DCTCP cuts once a window; here the packets of half a window more pass before the next cut is
-            // judged.
+            // DCTCP cuts once a window; here the packets of half a window more pass before the next cut is judged.
             (self.since, self.spacing) = (0, window * 3 / 2 / frame);
         }
         self.bucket = (bucket as u64).clamp(self.least.min(most), most);

@@ -233,8 +233,7 @@ impl Receiver {
 
     /// Time that credited bytes take at the rate of credit.
     fn spacing(&self, nic: Rate, bytes: u64) -> Time {
-        // Integers from here on, so that each credit is due at an exact time; rounded to the nearest
-        // thousandth.
+        // Integers from here on, so that each credit is due at an exact time; rounded to the nearest thousandth.
         let thousandths = (self.params.credit_rate * 1000.0 + 0.5) as u128;
         Time((u128::from(nic.time_of(bytes).0) * 1000 / thousandths.max(1)) as u64)
     }

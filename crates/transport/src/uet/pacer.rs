@@ -49,8 +49,7 @@ impl Pacer {
                 mix(context.host.0.into()) ^ context.seed,
             )
         });
-        // Integers from here on, so that each pull is due at an exact time; rounded to the nearest
-        // thousandth.
+        // Integers from here on, so that each pull is due at an exact time; rounded to the nearest thousandth.
         let thousandths = rules.map_or(1000, |rules| (rules.pull_rate * 1000.0 + 0.5) as u64).max(1);
         Pacer {
             again: VecDeque::new(),

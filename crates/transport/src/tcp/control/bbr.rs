@@ -349,8 +349,7 @@ impl CongestionControl for Bbr {
     fn new(params: &BbrParams, connection: &ConnectionParams, flow: &Flow) -> Self {
         let initial = connection.initial_window.max(LEAST_WINDOW as u64) as f64;
         let rtt = flow.rtt.unwrap_or(Time::ms(1)).as_secs_f64().max(1e-9);
-        // Linux: a random phase, so that flows do not probe together; not the slow one, which has nothing to
-        // drain yet.
+        // Linux: a random phase, so that flows do not probe together; not the slow one, which has nothing to drain yet.
         let draw = flow.entropy as usize % (CYCLE.len() - 1);
         Bbr {
             bursts: params.bursts,
