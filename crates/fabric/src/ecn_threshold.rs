@@ -118,8 +118,7 @@ mod tests {
         packet
     }
 
-    /// For each of eight packets that arrive together at a port of K = 3 and room for five, true if it leaves
-    /// marked.
+    /// For each of eight packets that arrive together at a port of K = 3 and room for five, true if it leaves marked.
     fn marks(params: &[(&str, ParamValue)], ecn: Ecn) -> Vec<bool> {
         let buffer = Buffer { data: Limit::Packets(5), control: Limit::Packets(5) };
         let context = PortContext {

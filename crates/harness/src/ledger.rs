@@ -545,8 +545,7 @@ impl Ledger {
                 record.repeated_acks += u32::from(record.acked.len() == before);
             }
             PacketKind::Nack | PacketKind::Pull => {
-                // Packets that have arrived in sequence, where a protocol puts their number in this field
-                // too.
+                // Packets that have arrived in sequence, where a protocol puts their number in this field too.
                 record.hears_in_sequence(packet.count);
                 record.pulls.heard(packet);
             }

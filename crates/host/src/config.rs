@@ -117,8 +117,7 @@ impl Default for Renewal {
 }
 
 /// Default upper limit of a transport's time-out that doubles while its peer is silent: people and callers wait for
-/// real
-/// hosts, and a packet a second for a message that has waited for so long is a negligible load.
+/// real hosts, and a packet a second for a message that has waited for so long is a negligible load.
 const LONGEST_TIMEOUT: Time = Time::s(1);
 
 /// [`Config::progress_timeout`] counts so many times while other messages to the same peer progress.
@@ -187,8 +186,7 @@ pub struct Config {
     pub spin: Time,
     /// Longest wait of a call for its reply.
     pub call_timeout: Time,
-    /// Cipher for payload where a key is shared, if the peer would rather use the same; ChaCha20-Poly1305
-    /// otherwise.
+    /// Cipher for payload where a key is shared, if the peer would rather use the same; ChaCha20-Poly1305 otherwise.
     pub cipher: Cipher,
     /// Incarnation of this endpoint, another one than any before at the same address; `None` = a random number.
     pub epoch: Option<u64>,
@@ -196,8 +194,7 @@ pub struct Config {
     /// that several processes share it; `None` = when it is bound.
     pub origin_ns: Option<u64>,
     /// True if switches on every path write stamps into packets that have room for them (in-band telemetry, as the
-    /// testbed's
-    /// switch does). Transports that set their rate by stamps are refused otherwise.
+    /// testbed's switch does). Transports that set their rate by stamps are refused otherwise.
     pub telemetry: bool,
     /// Hears what happens to messages.
     pub observer: Option<Observer>,

@@ -127,8 +127,7 @@ impl Driver {
         self.socket.receive(&mut self.received, if light { FEW } else { BATCH })?;
         let now = self.now();
         if !light {
-            // Datagrams that were due before these came leave as of their own time, in one call with the
-            // answers.
+            // Datagrams that were due before these came leave as of their own time, in one call with the answers.
             self.fill(now, now);
         }
         let (core, counters) = (&mut self.core, &self.counters);

@@ -630,8 +630,7 @@ impl Shared {
         }
     }
 
-    /// The keeper serves the requests that came while the seat was taken, though another thread may attend by
-    /// now.
+    /// The keeper serves the requests that came while the seat was taken, though another thread may attend by now.
     fn serve_requests(&self, seat: &mut Seat, now: Time) -> io::Result<()> {
         if self.told.load(SeqCst)
             && let Some(driver) = seat.driver.as_mut()

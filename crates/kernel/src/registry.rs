@@ -160,8 +160,7 @@ fn refusal(control: Control, name: &str, error: &libbpf_rs::Error) -> KernelErro
     }
 }
 
-/// Position at which the kernel keeps the name of a congestion control in what BPF has given it, and the type
-/// of that.
+/// Position at which the kernel keeps the name of a congestion control in what BPF has given it, and the type of that.
 fn layout() -> Result<(u32, usize), KernelError> {
     let missing = || {
         KernelError::Missing(

@@ -145,8 +145,7 @@ pub struct SampleSpec {
     /// True if the completion time of every flow is recorded by cause ([`crate::TimeByCause`]).
     pub causes: bool,
     /// Groups of flows by which bytes of links are counted: the position of the first flow of each, ascending. Empty if
-    /// volumes
-    /// are not sampled.
+    /// volumes are not sampled.
     pub volumes: Vec<u32>,
 }
 

@@ -335,8 +335,8 @@ macro_rules! plain_field {
 plain_field!(bool => Bool, u64 => Int, f64 => Float, Time => Time, Rate => Rate);
 
 /// Declares parameters of which one, `preset`, gives all others the values of that preset, but for those that differ
-/// from the preset before: other settings of a scenario stand, in any order. `$values` declares them
-/// all, and has `of(preset)`.
+/// from the preset before: other settings of a scenario stand, in any order. `$values` declares them all, and has
+/// `of(preset)`.
 #[macro_export]
 macro_rules! preset_params {
     ($(#[$meta:meta])* pub struct $name:ident(pub $values:ty);) => {

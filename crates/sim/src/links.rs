@@ -144,9 +144,8 @@ pub(crate) struct Links<'a> {
     /// Packets that ports dropped, of each of several transports.
     pub(crate) dropped: Dropped<'a>,
     /// True if there is a tap, or there are faults, or hosts have timing noise or take time, or switches cut through or
-    /// choose
-    /// late, or times are recorded by cause, or volumes are counted, or ports write into packets: one branch a hop for
-    /// all.
+    /// choose late, or times are recorded by cause, or volumes are counted, or ports write into packets: one branch a
+    /// hop for all.
     special: bool,
     faults: Option<Box<Faults>>,
     timing: Option<HostTiming>,

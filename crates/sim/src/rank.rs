@@ -3,8 +3,8 @@
 //! It comes from the kind and place of an event, and not from when it was made: a shard that simulates its part alone
 //! makes the same events in another order. Only events at one host or one switch have to be in order, since whatever
 //! happens at one reaches another a link's delay later. First come changes of the network, then packets by the link
-//! that they came over, then what ports and processors of hosts do, then packets that
-//! a switch sends back, then timers, then new flows.
+//! that they came over, then what ports and processors of hosts do, then packets that a switch sends back, then timers,
+//! then new flows.
 //!
 //! Two events of one instant with the same rank are the same event twice, or of different hosts. A link brings one
 //! packet at a time. Where faults bring two at once, what is in them decides.

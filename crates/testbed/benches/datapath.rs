@@ -259,8 +259,7 @@ fn wait_for_go() {
     std::io::stdin().read_line(&mut line).expect("a word");
 }
 
-/// Frames a second that came to `eth0` of a process, by the kernel's counter, so that no process has to read
-/// them.
+/// Frames a second that came to `eth0` of a process, by the kernel's counter, so that no process has to read them.
 fn counted(pid: u32) -> f64 {
     let read = || {
         let text = std::fs::read_to_string(format!("/proc/{pid}/net/dev")).expect("counters");

@@ -100,8 +100,7 @@ pub struct Path {
     pub max_rtt: Time,
     /// Rate of the slowest link of the path.
     pub bottleneck: Rate,
-    /// Ways to the peer that a packet's entropy numbers from 0; 0 where switches hash it, or choose at
-    /// random.
+    /// Ways to the peer that a packet's entropy numbers from 0; 0 where switches hash it, or choose at random.
     pub paths: u32,
     /// Switches on the way out; 0 where the number is unknown.
     pub hops: u32,
@@ -496,8 +495,7 @@ impl Room {
     }
 }
 
-/// Requirements and effects of a protocol on its surroundings: other code goes by these instead of by its
-/// name.
+/// Requirements and effects of a protocol on its surroundings: other code goes by these instead of by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Windows grow until packets are lost or marked: senders find their own rate, and an acknowledged packet may

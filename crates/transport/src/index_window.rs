@@ -110,8 +110,7 @@ impl IndexWindow {
         self.words.get(word).is_some_and(|w| w & bit != 0)
     }
 
-    /// A bit for each of the 64 indices from `from` on, set if the index is in the set; the lowest bit is the
-    /// first.
+    /// A bit for each of the 64 indices from `from` on, set if the index is in the set; the lowest bit is the first.
     pub fn bits(&self, from: u32) -> u64 {
         if from < self.below {
             let bits = (0..64).filter(|&i| from.checked_add(i).is_some_and(|index| self.contains(index)));

@@ -288,8 +288,7 @@ pub fn credit_bound(name: &str, set: &[(String, ParamValue)], demand: &CreditDem
     registered(name)?.credit_bound(set, demand).ok()?
 }
 
-/// The parameters in `set`, and the values that the transport called `name` derives from the traffic for
-/// others.
+/// The parameters in `set`, and the values that the transport called `name` derives from the traffic for others.
 pub fn tuned(
     name: &str,
     set: &[(String, ParamValue)],

@@ -281,8 +281,7 @@ impl Core {
     fn established(&mut self, now: Time, key: PeerKey, confirm: &Heard, own: (u64, u64)) -> bool {
         let Some(peer) = self.peers.get_mut(key) else { return false };
         if peer.phase != Phase::Met {
-            // A place that was made by forgetting another has a newer epoch than the one that the peer has
-            // heard.
+            // A place that was made by forgetting another has a newer epoch than the one that the peer has heard.
             (peer.meeting.local_epoch, peer.meeting.expected) = own;
             self.meet(key, confirm);
             if !self.begin_exchange(key) || !self.end_exchange(now, key, confirm) {

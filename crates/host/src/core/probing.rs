@@ -47,8 +47,7 @@ impl Probing {
     }
 
     /// Takes in a round trip; returns the round trip that is known now. One that is far shorter than what was known
-    /// says that this was the length
-    /// of a queue, which is gone: then it is measured again.
+    /// says that this was the length of a queue, which is gone: then it is measured again.
     pub(super) fn took(&mut self, time: Time) -> Time {
         if !self.anew && self.least.is_some_and(|least| time < least / 2) {
             (self.anew, self.made) = (true, 0);

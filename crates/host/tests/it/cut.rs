@@ -8,8 +8,7 @@ use wire::{Datagram, Faults, World, address, config, content, identify, prefixes
 
 use crate::wire;
 
-/// Time at which the message is sent that the tests are about, and time at which its packets are on their
-/// way.
+/// Time at which the message is sent that the tests are about, and time at which its packets are on their way.
 const SENT: Time = Time::ms(10);
 const ON_THE_WAY: Time = Time::us(10_010);
 /// Data packets of that message.

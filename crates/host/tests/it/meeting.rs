@@ -1,5 +1,4 @@
-//! Meeting of two cores: the versions that they must have in common, new incarnations, and a peer that takes
-//! nothing.
+//! Meeting of two cores: the versions that they must have in common, new incarnations, and a peer that takes nothing.
 
 use crate::wire;
 

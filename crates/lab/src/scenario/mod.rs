@@ -384,8 +384,7 @@ impl Setup {
         Ok(Resolved { spec, names, entries, rounds, steps, warnings })
     }
 
-    /// Warnings before it is run: loads that cannot be carried, transports in a network that is not what
-    /// they need.
+    /// Warnings before it is run: loads that cannot be carried, transports in a network that is not what they need.
     pub fn warnings(&self) -> Vec<String> {
         let overload = self.traffic.iter().filter_map(|entry| entry.pattern.warning());
         let fabric = self

@@ -1,9 +1,8 @@
 //! Hosts whose processors take time: the work between a machine and its link.
 //!
 //! A run whose hosts cost nothing has no [`Work`] and none of these events. In a run that has it, no event of the usual
-//! kind
-//! serves a host's wire: [`Egress::armed`](crate::ports::Egress) stays set, and code that wants to pull a packet comes
-//! to [`Engine::prepare`] instead.
+//! kind serves a host's wire: [`Egress::armed`](crate::ports::Egress) stays set, and code that wants to pull a packet
+//! comes to [`Engine::prepare`] instead.
 //!
 //! **Out.** While one burst is on the wire, the next one is prepared, and no more: what leaves after it is the machine's
 //! to choose for as long as possible. A burst is pulled from the machine in one instant, waits for the processor, and

@@ -46,8 +46,7 @@ struct Lane {
     counts: PauseCounts,
     /// Classes in which its port was stopped, by the switch at its end.
     told: u32,
-    /// Time at which the last frame over it is known at its end, and the number of frames in that instant
-    /// before.
+    /// Time at which the last frame over it is known at its end, and the number of frames in that instant before.
     framed: (Time, u32),
     /// True, at the switch at its end, if its port cannot be stopped, because the way back is down.
     deaf: bool,
@@ -71,8 +70,7 @@ pub(crate) struct Guard {
 }
 
 /// True if the port of a link can be stopped queue by queue: all of switches, and those of hosts that have a queue. Of
-/// other
-/// hosts, the machine is not polled.
+/// other hosts, the machine is not polled.
 pub(crate) fn has_gate(network: &Network, number: u32) -> bool {
     let fabric = network.fabric();
     fabric.pfc.is_some() && (number >= network.hosts() || fabric.host_queue.is_some())

@@ -106,9 +106,8 @@ const FAR: u64 = 160;
 const RARELY: u64 = 40;
 
 /// Percentage of scenarios with parameters from anywhere in their declared ranges. A time-out of a thousand round trips
-/// or
-/// a credit of one byte is allowed and takes for ever, so that these scenarios have a `stop`, and are not checked for
-/// whether their flows finish.
+/// or a credit of one byte is allowed and takes for ever, so that these scenarios have a `stop`, and are not checked
+/// for whether their flows finish.
 const WILD: u64 = 25;
 
 fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case> {

@@ -143,8 +143,7 @@ fn progress(state: &Progress) -> Json {
     }})
 }
 
-/// Conditions that distinguish runs of one scenario on real packets: with another value, a run is another
-/// one.
+/// Conditions that distinguish runs of one scenario on real packets: with another value, a run is another one.
 fn conditions(arguments: &Arguments, job: &Job) -> serde_json::Map<String, Json> {
     serde_json::Map::from_iter([
         ("slowdown".to_string(), job.factor.into()),

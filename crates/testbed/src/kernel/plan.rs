@@ -72,8 +72,7 @@ impl Plan {
         ends.into_iter()
     }
 
-    /// Settings of the host's namespace: no flow may use what the kernel remembers of a path from an earlier
-    /// one.
+    /// Settings of the host's namespace: no flow may use what the kernel remembers of a path from an earlier one.
     pub(super) fn settings(&self) -> Vec<(&'static str, &'static str)> {
         let mut settings = vec![("net/ipv4/tcp_no_metrics_save", "1")];
         if self.outgoing.iter().chain(self.incoming.values()).any(|p| p.kernel.mptcp) {

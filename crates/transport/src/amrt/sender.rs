@@ -177,8 +177,7 @@ impl SendingHalf<TimerKey> for Sender {
                 out.repeating.retain(|&i| i != index);
             }
             out.idle.sent(now);
-            // If the first grant for the packet was lost, the receiver asks again for one that has not left
-            // yet.
+            // If the first grant for the packet was lost, the receiver asks again for one that has not left yet.
             let again = !out.departed.insert(index);
             return Some(out.data(context, index, again));
         }

@@ -1,5 +1,4 @@
-//! Choice of the requests that are given channels: the smallest first in the first rounds, random later.
-//! dcPIM §3.3
+//! Choice of the requests that are given channels: the smallest first in the first rounds, random later. dcPIM §3.3
 
 use headway_packet::HostId;
 use headway_primitives::mix;

@@ -140,8 +140,7 @@ impl<S: Scheme> Controlled for Mptcp<S> {
 
 impl<S: Scheme> Promised for Mptcp<S> {
     const SUBFLOWS: bool = true;
-    /// Factor for packets that another subflow sends again after a time-out, next to the subflow that repeats
-    /// them.
+    /// Factor for packets that another subflow sends again after a time-out, next to the subflow that repeats them.
     const COPIES: u64 = 2;
 
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {

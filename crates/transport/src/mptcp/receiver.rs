@@ -170,8 +170,7 @@ impl Incoming {
         index == self.arrived.next_missing(0) && self.arrived.len() > index
     }
 
-    /// True if the number of a packet in its subflow is one that a sender can have reached: memory is bounded by
-    /// it.
+    /// True if the number of a packet in its subflow is one that a sender can have reached: memory is bounded by it.
     fn takes(&self, subflow: u32, sequence: u32) -> bool {
         let known = self.subflows.get(subflow as usize).and_then(Option::as_ref);
         let next = known.map_or(0, Acknowledger::next);

@@ -505,8 +505,7 @@ impl Outgoing {
         self.timeout.saturating_mul(1 << self.backoff)
     }
 
-    /// Time at which a repetition has waited for its pull for too long, if nothing else will come of this
-    /// message.
+    /// Time at which a repetition has waited for its pull for too long, if nothing else will come of this message.
     fn stalled(&self) -> Option<Time> {
         let waits = self.away == 0 && !self.again.is_empty();
         let timeout = self.timeout.saturating_mul(STALLED_TIMEOUTS << self.stalls);

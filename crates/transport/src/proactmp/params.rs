@@ -167,8 +167,7 @@ impl Settings {
         base.max(scale(srtt, self.timeout_srtts)).max(full).max(self.timeout_floor)
     }
 
-    /// Number of subflows that a message may have as far as this host is concerned; 0 if it does not support
-    /// several.
+    /// Number of subflows that a message may have as far as this host is concerned; 0 if it does not support several.
     pub(super) fn allowed(&self, path: &Path) -> u32 {
         if self.capable { self.path_manager.count(self.subflows as u32, path) } else { 0 }
     }

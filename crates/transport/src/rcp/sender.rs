@@ -351,8 +351,7 @@ impl Outgoing {
         Rate::new(told.clamp(1, context.nic.bps())).unwrap_or(context.nic)
     }
 
-    /// Time at which the next packet is due: a change of the rate counts from the last one. rcp-host.cc
-    /// §rate_change
+    /// Time at which the next packet is due: a change of the rate counts from the last one. rcp-host.cc §rate_change
     fn due(&self, context: &HostContext) -> Time {
         let Some((at, wire)) = self.last else { return Time::ZERO };
         at.saturating_add(self.pace(context).time_of(wire.into()))

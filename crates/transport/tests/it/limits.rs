@@ -275,8 +275,7 @@ fn host_sends(hosts: &mut [Machine; 2], from: usize, paused: bool, now: Time) ->
     true
 }
 
-/// Parameters that follow from the traffic and the network may be set by hand as well, however large these
-/// are.
+/// Parameters that follow from the traffic and the network may be set by hand as well, however large these are.
 #[test]
 fn what_follows_from_the_network_is_within_its_range() {
     let mut tried = 0;

@@ -264,8 +264,7 @@ pub trait CongestionControl: Send + Sized + 'static {
         let _ = found;
     }
 
-    /// Quantity of its own that it shows the controllers of other subflows, in addition to window and round
-    /// trip.
+    /// Quantity of its own that it shows the controllers of other subflows, in addition to window and round trip.
     fn shown(&self) -> f64 {
         0.0
     }
