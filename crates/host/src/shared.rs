@@ -1,20 +1,21 @@
 //! Scheduling of an endpoint's driver: by the thread that waits for it, or by a thread of its own.
 //!
-//! A call that is handed from one thread to another and back costs two wake-ups at each end, which take longer than
-//! everything else that becomes of a small message. So an application's thread hands its message to the core itself,
-//! and while it waits it *attends*: it waits at the socket, and does the work of all. It leaves when it
-//! has what it waited for.
+//! A request that one thread hands to another, and its result, cost two wake-ups at each end, which take longer than
+//! all other work for a small message. So an application's thread hands its message to the core itself, and while it
+//! waits it *attends*: it waits at the socket, and drives the endpoint for all threads. It leaves when it has its
+//! result.
 //!
-//! The endpoint's own thread, the *keeper*, drives whenever no thread attends. When an attending thread leaves, it is
-//! likely to come back at once, with the next call or its reply. The keeper therefore gives it a moment of grace before
-//! it sits down at the socket; what is still to be said to the peer (that the last message has arrived) leaves with the
-//! next message, or after the grace.
+//! A background thread (`keeper` in names) drives whenever no thread attends. When an attending thread leaves, it is
+//! likely to come back at once, with the next call or its reply. The background thread therefore gives it a moment of
+//! grace before it waits at the socket; packets that the peer is still due (that the last message has arrived) leave
+//! with the next message, or after the grace.
 //!
-//! The keeper drives alone, and applications wait for it, where that is better:
+//! The background thread drives alone, and applications wait for it, where that is better:
 //!
 //! * several threads or tasks wait at a time (*followers*): one that attends would have to hand over each time it leaves;
 //! * messages that are long or many are under way: these go on while the application does something else;
-//! * the link is so slow that packets leave one by one, each at its own time: the keeper's timers are precise.
+//! * the link is so slow that packets leave one by one, each at its own time: the background thread's timers are
+//! precise.
 
 use crate::completion::{Awaited, time_left};
 use crate::counters::Counters;
@@ -40,23 +41,23 @@ use std::time::Instant;
 
 /// Grace for an application that has just left: longer than it takes to make the next request or a reply.
 const GRACE: Time = Time::us(500);
-/// Interval between checks by the keeper for due work while an application attends. Timers are set again with each
-/// message and hardly ever mean anything when they expire, and to set one of the kernel's for each takes longer than a
-/// message.
+/// Interval between checks by the background thread for due work while an application attends. Timers are set again
+/// with each message and hardly ever mean anything when they expire, and to set one of the kernel's for each takes
+/// longer than a message.
 const PERIOD: Time = Time::ms(1);
 /// Time after a timer caused a departure for which the thread that attends wakes for timers.
 const PRECISE: Time = Time::ms(100);
-/// Time after heavy work for which the keeper drives: what follows is likely to be heavy too.
+/// Time after heavy work for which the background thread drives: the next work is likely to be heavy too.
 const HEAVY: Time = Time::ms(5);
 
 /// An application that comes back within this time does so at once.
 const AT_ONCE: Time = Time::us(100);
 /// One that has come back at once so often is taken to do so again.
 const OFTEN: u32 = 16;
-/// Longest time for which the keeper's timer is put off for such an application.
+/// Longest time for which the background thread's timer is put off for such an application.
 const LONGEST_LATE: Time = Time::ms(4);
-/// Number of times that a thread polls for the seat, the lock on the driver. To sleep until it is free takes two
-/// wake-ups, and its holder is done sooner than that.
+/// Number of times that a thread polls the lock on the driver. To sleep until it is free takes two wake-ups, and its
+/// holder is done sooner than that.
 const SEAT_SPINS: u32 = 1000;
 
 /// Settings of the way in which an endpoint is driven.
@@ -74,14 +75,14 @@ pub(crate) struct Manner {
 struct Seat {
     /// Gone when the endpoint is closed.
     driver: Option<Driver>,
-    /// Time until which the thread that attends sleeps, and the keeper; `None` = until something arrives.
+    /// Time until which the thread that attends sleeps, and the background thread; `None` = until something arrives.
     attendant_sleeps: Option<Time>,
     keeper_sleeps: Option<Time>,
     /// Time at which an application last left.
     left: Option<Time>,
     /// Number of times in a row that one has come back at once.
     at_once: u32,
-    /// Latest expiry of the keeper's timer.
+    /// Latest expiry of the background thread's timer.
     timer: Option<Time>,
     /// Time until which timers matter to the thread that attends.
     precise: Time,
@@ -111,21 +112,22 @@ pub(crate) struct Shared {
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) counters: Arc<Counters>,
     manner: Manner,
-    /// Requests of threads that found the seat taken.
+    /// Requests of threads that found the driver locked.
     requests: Mutex<Vec<Request>>,
     /// True if a thread has been woken for them.
     told: AtomicBool,
     /// Wakes the thread that attends.
     attendant: OwnedFd,
-    /// Event that wakes the keeper.
+    /// Event that wakes the background thread.
     keeper: OwnedFd,
-    /// Timer that wakes the keeper.
+    /// Timer that wakes the background thread.
     timer: OwnedFd,
-    /// True if the keeper is to drive without grace.
+    /// True if the background thread is to drive without grace.
     urgent: AtomicBool,
-    /// True if an application attends; changed by the thread that holds the seat.
+    /// True if an application attends; changed by the thread that holds the lock.
     attended: AtomicBool,
-    /// True if the keeper drives while no thread attends; changed by the thread that holds the seat.
+    /// True if the background thread drives while no thread attends; changed by the thread that holds the
+    /// lock.
     kept: AtomicBool,
     /// True if something heavy is under way, or was until lately.
     heavy: AtomicBool,
@@ -167,7 +169,7 @@ fn sleep(socket: &Handle, blocked: bool, woken: &OwnedFd, longest: Option<Time>)
     arrived
 }
 
-/// Next step of the keeper.
+/// Next step of the background thread.
 enum Next {
     Drive,
     /// Sleep until that time, unless it is woken.
@@ -264,8 +266,8 @@ impl Shared {
         self.tell();
     }
 
-    /// Locks the seat. Turns are short, so that the thread waits, unless heavy work is under way or this thread has the
-    /// seat and is in an observer.
+    /// Locks the driver. Turns are short, so that the thread waits, unless heavy work is under way or this thread has
+    /// the lock and is in an observer.
     fn seat(&self) -> Option<MutexGuard<'_, Seat>> {
         if !self.heavy.load(SeqCst) && !is_observing() {
             return Some(self.soon_locked());
@@ -277,7 +279,7 @@ impl Shared {
         }
     }
 
-    /// Locks the seat, for a thread that each wake-up delays.
+    /// Locks the driver, for a thread that each wake-up delays.
     fn soon_locked(&self) -> MutexGuard<'_, Seat> {
         for _ in 0..SEAT_SPINS {
             match self.seat.try_lock() {
@@ -302,7 +304,7 @@ impl Shared {
         }
     }
 
-    /// Takes the requests that came while the seat was taken.
+    /// Takes the requests that came while the driver was locked.
     fn take_requests(&self, driver: &mut Driver, now: Time) {
         if self.told.swap(false, SeqCst) {
             let requests = std::mem::take(&mut *locked(&self.requests));
@@ -335,7 +337,7 @@ impl Shared {
         }
     }
 
-    /// Notes whether something heavy is under way, or was until lately.
+    /// Records if something heavy is under way, or was until lately.
     fn weigh(&self, seat: &mut Seat, now: Time) {
         if seat.driver.as_ref().is_some_and(|driver| !driver.is_light()) {
             seat.heavy = Some(now);
@@ -346,9 +348,8 @@ impl Shared {
         }
     }
 
-    /// No thread is at the socket: the keeper comes, after a grace unless there is much to do. The grace may be longer
-    /// for one that
-    /// `returns` at once.
+    /// No thread is at the socket: the background thread comes, after a grace unless there is much to do. The grace may
+    /// be longer for an application that `returns` at once.
     fn entrust(&self, seat: &mut Seat, now: Time, returns: bool) {
         seat.left = Some(now);
         self.weigh(seat, now);
@@ -366,7 +367,7 @@ impl Shared {
         if seat.at_once >= OFTEN { self.manner.late.clamp(PERIOD, LONGEST_LATE) } else { PERIOD }
     }
 
-    /// Wakes the keeper at that time, or before.
+    /// Wakes the background thread at that time, or before.
     fn set_timer(&self, seat: &mut Seat, now: Time, at: Time) {
         // A timer that is set for soon will do: to set it again takes longer than it is worth.
         let soon = now.saturating_add(PERIOD).max(at);
@@ -377,8 +378,8 @@ impl Shared {
         self.arm(at.saturating_sub(now).max(Time::us(1)));
     }
 
-    /// The keeper's timer, if it is set for soon, is put off: a thread is about to wait for the peer, which leaves the time to do
-    /// so, and is likely to come back. A wake-up would delay that call.
+    /// Puts off the background thread's timer, if it is set for soon: a thread is about to wait for the peer, which
+    /// leaves the time to do so, and is likely to come back. A wake-up would delay that call.
     fn put_off(&self, seat: &mut Seat, now: Time) {
         if seat.timer.is_some_and(|timer| timer < now.saturating_add(GRACE)) {
             let grace = self.grace(seat);
@@ -391,7 +392,8 @@ impl Shared {
         let once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let spec = Itimerspec { it_interval: once, it_value: timespec(time) };
         if timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &spec).is_err() {
-            // A timer that exists takes any time; were it otherwise, the keeper drives at once.
+            // A timer that exists takes any time; if it fails nevertheless, the background thread drives at
+            // once.
             self.tell_keeper_to_drive();
         }
     }
@@ -426,7 +428,7 @@ impl Shared {
         value
     }
 
-    /// Drives until what is waited for is there, the deadline has passed, or there is too much to do.
+    /// Drives until the awaited result is there, the deadline has passed, or there is too much to do.
     fn attend<'a, A: Awaited>(
         &'a self,
         mut seat: MutexGuard<'a, Seat>,
@@ -483,7 +485,7 @@ impl Shared {
         }
     }
 
-    /// One turn of a thread that attends; the time, and what it waits for if that is there.
+    /// One turn of a thread that attends: the time, and the awaited result if it is there.
     fn attend_once<A: Awaited>(
         &self,
         driver: &mut Driver,
@@ -496,7 +498,7 @@ impl Shared {
         // Followers have been woken.
         driver.has_answered();
         let value = what.take();
-        // The keeper has the grace, if it does not sleep at the socket.
+        // The background thread has the grace, if it does not sleep at the socket.
         let later = value.as_ref().is_some_and(A::leads_on) && !self.kept.load(SeqCst) && driver.is_light();
         if !later {
             driver.transmit(now)?;
@@ -559,7 +561,7 @@ impl Shared {
         self.end(&mut locked(&self.seat));
     }
 
-    /// Decides if the keeper drives now.
+    /// Decides if the background thread drives now.
     fn keeper(&self, seat: &mut Seat, now: Time) -> Next {
         self.kept.store(true, SeqCst);
         let urgent = self.urgent.swap(false, SeqCst) || self.followers.load(SeqCst) > 0;
@@ -604,7 +606,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Sleeps until the timer expires or the keeper is woken.
+    /// Sleeps until the timer expires or the background thread is woken.
     fn rest(&self) {
         let mut taken = true;
         while taken {
@@ -630,7 +632,7 @@ impl Shared {
         }
     }
 
-    /// The keeper serves the requests that came while the seat was taken, though another thread may attend by now.
+    /// Serves the requests that came while the driver was locked, though another thread may attend by now.
     fn serve_requests(&self, seat: &mut Seat, now: Time) -> io::Result<()> {
         if self.told.load(SeqCst)
             && let Some(driver) = seat.driver.as_mut()
@@ -645,7 +647,7 @@ impl Shared {
         Ok(())
     }
 
-    /// One turn of the keeper; whether there may be more to do at once.
+    /// One turn of the background thread; true if there may be more to do at once.
     fn drive(&self, driver: &mut Driver, now: Time) -> io::Result<bool> {
         // On waking, what waited for the wire leaves before anything new is taken in: so the link's departure clock
         // sees what was there, however late the thread is.
@@ -660,7 +662,7 @@ impl Shared {
         Ok(more)
     }
 
-    /// From now on the keeper drives: an application waits at a descriptor, which drives nothing.
+    /// From now on the background thread drives: an application waits at a descriptor, which drives nothing.
     pub(crate) fn begin_to_follow(&self) {
         self.followers.fetch_add(1, SeqCst);
         self.tell_keeper_to_drive();
@@ -671,7 +673,7 @@ impl Shared {
         self.followers.fetch_sub(1, SeqCst);
     }
 
-    /// The endpoint is closed: everybody gets to know.
+    /// Closes the endpoint, and wakes the background thread to end.
     pub(crate) fn close(&self) {
         self.stop.store(true, SeqCst);
         wake(&self.keeper);
