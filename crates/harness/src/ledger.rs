@@ -488,6 +488,8 @@ impl Ledger {
             let allowed = packet.index < record.subflows.most(packet.count);
             return if allowed { Ok(()) } else { fail(Broken::Unauthorised) };
         }
+        // A pool comes into being with the first credit that a receiver gives to the pair instead of to a
+        // message.
         if let Some(pool) = self.pools.get_mut(&(packet.src, packet.dst)) {
             let first = record.sent.insert(packet.index);
             let broken = if first { Broken::Unauthorised } else { Broken::Overspent };
@@ -506,6 +508,7 @@ impl Ledger {
     pub fn arrives(&mut self, packet: &Packet) {
         let key = Self::key_of(packet);
         let Some(record) = self.records.get_mut(&key) else { return };
+        // Kinds without a count concern one packet.
         let named = packet.index..packet.index.saturating_add(packet.count.max(1));
         if self.expected.bytes != ByteBooks::None && packet.dst == key.0 {
             return record.bytes.heard(packet);
@@ -518,6 +521,7 @@ impl Ledger {
             }
             PacketKind::Grant if packet.flags.has(PacketFlags::PULL.with(PacketFlags::UNSCHEDULED)) => {
                 record.receiver_driven = true;
+                // The number is a total, so that a grant that was overtaken by a later one adds nothing.
                 let pool = self.pools.entry((packet.dst, packet.src)).or_default();
                 pool.number = pool.number.max(packet.token);
             }
@@ -529,6 +533,7 @@ impl Ledger {
                 record.named.extend(named);
             }
             PacketKind::Credit => {
+                // A credit that the network repeats is still one credit.
                 record.credits.entry(packet.token).or_insert(true);
             }
             PacketKind::Ack if self.expected.subflows => record.subflows.heard(packet),
@@ -562,6 +567,7 @@ impl Ledger {
             EndpointEvent::Delivered { tag, src, message, .. }
             | EndpointEvent::Completed { tag, src, message } => (tag, (src, host, message)),
             EndpointEvent::Acknowledged { tag } | EndpointEvent::Failed { tag, .. } => {
+                // These events carry the handle alone, which no two messages of a plan share.
                 let own = |(k, r): (&Key, &Record)| (k.0 == host && r.message.tag == tag).then_some(*k);
                 let Some(key) = self.records.iter().find_map(own) else { return fail(Broken::Unknown) };
                 (tag, key)
@@ -711,6 +717,7 @@ impl Record {
     /// Conservation: what may leave at all. Each permission is used once; one that the network repeats
     /// counts twice, because a sender cannot tell it from one given again.
     fn affords(&mut self, packet: &Packet) -> bool {
+        // The sender may repeat packet 0 by itself: a receiver that has heard nothing cannot ask for it.
         if packet.index > 0 || !packet.flags.has(PacketFlags::AGAIN) {
             self.spent += 1;
         }

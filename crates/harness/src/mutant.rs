@@ -103,6 +103,7 @@ impl<E: Endpoint> Mutant<E> {
         let fault = self.fault;
         match fault {
             Fault::WrongSize if packet.payload > 0 => packet.payload -= 1,
+            // In every other packet, so that one message claims two windows.
             Fault::WidensWindow if packet.is_data() && packet.index % 2 == 1 => packet.count += 1,
             Fault::WrongTag => packet.tag += 1,
             Fault::SendsUnauthorised if packet.is_data() && packet.index == 0 => {
@@ -115,8 +116,10 @@ impl<E: Endpoint> Mutant<E> {
                 let sizes = headway_packet::Sizes::default();
                 extra.wire = packet.wire - sizes.data_wire(packet.payload) + sizes.data_wire(extra.payload);
                 extra.flags = PacketFlags::default();
+                // Within the first window the packet would be allowed.
                 self.extra = (last >= packet.count.max(1) && self.once()).then_some(extra);
             }
+            // A sender may repeat packet 0 by itself.
             Fault::SendsTwice if packet.is_data() && packet.index > 0 => {
                 self.extra = self.once().then_some(*packet);
             }
@@ -128,6 +131,7 @@ impl<E: Endpoint> Mutant<E> {
     }
 }
 
+// A default in place of a forwarded call would hide the code of the machine inside.
 #[deny(clippy::missing_trait_methods)]
 impl<E: Endpoint> Endpoint for Mutant<E> {
     fn open(&mut self, now: Time, message: &Message) {
@@ -229,6 +233,7 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
                 self.pending = Some(event);
                 Some(event)
             }
+            // An empty delivery would not be missed.
             (Fault::DeliversShort, EndpointEvent::Delivered { bytes: 1.., .. }) if self.once() => {
                 self.inner.poll_event()
             }

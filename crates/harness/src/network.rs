@@ -217,6 +217,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
             }
         };
         self.drain(host)?;
+        // Machines have to bear a call of `timeout` when nothing is due.
         if self.chance(self.plan.early_timeouts) {
             self.machine(host).timeout(now);
             self.drain(host)?;
@@ -246,6 +247,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
         if self.hosts[host.0 as usize].wire_busy {
             return Ok(());
         }
+        // Asked first: a driver offers the wire only to a machine that says that it wants it.
         let wanted = self.machine(host).wants_transmit();
         let Some(packet) = self.machine(host).poll_transmit(now) else { return Ok(()) };
         let stamped = self.machine(host).reads_stamps();
@@ -300,6 +302,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
             return packet;
         }
         let last = self.hosts[host.0 as usize].last_data_end.replace(end);
+        // A link that was busy until now has no spare capacity.
         let gap = last.is_none_or(|last| last < self.now);
         let changed = self.chance(self.plan.marks);
         packet.ecn = match packet.ecn {
@@ -318,11 +321,13 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
                 packet.bounce();
             }
         }
+        // Read after trimming, which changes the kind.
         let kind = packet.kind as usize;
         let of = |chances: &PerKind| chances[kind];
         let (loss, duplicate, late) = (of(&self.plan.loss), of(&self.plan.duplicate), of(&self.plan.late));
         let nth = self.departed[kind];
         self.departed[kind] += 1;
+        // A packet that the plan names is lost with all of its copies.
         if self.plan.lose.contains(&(packet.kind, nth)) {
             self.outcome.lost += 1;
             return;
@@ -345,7 +350,9 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
     fn arm(&mut self, host: HostId) {
         let now = self.now;
         let state = &mut self.hosts[host.0 as usize];
+        // A deadline that has passed is due now.
         let Some(at) = state.machine.next_timeout().map(|t| t.max(now)) else { return };
+        // Later deadlines need no step of their own: each step arms the next one.
         if state.armed.is_none_or(|armed| at < armed) {
             state.armed = Some(at);
             self.schedule(at, Step::Timer(host));

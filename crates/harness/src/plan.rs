@@ -110,6 +110,7 @@ impl Plan {
     /// Path between any two hosts: the same for all.
     pub fn path(&self) -> Path {
         let sizes = Sizes::default();
+        // A full packet goes there, a control packet comes back.
         let wire = self.slot() + NIC.time_of(u64::from(sizes.control));
         let base_rtt = self.delay_time() * 2 + wire;
         Path {
@@ -134,6 +135,7 @@ impl Plan {
         let mut numbers = BTreeMap::new();
         let numbered = opens.iter().enumerate().map(|(i, o)| {
             let src = o.src % self.hosts;
+            // Never the sender itself.
             let dst = (src + 1 + o.hop % (self.hosts - 1)) % self.hosts;
             let next = numbers.entry((src, dst)).or_insert(0);
             let id = *next;

@@ -143,6 +143,7 @@ fn load(control: Control, sets: &[String], pin: bool, suffix: &str) -> Result<()
 fn interrupts() -> Result<std::sync::mpsc::Receiver<()>, KernelError> {
     let (stop, stopped) = std::sync::mpsc::channel();
     ctrlc::set_handler(move || {
+        // The channel is closed only when the program is about to end.
         let _ = stop.send(());
     })
     .map_err(|error| KernelError::refused("watching for Ctrl-C", error))?;

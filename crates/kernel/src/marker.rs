@@ -68,6 +68,7 @@ impl Drop for Marker {
     fn drop(&mut self) {
         // An interface that has gone marks no more.
         let _ = self.hook.detach();
+        // A `clsact` that was there before may hold programs of others.
         if self.made {
             let _ = self.hook.attach_point(TC_INGRESS | TC_EGRESS).destroy();
         }

@@ -193,6 +193,7 @@ pub fn list() -> Result<Vec<Entry>, KernelError> {
     for link in LinkInfoIter::default() {
         let LinkTypeInfo::StructOps(ops) = link.info else { continue };
         let Some(map) = MapInfoIter::default().find(|map| map.id == ops.map_id) else { continue };
+        // Other parts of the kernel take struct_ops too.
         if map.btf_vmlinux_value_type_id != kind {
             continue;
         }
@@ -260,6 +261,7 @@ pub fn unload(name: &str) -> Result<(), KernelError> {
         kill(Pid::from_raw(*pid), Signal::SIGTERM)
             .map_err(|error| KernelError::refused(format!("ending process {pid}"), error))?;
     }
+    // The kernel drops the link when the process has ended, which takes a moment from the signal on.
     for _ in 0..500 {
         if !registered(name)? {
             return Ok(());

@@ -77,6 +77,7 @@ impl Settings {
         let weights = Weights::new(&lab(params));
         let mut settings = Settings::dctcp(&params.share)?;
         settings.young = params.weights.young;
+        // The weight falls between the two, so that `old` cannot come first.
         settings.old = params.weights.old.max(params.weights.young);
         for (step, increase) in (1..=STEPS).zip(&mut settings.increase) {
             let exact = weights.increase(weights.of_steps(step)) * f64::from(PACKET);
@@ -96,6 +97,7 @@ impl Settings {
     /// D2TCP's: a row for each eighth of the urgency.
     pub fn d2tcp(params: &D2tcpParams) -> Result<Settings, KernelError> {
         let own = &params.deadlines;
+        // The first row is one eighth.
         let [least, most] = [own.d_min, own.d_max].map(|d| eighths(d) - 1);
         let expired = match own.on_expired {
             Expired::Neutral => eighths(1.0) - 1,
@@ -103,6 +105,7 @@ impl Settings {
             Expired::Urgent => most,
         };
         let mut settings = Settings::dctcp(&params.share)?;
+        // Rounded up, since 0 means that there is no deadline.
         settings.deadline_us = own.deadline.0.div_ceil(Time::us(1).0);
         settings.bytes = own.bytes;
         settings.urgency = [least, most, expired];
@@ -140,6 +143,7 @@ impl Settings {
         for value in self.power.iter().flatten() {
             out.extend(value.to_ne_bytes());
         }
+        // C pads a struct to the alignment of its widest field.
         out.resize(out.len().next_multiple_of(size_of::<u64>()), 0);
         out
     }

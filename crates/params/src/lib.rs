@@ -417,6 +417,8 @@ macro_rules! joined_params {
             fn set(&mut self, name: &str, value: $crate::ParamValue) -> Result<(), $crate::ParamError> {
                 $(
                     match $crate::Params::set(&mut self.$part, name, value.clone()) {
+                        // A name that this part does not know may belong to the next one. Any other error is
+                        // final.
                         Err($crate::ParamError::Unknown(_)) => {}
                         other => return other,
                     }

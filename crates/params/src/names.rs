@@ -22,7 +22,9 @@ fn starts(word: &str) -> Option<char> {
 fn likeness(word: &str, candidate: &str) -> f64 {
     let (a, b) = (word.to_lowercase(), candidate.to_lowercase());
     let edits = strsim::damerau_levenshtein(&a, &b) as f64;
+    // At least 1: two empty words would divide by zero.
     let longest = a.chars().count().max(b.chars().count()).max(1) as f64;
+    // One or two letters are inside too many names to mean anything.
     let inside = a.len() >= 3 && (b.contains(&a) || a.contains(&b));
     // A word inside another one (`rate` in `host_rate`) is a likelier slip than its edit distance says.
     if inside { (1.0 - edits / longest).max(0.6) } else { 1.0 - edits / longest }

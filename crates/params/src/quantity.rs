@@ -173,6 +173,7 @@ pub fn parse(text: &str) -> Result<Quantity, QuantityError> {
         let nearest = names::nearest(unit, UNITS.iter().map(|(name, _, _)| *name));
         return Err(QuantityError::NoSuchUnit { unit: unit.into(), nearest });
     };
+    // `-0` is 0.
     if decimal.negative && decimal.mantissa != 0 {
         return Err(QuantityError::Negative(whole()));
     }
@@ -275,6 +276,7 @@ fn number_end(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut end = 0;
     while end < bytes.len() {
+        // An `e` begins an exponent only before digits; otherwise the unit begins there.
         let exponent = matches!(bytes[end], b'e' | b'E')
             && end > 0
             && bytes.get(end + 1).is_some_and(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+'));
@@ -313,6 +315,7 @@ impl Decimal {
             return None;
         }
         let places = fraction.chars().filter(|c| *c != '_').count() as i32;
+        // Trailing zeros go to the exponent, so that long numbers of few digits fit into 128 bits.
         let trimmed = all.trim_end_matches('0');
         let dropped = (all.len() - trimmed.len()) as i32;
         let mantissa = if trimmed.is_empty() { 0 } else { trimmed.parse().ok()? };
@@ -337,6 +340,7 @@ impl Decimal {
     }
 
     fn times(&self, scale: u128) -> Result<u64, Misfit> {
+        // Zero has no need of its exponent, whose power might overflow.
         if self.mantissa == 0 {
             return Ok(0);
         }
@@ -346,6 +350,8 @@ impl Decimal {
             power.and_then(|p| product.checked_mul(p)).ok_or(Misfit::Overflow)?
         } else {
             match power {
+                // Finer than the base unit: refused, because a rounded value would not be the one that was
+                // asked for.
                 Some(p) if product.is_multiple_of(p) => product / p,
                 _ => return Err(Misfit::Fraction),
             }

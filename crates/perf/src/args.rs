@@ -183,6 +183,7 @@ impl TransportArgs {
         let rate = pace.rate;
         let round_trip = if self.rtt_us.is_some() { RoundTrip::Given } else { RoundTrip::Measured };
         let base_rtt = self.rtt_us.map_or(config.path.base_rtt, |us| Time::us(us.into()));
+        // Queues may add several base round trips; the configured bound stands if it is longer.
         let max_rtt = config.path.max_rtt.max(base_rtt * 10);
         let path = Path { base_rtt, max_rtt, bottleneck: rate, ..config.path };
         Ok(Config {
@@ -247,13 +248,16 @@ impl BulkArgs {
 /// The first IPv4 address of a peer, or else the first; an IPv6 address with a port is in brackets.
 fn address(name: &str) -> Result<SocketAddr, PerfError> {
     let unknown = |why: String| PerfError::Usage(format!("no address of `{name}`: {why}"));
+    // An IPv6 address has colons too, so that a colon alone means no port.
     let bare = name.parse::<IpAddr>().is_ok() || !name.contains(':');
     let host = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
     let resolved: Vec<SocketAddr> = if bare || host != name {
         (host, UDP_PORT).to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
+    // The standard library reads `name:port` and `[address]:port`.
     } else {
         name.to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
     };
+    // Nothing can be sent to port 0.
     let usable: Vec<SocketAddr> = resolved.into_iter().filter(|address| address.port() != 0).collect();
     chosen(&usable[..]).map_err(|_| unknown("it has none, or the port is 0".into()))
 }

@@ -29,10 +29,13 @@ struct Sent {
 /// Sends, and asks the server what arrived.
 pub(crate) fn run(args: &BulkArgs, carrier: &dyn Carrier) -> Result<BulkReport, PerfError> {
     let run = carrier::begin(carrier)?;
+    // After the beginning was acknowledged, so that connecting does not count.
     let (before, start) = (Usage::now(), Instant::now());
     let sent = send(args, carrier, run, start)?;
+    // Before the closing request, which does not count either.
     let (seconds, cpu) = (start.elapsed().as_secs_f64(), Usage::now() - before);
     let totals = carrier::end(carrier, run)?;
+    // Both carriers are reliable: a difference means that a message was lost or came twice.
     if totals.bytes != sent.bytes {
         let peer = carrier.peer();
         return Err(PerfError::Miscounted { peer, counted: totals.bytes, sent: sent.bytes });
@@ -62,6 +65,7 @@ fn send(args: &BulkArgs, carrier: &dyn Carrier, run: u64, start: Instant) -> Res
         None => Amount::Until(start + Duration::from_secs_f64(args.seconds)),
         Some(bytes) => {
             let streams = u64::from(args.streams);
+            // The first streams send one byte more where the division leaves a rest.
             Amount::Bytes(bytes / streams + u64::from(stream < bytes % streams))
         }
     };
@@ -91,6 +95,7 @@ fn one_stream(carrier: &dyn Carrier, run: u64, message: &Bytes, amount: Amount) 
             _ => break,
         };
         let whole = length == message.len() as u64;
+        // Messages of full length share one buffer: copying would cost processor time that is being measured.
         let bytes = if whole { message.clone() } else { Order::Data { run }.message(length as usize) };
         stream.send(bytes)?;
         sent = Sent { bytes: sent.bytes + length, messages: sent.messages + 1 };

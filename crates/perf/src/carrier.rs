@@ -44,6 +44,7 @@ pub(crate) trait Stream: Send {
 
 /// Tells the server that a measurement begins; its name.
 pub(crate) fn begin(carrier: &dyn Carrier) -> Result<u64, PerfError> {
+    // At random: clients do not know of each other, and the server knows a measurement by its name alone.
     let mut run = [0; 8];
     getrandom::fill(&mut run).map_err(|e| PerfError::io("reading random bytes")(std::io::Error::other(e)))?;
     let run = u64::from_be_bytes(run);

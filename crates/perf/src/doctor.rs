@@ -92,6 +92,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<DoctorReport, PerfError> {
 /// A socket whose datagrams go to the peer, and the interfaces with the address that they leave from.
 fn toward(peer: SocketAddr) -> io::Result<(UdpSocket, BTreeSet<String>)> {
     let socket = UdpSocket::bind(headway_host::toward(peer.ip()))?;
+    // Connecting a datagram socket sends nothing: the kernel only chooses the route and the local address.
     socket.connect(peer)?;
     let local = socket.local_addr()?.ip();
     let address_of = |interface: &InterfaceAddress| {
@@ -101,6 +102,7 @@ fn toward(peer: SocketAddr) -> io::Result<(UdpSocket, BTreeSet<String>)> {
     };
     let here = getifaddrs()?.filter(|interface| address_of(interface) == Some(local));
     let names = here.map(|interface| interface.interface_name);
+    // A packet to one of this host's own addresses goes through the loopback interface.
     Ok((socket, if local == peer.ip() { BTreeSet::from(["lo".into()]) } else { names.collect() }))
 }
 
@@ -121,6 +123,7 @@ fn judge_mtu(found: u32, wanted: u16) -> Finding {
         let advice = format!("give both ends --mtu {found}: longer packets are cut up or dropped");
         return change("mtu", said, advice);
     }
+    // Advice only where the gain is large.
     if found > u32::from(wanted) * 2 {
         let advice = "if the whole path carries longer packets, give both ends a longer --mtu: bulk takes less processor time";
         return change("mtu", said, advice);
@@ -159,6 +162,7 @@ fn rows(socket: &UdpSocket) -> Finding {
 }
 
 fn receive_buffer(socket: &UdpSocket) -> Finding {
+    // The forced size ignores the limit `net.core.rmem_max`, but takes CAP_NET_ADMIN.
     if setsockopt(socket, sockopt::RcvBufForce, &BUFFER).is_err() {
         // As much as the kernel allows without the privilege.
         let _ = setsockopt(socket, sockopt::RcvBuf, &BUFFER);
@@ -227,6 +231,7 @@ fn judge_coalescing(interface: &str, text: &str) -> Finding {
         Some(us) => {
             let advice = format!(
                 "ethtool -C {interface} rx-usecs {SHORT_US}: a call may take {} us less",
+                // A call waits at both ends.
                 2 * (us - SHORT_US)
             );
             change("coalescing", format!("{interface} holds datagrams back for up to {us} us"), advice)
@@ -301,6 +306,7 @@ fn wake_ups() -> io::Result<Finding> {
     let mut taken = Vec::with_capacity(WAKE_UPS);
     for _ in 0..WAKE_UPS {
         let start = Instant::now();
+        // One byte there and one back wake two threads.
         here.write_all(&[7])?;
         here.read_exact(&mut [0])?;
         taken.push(start.elapsed().as_secs_f64() * 1e6 / 2.0);
@@ -308,6 +314,7 @@ fn wake_ups() -> io::Result<Finding> {
     drop(here);
     echo.join().unwrap_or_else(|_| unreachable!("it only reads and writes"))?;
     taken.sort_by(f64::total_cmp);
+    // The median: a single long interruption should not decide the verdict.
     Ok(judge_wake_ups(taken[WAKE_UPS / 2], taken[WAKE_UPS * 99 / 100]))
 }
 

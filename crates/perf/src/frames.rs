@@ -25,6 +25,7 @@ impl<R: Read, W: Write> Frames<R, W> {
             other => other?,
         }
         let length = u32::from_be_bytes(length);
+        // No message is so long: the bytes are of another protocol.
         if length > 2 * LARGEST {
             return Err(io::ErrorKind::InvalidData.into());
         }
@@ -39,7 +40,9 @@ impl<R: Read, W: Write> Frames<R, W> {
     /// Writes a message.
     pub fn write(&mut self, message: &[u8]) -> io::Result<()> {
         let length = (message.len() as u32).to_be_bytes();
+        // One system call for both parts, since small segments are sent at once (`TCP_NODELAY`).
         let written = self.writer.write_vectored(&[IoSlice::new(&length), IoSlice::new(message)])?;
+        // The kernel may take a part only.
         if written < length.len() {
             self.writer.write_all(&length[written..])?;
         }

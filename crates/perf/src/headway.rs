@@ -42,6 +42,7 @@ impl Headway {
         let config = Config {
             limits: limits(),
             peer_timeout: timeout,
+            // Longer, because a peer that answers is not gone.
             progress_timeout: timeout * 4,
             call_timeout: timeout,
             ..args.transport.config(args.admission(peer)?, &pace)?
@@ -146,6 +147,7 @@ impl Stream for Row<'_> {
                     self.under_way.push_back(handle);
                     return Ok(());
                 }
+                // There is no room before an earlier message is done.
                 Err(SendError::Full { .. }) if !self.under_way.is_empty() => self.wait_for_one()?,
                 Err(error) => return Err(PerfError::send(self.carrier.peer, error)),
             }

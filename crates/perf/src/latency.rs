@@ -24,6 +24,7 @@ pub(crate) fn run(args: &LatencyArgs, carrier: &dyn Carrier) -> Result<LatencyRe
     }
     let run = carrier::begin(carrier)?;
     let request = Order::Echo { reply: args.reply_size, run: run as u32 }.message(args.request_size as usize);
+    // The first requests include the handshake and a measurement of the round trip.
     for _ in 0..args.count.min(WARM_UP) {
         ask(args, carrier, &request)?;
     }
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &LatencyArgs, carrier: &dyn Carrier) -> Result<LatencyRe
     while latencies.len() < args.count && !stop::asked() {
         let asked = begin(args, start, latencies.len());
         ask(args, carrier, &request)?;
+        // At least 1 ns: the histogram counts no zero.
         latencies.saturating_record(asked.elapsed().as_nanos().max(1) as u64);
     }
     let (seconds, cpu) = (start.elapsed().as_secs_f64(), Usage::now() - before);
@@ -59,6 +61,7 @@ pub(crate) fn run(args: &LatencyArgs, carrier: &dyn Carrier) -> Result<LatencyRe
 /// this thread slept too long begins now.
 fn begin(args: &LatencyArgs, start: Instant, number: u64) -> Instant {
     let Some(rate) = args.per_second else { return Instant::now() };
+    // Counted from the start, so that delays do not add up.
     let at = start + Duration::from_secs_f64(number as f64 / rate);
     let early = at.saturating_duration_since(Instant::now());
     if early.is_zero() {

@@ -54,6 +54,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), PerfError> {
 }
 
 fn bind(args: &ServeArgs, admission: &Admission) -> Result<(Endpoint, Option<TcpListener>), PerfError> {
+    // The endpoint's port is chosen for UDP; for TCP it may be in use.
     let mut tries = if args.bind.port() == 0 { TRIES } else { 1 };
     loop {
         let pace = args.transport.pace().unwrap_or_else(|| Pace::at(args.bind.ip()));
@@ -89,6 +90,7 @@ fn accept(listener: &TcpListener, admission: &Admission, service: &Arc<Service>)
             std::thread::sleep(LOOK);
             continue;
         };
+        // Dropped without an answer, which closes the connection.
         if !may_connect(&stream, admission) || open.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
             continue;
         }
@@ -103,6 +105,7 @@ fn accept(listener: &TcpListener, admission: &Admission, service: &Arc<Service>)
 }
 
 fn may_connect(stream: &TcpStream, admission: &Admission) -> bool {
+    // An IPv4 client of an IPv6 socket has a mapped address.
     stream.peer_addr().is_ok_and(|peer| admission.admits(peer.ip().to_canonical()))
 }
 

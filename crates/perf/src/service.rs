@@ -40,6 +40,7 @@ impl Service {
                 self.count(run, message.len());
                 return None;
             }
+            // Longer replies are refused: a client could make the server fill its memory.
             Some(Order::Echo { reply, run }) if reply <= LARGEST => {
                 self.heard(run);
                 return Some(Answer::Echo.message(reply as usize));
@@ -62,6 +63,7 @@ impl Service {
 
     fn begin(&self, id: u64) -> Answer {
         let mut runs = self.locked();
+        // A client repeats its order if the answer was lost.
         let same = runs.get(&(id as u32)).is_some_and(|run| run.id == id);
         if runs.len() >= MOST && !same {
             runs.retain(|_, run| run.is_live());
@@ -72,6 +74,7 @@ impl Service {
         }
         let fresh = Run { id, totals: Totals::default(), before: Usage::now(), last: Instant::now() };
         runs.insert(id as u32, fresh);
+        // All but this one.
         let others = runs.values().filter(|run| run.is_live()).count() as u64 - 1;
         for run in runs.values_mut().filter(|run| run.is_live()) {
             run.totals.others = run.totals.others.max(others);
@@ -99,6 +102,7 @@ impl Service {
             Some(run) if run.id == id => {
                 Answer::Totals(Totals { cpu: Usage::now() - run.before, ..run.totals })
             }
+            // Another measurement has the same low half.
             Some(other) => {
                 runs.insert(id as u32, other);
                 Answer::Unknown

@@ -10,6 +10,7 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 pub(crate) fn install() -> Result<(), PerfError> {
     let handler = || {
         if ASKED.swap(true, Ordering::SeqCst) {
+            // 128 and the number of SIGINT, as shells report it.
             std::process::exit(130);
         }
     };

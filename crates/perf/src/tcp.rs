@@ -16,6 +16,7 @@ pub(crate) type Frames = headway_perf::frames::Frames<TcpStream, TcpStream>;
 
 /// Both directions of a connection.
 pub(crate) fn frames(stream: TcpStream) -> io::Result<Frames> {
+    // Small requests would wait for the acknowledgement of the previous one otherwise.
     stream.set_nodelay(true)?;
     Ok(Frames::new(stream.try_clone()?, stream))
 }
@@ -37,6 +38,7 @@ impl Tcp {
 fn connection(peer: SocketAddr, timeout: Duration) -> Result<Frames, PerfError> {
     let connect = || {
         let stream = TcpStream::connect_timeout(&peer, timeout)?;
+        // A peer that is silent must not block the measurement for ever.
         stream.set_read_timeout(Some(timeout))?;
         stream.set_write_timeout(Some(timeout))?;
         frames(stream)

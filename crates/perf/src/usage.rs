@@ -47,6 +47,7 @@ impl Sub for Usage {
 
     fn sub(self, earlier: Usage) -> Usage {
         Usage {
+            // A reading that failed is zero, and no difference may be negative.
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),
             system_ns: self.system_ns.saturating_sub(earlier.system_ns),
         }
