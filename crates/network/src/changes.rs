@@ -129,6 +129,7 @@ impl Changes {
         let epochs = epochs(&plan.avoided, reverse);
         let mut steps = plan.steps;
         for epoch in epochs.iter().skip(1) {
+            // Routes change some time after links do: drivers need an instant for that too.
             steps.entry(epoch.from).or_default();
         }
         Ok(Some(Changes {
@@ -157,6 +158,7 @@ impl Changes {
                 Step::Down | Step::Up => {}
             }
         }
+        // No packet asks for routes of the past.
         while self.epochs.get(1).is_some_and(|next| next.from <= instant.at) {
             self.epochs.pop_front();
         }
@@ -295,6 +297,7 @@ impl Plan {
                     for name in &down.switches {
                         links.extend(of_switch(name, network)?);
                     }
+                    // A link that is named, and whose switch is named as well, goes down once.
                     links.sort_unstable();
                     links.dedup();
                     links.iter().for_each(|link| plan.goes_down(*link as u32, down));
@@ -307,6 +310,7 @@ impl Plan {
             }
         }
         let mut down: Vec<u32> = plan.down.keys().copied().collect();
+        // In order of links: that of a map would be arbitrary.
         down.sort_unstable();
         for link in down {
             let spans = plan.down.get_mut(&link).map(join).unwrap_or_default();
@@ -326,6 +330,7 @@ impl Plan {
     }
 
     fn step(&mut self, at: Time, link: u32, step: Step) {
+        // The end of time is never.
         if at < Time::MAX {
             self.steps.entry(at).or_default().push((link, step));
         }
@@ -369,6 +374,7 @@ fn join(spans: &mut Spans) -> Spans {
     let mut merged: Spans = Vec::with_capacity(spans.len());
     for &(from, until) in spans.iter() {
         match merged.last_mut() {
+            // Spans that touch are one outage: the link does not come up in between.
             Some(last) if from <= last.1 => last.1 = last.1.max(until),
             _ => merged.push((from, until)),
         }

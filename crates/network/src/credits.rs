@@ -45,6 +45,7 @@ struct Stream {
 impl Stream {
     /// The share of its credits on a path that is full of them that there are at a time.
     fn filled(&self, at: Time) -> f64 {
+        // A path without delay would divide by zero.
         let trip = self.trip.0.max(1) as f64;
         let risen = at.saturating_sub(self.begin).0 as f64 / trip;
         let fallen = at.saturating_sub(self.end).0 as f64 / trip;
@@ -88,6 +89,7 @@ pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
         let others = packets_to[&flow.dst];
         streams.extend(stream(spec, &network, &FlowSpec { start, ..*flow }, others, path, shaped, &apart));
     }
+    // The number in flight is largest when the path of some flow has just filled.
     let mut times: Vec<Time> =
         streams.iter().map(|s| s.begin.saturating_add(s.trip).min(spec.stop)).collect();
     times.sort_unstable();

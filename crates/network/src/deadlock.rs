@@ -105,6 +105,7 @@ impl Stopped {
             let after = next(*path.last()?)?;
             if let Some(at) = path.iter().position(|lane| *lane == after) {
                 let mut cycle = path.split_off(at);
+                // The lowest link first, so that the same cycle always reads the same.
                 let lowest = cycle.iter().enumerate().min_by_key(|(_, lane)| **lane).map_or(0, |(at, _)| at);
                 cycle.rotate_left(lowest);
                 return Some(cycle);

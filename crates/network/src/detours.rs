@@ -83,6 +83,7 @@ impl Detours {
         if self.down.contains(&access) {
             return &Next::Nowhere;
         }
+        // The port to the host itself has no alternative.
         if home == switch {
             return &Next::Usual;
         }
@@ -100,6 +101,7 @@ impl Detours {
         if here == u32::MAX {
             return Next::Nowhere;
         }
+        // Checked: the distance of an unreachable switch is the largest number.
         let nearer = |far: u32| distance[far as usize].checked_add(1) == Some(here);
         let open =
             joints.out[switch as usize].iter().filter(|(port, far)| !down.contains(port) && nearer(*far));

@@ -164,6 +164,7 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     let wire = u64::from(spec.fabric.sizes.full_wire());
     let packets = |limit: Limit| match limit {
         Limit::Packets(n) => u64::from(n),
+        // Rounded up, as everything here.
         Limit::Bytes(n) => n / wire + 1,
     };
     // If ports differ, the largest buffer stands for all.
@@ -264,6 +265,7 @@ fn next_hops(topology: &TopologySpec, hosts: u64, switches: u64, links: u64) -> 
     if topology.has_computed_hops() {
         return 0;
     }
+    // Links of hosts, two for each, are in no table.
     let between = links.saturating_sub(2 * hosts);
     switches
         .saturating_mul(switches)

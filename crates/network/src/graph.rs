@@ -112,6 +112,7 @@ impl Graph {
     /// twice, and counts twice.
     pub fn new(flows: &[FlowSpec], steps: Vec<Step>, edges: &[(Node, Cause)]) -> Result<Graph, GraphError> {
         let all = flows.len() as u64 + steps.len() as u64;
+        // Each flow has two causes, and causes are numbered by 32 bits.
         if all.max(edges.len() as u64) >= u64::from(u32::MAX) / 2 {
             return Err(GraphError::TooMany(all));
         }
@@ -123,6 +124,7 @@ impl Graph {
             steps,
             local: true,
         };
+        // Edges are sorted by their causes in two passes: counts first, then places.
         for &(node, cause) in edges {
             let (to, from) = (graph.number(node)?, graph.cause(cause)?);
             graph.waits[to as usize] += 1;
@@ -304,6 +306,7 @@ impl Graph {
         let mut at = (0..left.len() as u32).find(|node| left[*node as usize] > 0);
         while let Some(node) = at {
             if let Some(first) = place[node as usize] {
+                // The way goes against the edges, so that the cycle is its reverse.
                 let cycle = way[first..].iter().rev().map(|node| self.node(*node)).collect();
                 return Err(GraphError::Cycle(cycle));
             }

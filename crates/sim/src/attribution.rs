@@ -35,6 +35,7 @@ enum Part {
     Wait,
 }
 
+// Work that goes on beyond `now` does not count yet.
 impl Part {
     fn of(self, by_cause: &mut TimeByCause) -> &mut Time {
         match self {
@@ -140,6 +141,7 @@ impl Attribution {
     /// A packet starts on a link.
     pub(crate) fn depart(&mut self, departure: &Departure<'_>) {
         let Departure { link, handle, start, ends, left, .. } = *departure;
+        // The first links are those of hosts, so that a packet on one of them begins its trip there.
         let sent = ((link as usize) < self.wires.len()).then(|| self.leave(departure));
         let trip = self.trip(handle);
         match sent {
@@ -148,6 +150,7 @@ impl Attribution {
                 let waited = start - trip.at;
                 trip.by_cause.queue += waited;
                 let longest = trip.by_cause.held.map_or(Time::ZERO, |(_, longest)| longest);
+                // Only the longest wait is named: it is the link to look at first.
                 if waited > longest {
                     trip.by_cause.held = Some((link, waited));
                 }
@@ -161,6 +164,7 @@ impl Attribution {
         let Departure { link: host, packet, start, ends, .. } = *departure;
         let wire = &mut self.wires[host as usize];
         if let Some(at) = wire.pulled.pop_front() {
+            // While the packet waits for the processor, an idle wire counts as taken.
             wire.taken += start - at.max(wire.free).min(start);
         }
         // The packet before was lost to a link that went down and came up again before its end.
@@ -203,6 +207,7 @@ impl Attribution {
     /// A packet will be at the far end of its link: its last bit at `arrives`, and what the next link needs to begin at `at`.
     pub(crate) fn arrive(&mut self, handle: u32, arrives: Time, at: Time) {
         let trip = self.trip(handle);
+        // Cut-through: the next link may begin before the last bit, and has that part of the serialisation.
         trip.by_cause.serialise += trip.ends - trip.start - (arrives - at);
         trip.by_cause.host += trip.left - trip.ends;
         trip.by_cause.propagate += arrives - trip.left;
@@ -234,6 +239,7 @@ impl Attribution {
     /// All bytes of a flow are there since this packet of it is.
     pub(crate) fn complete(&mut self, flow: u32, handle: u32) {
         let by_cause = self.trip(handle).by_cause;
+        // Only the first completion counts; a packet that is repeated later changes nothing.
         self.complete.entry(flow).or_insert(by_cause);
     }
 

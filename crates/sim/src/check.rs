@@ -9,10 +9,12 @@ pub fn check_flow(transports: usize, network: &Network, flow: &FlowSpec) -> Resu
         format!("host {} is not there; the network has {} hosts", src.max(dst), network.hosts())
     } else if src == dst {
         format!("host {src} sends to itself")
+    // Both ways, since acknowledgements have to come back.
     } else if !network.reachable(src, dst) || !network.reachable(dst, src) {
         format!("host {dst} cannot be reached from host {src}")
     } else if usize::from(flow.transport) >= transports {
         format!("transport number {} is not there", flow.transport)
+    // Packets of a message are numbered by 32 bits.
     } else if network.sizes().packets(flow.bytes) > u64::from(u32::MAX) {
         format!("{} bytes are more than 2^32 packets", flow.bytes)
     } else {

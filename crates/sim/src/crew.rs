@@ -26,6 +26,7 @@ impl Meeting {
     fn wait(&self) {
         let meeting = self.meetings.load(SeqCst);
         if self.there.fetch_add(1, SeqCst) + 1 == self.threads {
+            // Reset before the others are released: one of them may be back at once.
             self.there.store(0, SeqCst);
             self.meetings.store(meeting + 1, SeqCst);
             if self.sleepers.load(SeqCst) > 0 {
@@ -35,6 +36,7 @@ impl Meeting {
             }
             return;
         }
+        // To sleep and be woken takes longer than most waits.
         for _ in 0..LOOKS {
             if self.meetings.load(SeqCst) != meeting {
                 return;
@@ -62,6 +64,7 @@ pub(crate) struct Crew<'c> {
 impl Crew<'_> {
     /// Lets every thread do its part of the work, and waits for all.
     pub(crate) fn together(&self) {
+        // Without other threads there is nobody to wait for.
         if self.meeting.threads == 1 {
             return (self.work)(0);
         }
@@ -69,6 +72,7 @@ impl Crew<'_> {
         self.part(0);
         self.meeting.wait();
         if let Some(panic) = self.panic.lock().ok().and_then(|mut panic| panic.take()) {
+            // The others wait for the next piece of work, and have to be released before this thread unwinds.
             self.over.store(true, Relaxed);
             self.meeting.wait();
             resume_unwind(panic);
@@ -124,6 +128,7 @@ pub(crate) fn with_crew<R>(
             scope.spawn(move || crew.serve(number));
         }
         let answer = catch_unwind(AssertUnwindSafe(|| conduct(crew)));
+        // Unless the panic of a thread has ended the pool before.
         if !crew.over.swap(true, Relaxed) {
             crew.meeting.wait();
         }

@@ -37,6 +37,7 @@ impl Division {
             let own = network.links().iter().zip(&delays).filter(|(link, _)| of_host(link));
             own.map(|(_, (least, _))| *least).min().unwrap_or(Time::ZERO)
         };
+        // A packet leaves over a host's link and arrives over another one's.
         let shortest_flight = least(&|link| link.from < hosts).saturating_add(least(&|link| link.to < hosts));
         let wanted = if spec.costs.is_free() { wanted.clamp(1, MOST) } else { 1 };
         let of_node = if wanted > 1 { divide(network, spec, &delays, wanted) } else { Vec::new() };
@@ -102,6 +103,7 @@ impl Joined {
         while self.0[root as usize] != root {
             root = self.0[root as usize];
         }
+        // Path compression: later look-ups take one step.
         let mut next = node;
         while next != root {
             next = std::mem::replace(&mut self.0[next as usize], root);
@@ -111,6 +113,7 @@ impl Joined {
 
     fn join(&mut self, a: u32, b: u32) {
         let (a, b) = (self.root(a), self.root(b));
+        // The smaller number is the root, so that the result does not depend on the order of links.
         self.0[a.max(b) as usize] = a.min(b);
     }
 }
@@ -123,6 +126,7 @@ fn divide(network: &Network, spec: &RunSpec, delays: &[(Time, Time)], wanted: us
     let (hosts, nodes) = (network.hosts(), network.hosts() + network.switches());
     let mut joined = Joined((0..nodes).collect());
     for (link, (least, _)) in network.links().iter().zip(delays) {
+        // A link without delay between two shards would leave no window.
         if link.from < hosts || link.to < hosts || *least == Time::ZERO {
             joined.join(link.from, link.to);
         }
@@ -131,6 +135,7 @@ fn divide(network: &Network, spec: &RunSpec, delays: &[(Time, Time)], wanted: us
     let mut weight = vec![0f64; nodes as usize];
     (0..hosts).for_each(|host| weight[joined.root(host) as usize] += 1.0);
     let total: u64 = spec.flows.iter().map(|flow| flow.bytes).sum();
+    // At least 1: there may be no flows.
     let unit = f64::from(hosts) / (total as f64).max(1.0);
     for flow in &spec.flows {
         for host in [flow.src, flow.dst] {
@@ -143,6 +148,7 @@ fn divide(network: &Network, spec: &RunSpec, delays: &[(Time, Time)], wanted: us
     for host in 0..hosts {
         let root = joined.root(host) as usize;
         if shard_of[root].is_none() {
+            // Its middle decides, so that a heavy switch does not go wholly to the shard in which it begins.
             let middle = before + weight[root] / 2.0;
             shard_of[root] = Some(((middle / all * wanted as f64) as usize).min(wanted - 1));
             before += weight[root];
@@ -179,6 +185,7 @@ fn divide(network: &Network, spec: &RunSpec, delays: &[(Time, Time)], wanted: us
         if found.is_empty() {
             break;
         }
+        // After the whole tier: a node must not count as a neighbour within the round that found it.
         found.into_iter().for_each(|(node, shard)| shard_of[node as usize] = Some(shard));
     }
     // Shards without a host are left out.

@@ -530,6 +530,7 @@ impl<'a> Links<'a> {
     #[inline(never)]
     fn mail(&mut self, to: u32, (what, handle): (u32, u32), arrives: Time, rank: u64) {
         let shard = self.post.of_node[to as usize];
+        // A handle is of one shard's pool, so that the packet itself goes to the other one.
         let packet = *self.pool.get(handle);
         self.pool.release(handle);
         let stamps = self.stamping.as_mut().map(|stamping| Box::new(stamping.of(handle)));

@@ -115,6 +115,7 @@ impl Mixed {
     /// The machine that goes first at the wire among those after `last`, a turn and a place that were asked before.
     fn next(&self, last: Option<(u64, usize)>) -> Option<(u64, usize)> {
         let wanting = self.parts.iter().enumerate().filter(|(_, part)| part.machine.wants_transmit());
+        // A machine that was quiet starts where the wire is: it has no claim to shares that it did not use.
         let turns = wanting.map(|(place, part)| (part.turn.max(self.wire), place));
         turns.filter(|turn| last.is_none_or(|last| *turn > last)).min()
     }
@@ -153,6 +154,7 @@ impl Endpoint for Mixed {
             return only.machine.poll_transmit(now);
         }
         let mut asked = None;
+        // A machine that wants the wire may have nothing that may leave now: then the next one is polled.
         while let Some((turn, place)) = self.next(asked) {
             let part = &mut self.parts[place];
             if let Some(packet) = part.machine.poll_transmit(now) {

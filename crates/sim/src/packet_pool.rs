@@ -45,6 +45,7 @@ impl PacketPool {
         if self.slots.len() == self.slots.capacity() {
             let more = (3 * self.slots.len()).max(64);
             if self.slots.try_reserve_exact(more).is_err() {
+                // There is not so much address space: a quarter more.
                 self.slots.reserve_exact(more / 12);
             }
         }

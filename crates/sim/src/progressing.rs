@@ -38,6 +38,7 @@ pub(crate) struct Progressing {
 
 /// Adds to a number that no other shard writes.
 #[inline(always)]
+// A plain load and store: an atomic addition would lock the cache line.
 fn add(own: &AtomicU64, more: u64) -> u64 {
     let sum = own.load(Relaxed) + more;
     own.store(sum, Relaxed);
@@ -103,6 +104,8 @@ impl Progressing {
 
     /// Its sender gives it up. `false` if all its bytes are there, or it has been given up before.
     pub(crate) fn give_up(&self) -> bool {
+        // Whichever comes first is final: a message that is complete is not given up, and the other way
+        // round.
         self.state.compare_exchange(UNFINISHED, FAILED, Relaxed, Relaxed).is_ok()
     }
 

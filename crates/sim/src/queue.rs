@@ -72,7 +72,7 @@ struct Chunk {
 const CHUNK: usize = 7;
 const FURTHER: usize = 2;
 
-/// Number of a chunk and how many events it holds, in the two lowest bits; all bits set for none.
+/// Number of a chunk and how many events it holds, in the three lowest bits; all bits set for none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Place(u32);
 
@@ -143,6 +143,7 @@ const SMALL: usize = 16;
 impl EventQueue {
     /// A queue for events that are mostly less than `horizon` picoseconds ahead, in about as many `buckets`.
     pub(crate) fn new(horizon: u64, buckets: usize) -> EventQueue {
+        // A power of two, so that the place of a bucket in the ring is a mask away.
         let buckets = buckets.next_power_of_two().clamp(1 << 12, MOST_BUCKETS);
         let shift = (horizon / buckets as u64).max(1).ilog2().min(MAX_SHIFT);
         EventQueue {
@@ -192,6 +193,7 @@ impl EventQueue {
             self.replenish();
         }
         let due = self.current.get(self.taken)?;
+        // Its limit is a window's end: the event stays until the next window.
         if due.at >= limit {
             return None;
         }
@@ -227,6 +229,7 @@ impl EventQueue {
                 return;
             }
         } else if self.taken >= 4 * self.ahead {
+            // Moved now and then only, so that it costs little for each event.
             self.current.drain(..self.taken);
             self.taken = 0;
         }

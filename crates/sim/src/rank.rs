@@ -35,11 +35,13 @@ pub(crate) fn of_arrival(link: u32) -> u64 {
 /// The same where a fault may bring others at once: two packets differ, or it does not matter which comes first.
 pub(crate) fn of_one_arrival(link: u32, packet: &Packet) -> u64 {
     let what = u64::from(packet.tag) << 32 ^ u64::from(packet.index) << 4 ^ packet.kind as u64;
+    // The highest bits of the mixture are the best mixed.
     of_arrival(link) | mix(what) >> (64 - WHICH)
 }
 
 /// A pause frame at the end of a link, one of several of an instant in this order, if they do not take the wire.
 pub(crate) fn of_frame(link: u32, place: u32) -> u64 {
+    // In the upper half of the places of the link, beyond those of packets that come one at a time.
     of_arrival(link) | 1 << (WHICH - 1) | u64::from(place.min((1 << (WHICH - 1)) - 1))
 }
 

@@ -86,6 +86,7 @@ impl Probes {
         self.open.extend(self.waiting.extract_if(.., |&mut tag| number(tag) != UNOPENED));
         self.open
             .retain(|&tag| matches!(flows[tag as usize].state(), FlowState::Unfinished | FlowState::Pending));
+        // In order of flows, so that the rows do not depend on the order in which they began.
         self.open.sort_unstable();
         for &tag in &self.open {
             let FlowSpec { src, dst, .. } = specs[tag as usize];
@@ -199,12 +200,14 @@ impl Sampler {
         ask: &Ask<'_>,
     ) {
         let length = now - self.last;
+        // The end of a run may fall on a sample that has been taken.
         if length == Time::ZERO {
             return;
         }
         self.last = now;
         let mut fresh = Vec::new();
         deliveries.for_each(|shard| shard.take(all.1, &mut fresh));
+        // In order of flows, whatever the shard they come from.
         fresh.sort_unstable();
         for (tag, bytes) in fresh {
             let value = bytes as f64 * 8.0 / length.as_secs_f64();

@@ -47,6 +47,7 @@ impl Stamping {
     pub(crate) fn stamp(&mut self, handle: u32, port: &Port<u32>, (start, wire): (Time, u16)) {
         let hop = Hop {
             at: start,
+            // The counter includes this packet, which has begun to leave.
             sent: port.sent_bytes().saturating_sub(wire.into()),
             queue: port.queue_bytes(),
             rate: port.rate(),

@@ -36,12 +36,14 @@ impl Waiting {
 
     /// True if a flow waits for anything. Flows that are added during the run are not in the graph.
     pub(crate) fn holds(&self, flow: u32) -> bool {
+        // Steps are numbered after all flows of the graph.
         flow < self.graph.of_step(0) && self.graph.waits(flow) > 0
     }
 
     /// One thing less that a node waits for. `true` if that was the last; `false` if it has begun without this one.
     pub(crate) fn one_less(&self, node: u32) -> bool {
         let left = &self.left[node as usize];
+        // A node that has begun needs nothing more: zero stays zero.
         let Some(now) = left.load(Relaxed).checked_sub(1) else { return false };
         left.store(now, Relaxed);
         now == 0

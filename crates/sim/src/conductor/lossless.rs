@@ -19,6 +19,7 @@ impl<'a> Conductor<'a> {
         let Some(pfc) = &self.spec.fabric.pfc else { return };
         let ends = pfc.on_deadlock == OnDeadlock::End;
         let every = pfc.deadlock_check.0;
+        // At least one unit of time later, so that the next check is another instant.
         self.next_check = Time(next.max(self.now.0 + 1).div_ceil(every).saturating_mul(every));
         // One that a link takes apart as it goes down is none. That is known ahead.
         let apart = |fault: &FaultSpec| matches!(&fault.what, Fault::Down(down) if down.at > self.now);
@@ -82,6 +83,7 @@ impl<'a> Conductor<'a> {
         for (number, shard) in all.iter().enumerate() {
             let Some(guard) = shard.ports.lossless.as_deref() else { return };
             let owns = |node: u32| usize::from(of_node[node as usize]) == number;
+            // The ledger of a switch is kept by the shard that owns it.
             if let Err(why) = shard.ports.check_memory(|switch| owns(hosts + switch)) {
                 panic!("{why} (seed {})", self.spec.seed);
             }
@@ -94,6 +96,7 @@ impl<'a> Conductor<'a> {
                         record.pauses.shared_max = guard.shared_max(switch);
                     }
                 }
+                // Headroom is a matter of the receiving end, which may belong to another shard.
                 if let Some(most) = guard.headroom_max(place as u32).filter(|_| owns(link.to)) {
                     record.pauses.headroom_max = most;
                 }

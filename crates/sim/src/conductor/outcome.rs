@@ -19,6 +19,7 @@ impl<'a> Conductor<'a> {
         let now = self.now;
         let shards = std::mem::take(&mut self.shards);
         let mut all: Guards<'_, 'a> = shards.iter().map(lock).collect();
+        // Counters of ports advance when something happens there: brought up to the end of the run.
         all.iter_mut().for_each(|shard| shard.ports.catch_up_all(now));
         if self.sampler.is_some() {
             self.take_sample(&mut all);
@@ -60,6 +61,7 @@ impl<'a> Conductor<'a> {
         let packet_hops = links.iter().map(|link| link.counters.dequeued).sum();
         let dropped = dropped(&all);
         let (events, digest) = all.iter().fold((0u64, 0u64), |(events, digest), shard| {
+            // A wrapping sum: the order of the shards does not matter.
             (events + shard.events, digest.wrapping_add(shard.digest))
         });
         let ending = self.ending();

@@ -27,6 +27,7 @@ pub(super) struct Looks {
 impl Looks {
     /// Checks for a run that ends by itself; `None` for a run with a `stop`.
     pub(super) fn of(spec: &RunSpec, network: &Network) -> Option<Looks> {
+        // A run with a `stop` ends then, whether it makes progress or not.
         if spec.stop < Time::MAX {
             return None;
         }
@@ -35,6 +36,7 @@ impl Looks {
             ParamValue::Time(time) => Some(*time),
             _ => None,
         });
+        // A sample of paths, spread over all flows and all hosts.
         let flows = spec.flows.iter().step_by(spec.flows.len().div_ceil(PATHS).max(1));
         let hosts = (1..network.hosts()).step_by((network.hosts() as usize).div_ceil(PATHS).max(1));
         let pairs = flows.map(|flow| (flow.src, flow.dst)).chain(hosts.map(|host| (0, host)));
@@ -57,6 +59,7 @@ impl<'a> Conductor<'a> {
         let now = self.now;
         let Some(looks) = self.looks.as_mut().filter(|looks| looks.next <= now) else { return false };
         let flows = all.first().map_or(&self.flows, |shard| &shard.flows);
+        // Wrapping: only a difference from the last check matters.
         let arrived = flows.iter().fold(0u64, |sum, flow| sum.wrapping_add(flow.delivered()));
         let counts = all.iter().map(|shard| shard.begun_and_over());
         let (begun, over) = counts.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
@@ -65,6 +68,7 @@ impl<'a> Conductor<'a> {
         let before = std::mem::replace(&mut looks.seen, seen);
         looks.next = now.saturating_mul(2);
         before == seen
+            // A run that is to rest at a time may be given something new then.
             && self.until == Time::MAX
             && !all.iter().any(|shard| shard.has_plans())
             && !self.waiting.as_ref().is_some_and(|waiting| waiting.is_under_way())

@@ -85,6 +85,7 @@ impl Engine<'_> {
         let Some(given) = &mut self.given else { return Ok(()) };
         let mut heard = std::mem::take(&mut given.heard);
         heard.drain(..).for_each(|happening| source.hear(self.now, happening));
+        // Put back for its capacity.
         given.heard = heard;
         while let Some(ask) = source.ask() {
             self.accept(ask)?;
@@ -126,6 +127,7 @@ impl Engine<'_> {
         let number = self.all_flows();
         let refuse = |reason: String| RunError::Flow { flow: number, reason };
         check_flow(self.spec.transports.len(), &self.network, &flow).map_err(refuse)?;
+        // Half of the numbers, since nodes of the graph share the field of an event with them.
         if number >= u32::MAX as usize / 2 {
             return Err(refuse("there are more flows than can be numbered".into()));
         }
@@ -139,6 +141,7 @@ impl Engine<'_> {
             given.flows.push(FlowSpec { start, ..flow });
         }
         if number >= self.flows.len() {
+            // Doubled, so that adding one flow after another takes linear time in all.
             let room = (2 * self.flows.len()).max(FIRST_ROOM);
             let more = (self.flows.len()..room).map(|_| Progressing::default());
             let flows: Arc<[Progressing]> = self.flows.iter().map(Progressing::copy).chain(more).collect();

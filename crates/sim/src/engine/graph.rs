@@ -35,6 +35,7 @@ impl Engine<'_> {
         let waits = free(by_processor).max(free(by_interface)).unwrap_or(Time::ZERO);
         let begin = self.now.max(waits);
         let end = begin.saturating_add(step.takes);
+        // A processor is free when the step ends, an interface after its gap.
         if let Some(processor) = by_processor {
             self.processors.insert((step.host, processor), end);
         }
@@ -74,6 +75,8 @@ impl Engine<'_> {
         let Some(waiting) = self.waiting.clone() else { return };
         let graph = Arc::clone(&waiting.graph);
         let mut causes = vec![cause];
+        // Steps that take no time end at once, and may release others: a loop instead of recursion, whose
+        // depth is that of the graph.
         while let Some(cause) = causes.pop() {
             for &number in graph.after(cause).iter().filter(|node| waiting.one_less(**node)) {
                 match graph.node(number) {
@@ -132,6 +135,7 @@ impl Engine<'_> {
         let waited = self.waiting.as_ref().filter(|waiting| waiting.holds(number));
         match waited.and_then(|waiting| waiting.began(number)) {
             Some(began) => {
+                // The deadline in the specification counts from the planned start.
                 flow.deadline.map(|deadline| began.saturating_add(deadline.saturating_sub(flow.start)))
             }
             None => flow.deadline,

@@ -33,6 +33,7 @@ impl Engine<'_> {
         if !self.ports.admit(link, handle, self.now) {
             let packet = *self.ports.links.pool.get(handle);
             let by_fault =
+                // Counted apart if a fault kept the pause from its sender.
                 self.ports.lossless.as_ref().is_some_and(|guard| guard.could_not_stop(link, &packet));
             self.ports.egress[next as usize].port.refuse_for_headroom(&packet, by_fault);
             self.ports.links.dropped.note(packet.tag, packet.is_data());
@@ -83,6 +84,7 @@ impl Engine<'_> {
             return;
         }
         while self.ports.is_free(host, self.now) {
+            // A packet that was kept back is older than any that the machine gives now.
             if self.ports.send_kept(host, self.now) {
                 continue;
             }

@@ -135,6 +135,7 @@ impl Engine<'_> {
         // Stable: a group keeps the order of its packets.
         grouped.sort_by_key(|(group, _)| *group);
         for group in grouped.chunk_by(|a, b| a.0 == b.0) {
+            // A group costs what a packet does: the processor handles it as one.
             let done = one.processor.done(self.now, costs.packet);
             for (place, (_, handle)) in group.iter().enumerate() {
                 links.queue.push(done.0, rank::of_delivery(host, place), DELIVER | host, *handle);
@@ -171,11 +172,13 @@ impl Engine<'_> {
         let mut bytes = 0;
         while let Some(packet) = one.first.take().or_else(&mut pull) {
             if one.next.front().is_some_and(|first| !costs.joins(first, bytes, &packet)) {
+                // A pulled packet cannot be given back, so that it begins the next burst.
                 one.first = Some(packet);
                 break;
             }
             bytes += u64::from(packet.wire);
             one.next.push_back(packet);
+            // Only data packets form bursts.
             if costs.burst == 0 || !packet.is_data() {
                 break;
             }

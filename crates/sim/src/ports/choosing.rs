@@ -55,6 +55,7 @@ impl Flowlets {
     fn note(&mut self, crossing: Crossing, port: u32, now: Time) {
         if self.last.len() >= self.room {
             self.last.retain(|_, (_, at)| now - *at < self.gap);
+            // Doubled, so that the sweeps take constant time for each flowlet.
             self.room = ROOM.max(2 * self.last.len());
         }
         self.last.insert(crossing, (port, now));
@@ -116,6 +117,7 @@ impl Ports<'_> {
         let mut shortest = Time::MAX;
         least.clear();
         for &number in ports {
+            // Ports are served late: only now is the length of its queue that of this instant.
             self.catch_up(number, arrival.1);
             let port = &self.egress[number as usize].port;
             let wire = port.free_at().saturating_sub(arrival.1);

@@ -213,6 +213,7 @@ impl Ports<'_> {
         let (bytes, apart) = (guard.rules.params().frame, guard.rules.params().out_of_band);
         let Some(inbound) = guard.rules.inbound(port).copied() else { return };
         let state = guard.ledgers[inbound.switch as usize].stopped(inbound.place);
+        // Only changes are sent: a class that is stopped already is not stopped again.
         let changed = state ^ std::mem::replace(&mut guard.lanes[port as usize].told, state);
         let counts = &mut guard.lanes[number as usize].counts;
         counts.sent += u64::from((changed & state).count_ones());
@@ -222,6 +223,7 @@ impl Ports<'_> {
         let mut frame = Packet::new(PacketKind::Probe, HostId(0), HostId(0), 0);
         (frame.index, frame.count) = (changed, state);
         let link = egress.link(number);
+        // A link that goes down voids the pauses that came over it: a frame that it loses is not repeated.
         let Some(known) = self.links.signal(link, (now, ends)) else { return };
         let lane = &mut self.guard().lanes[number as usize];
         // None overtakes another, even where the link has become shorter.
@@ -304,6 +306,7 @@ impl Ports<'_> {
 
     /// A packet that is in the memory of a switch arrives at a port of it; or one of a host at the queue of that.
     pub(crate) fn offer_lossless(&mut self, number: u32, handle: u32, now: Time) -> Result<(), Full<u32>> {
+        // Departures that were due before this arrival come first.
         self.serve(number, now);
         let guard = self.guard();
         let stopped = guard.lanes[number as usize].stopped;
@@ -340,6 +343,7 @@ impl Ports<'_> {
 
     fn look_at(&mut self, number: u32, at: Time) {
         let release = &mut self.releases[number as usize];
+        // An event that is planned for an earlier time sets the next one.
         if at < *release {
             *release = at;
             self.links.queue.push(at.0, rank::of_work(RELEASE | number), RELEASE | number, 0);
@@ -368,6 +372,7 @@ impl Ports<'_> {
                 Step::Down => {
                     if starts {
                         let lane = &mut self.guard().lanes[other as usize];
+                        // The far end voids its pauses, and cannot be stopped until the link is back.
                         (lane.told, lane.deaf) = (0, true);
                         self.lose_kept(link);
                     }

@@ -63,6 +63,7 @@ impl Ports<'_> {
         }
         let at = start + egress.delay;
         let release = &mut self.releases[number as usize];
+        // An earlier event serves the port, and makes the next one.
         if at < *release {
             *release = at;
             self.links.queue.push(at.0, rank::of_work(RELEASE | number), RELEASE | number, 0);
