@@ -9,14 +9,14 @@ local FORMS = {
     [1] = { name = "packet", parts = {
         { title = "Header", bytes = 60, fields = {
             { name = "version", filter = "headway.version", offset = 0, bytes = 1, doc = "Version of this layout: 1" },
-            { name = "kind", filter = "headway.kind", offset = 1, bytes = 1, doc = "What the packet is",
+            { name = "kind", filter = "headway.kind", offset = 1, bytes = 1, doc = "Kind of the packet",
               values = { [0] = "data", [1] = "grant", [2] = "rts", [3] = "token", [4] = "ack", [5] = "finished", [6] = "header", [7] = "nack", [8] = "pull", [9] = "resend", [10] = "busy", [11] = "credit", [12] = "credit-stop", [13] = "probe" } },
-            { name = "flags", filter = "headway.flags", offset = 2, bytes = 1, doc = "One-bit facts",
+            { name = "flags", filter = "headway.flags", offset = 2, bytes = 1, doc = "Flags of one bit each",
               flags = { { mask = 1, name = "ece" }, { mask = 2, name = "again" }, { mask = 4, name = "unscheduled" }, { mask = 8, name = "pull" }, { mask = 16, name = "bounced" }, { mask = 32, name = "last-hop" }, { mask = 64, name = "rate" }, { mask = 128, name = "call" } } },
             { name = "ecn", filter = "headway.ecn", offset = 3, bytes = 1, doc = "ECN code point, in the two low bits",
               values = { [0] = "not-ect", [1] = "spare", [2] = "ect", [3] = "ce" } },
             { name = "priority", filter = "headway.priority", offset = 4, bytes = 1, doc = "Queue class at every port, 0 served first" },
-            { name = "envelope", filter = "headway.envelope", offset = 5, bytes = 1, doc = "What stands between this header and the payload",
+            { name = "envelope", filter = "headway.envelope", offset = 5, bytes = 1, doc = "Fields between this header and the payload",
               values = { [0] = "bare", [1] = "session", [2] = "sealed", [3] = "stamped", [4] = "stamped-sealed" } },
             { name = "reserved", filter = "headway.reserved", offset = 6, bytes = 2, doc = "Zero", zero = true },
             { name = "wire", filter = "headway.wire", offset = 8, bytes = 2, doc = "Bytes on the wire, framing included" },
@@ -28,44 +28,44 @@ local FORMS = {
             { name = "count", filter = "headway.count", offset = 28, bytes = 4, doc = "Packets spoken of: granted, sent without permission, or acknowledged cumulatively" },
             { name = "token", filter = "headway.token", offset = 32, bytes = 4, doc = "By kind and transport: number of the authorisation used or given, a SACK block, packets permitted, a subflow; with the flag rate, kb/s" },
             { name = "remaining", filter = "headway.remaining", offset = 36, bytes = 4, doc = "By kind and transport: packets still to be received or sent, a window, a class, a subflow, a round trip in ns; in an answer of RCP, kb/s" },
-            { name = "entropy", filter = "headway.entropy", offset = 40, bytes = 4, doc = "What multipath routing hashes together with the addresses" },
+            { name = "entropy", filter = "headway.entropy", offset = 40, bytes = 4, doc = "Number that multipath routing hashes together with the addresses" },
             { name = "message_bytes", filter = "headway.message_bytes", offset = 44, bytes = 8, doc = "Bytes of the whole message; in an ack, two SACK blocks: start above count and length, 16 bits each" },
-            { name = "lifetime", filter = "headway.lifetime", offset = 52, bytes = 8, doc = "How long a permission is valid, or an echoed time, in picoseconds" },
+            { name = "lifetime", filter = "headway.lifetime", offset = 52, bytes = 8, doc = "Time for which a permission is valid, or an echoed time, in picoseconds" },
         } },
         { title = "Session", bytes = 24, when = { { field = "envelope", values = { 1, 2, 3, 4 } } }, fields = {
             { name = "src_epoch", filter = "headway.session.src_epoch", offset = 0, bytes = 8, doc = "Incarnation of the sender, a random number" },
-            { name = "cookie", filter = "headway.session.cookie", offset = 8, bytes = 8, doc = "What the receiver gave the sender to show" },
+            { name = "cookie", filter = "headway.session.cookie", offset = 8, bytes = 8, doc = "Value that the receiver gave the sender to show" },
             { name = "counter", filter = "headway.session.counter", offset = 16, bytes = 8, doc = "Number of the datagram from this sender to this receiver; with a key, the upper half is the keys' generation" },
         } },
         { title = "Stamps", bytes = 2, when = { { field = "envelope", values = { 3, 4 } } }, fields = {
             { name = "crossed", filter = "headway.stamps.crossed", offset = 0, bytes = 2, doc = "Ports of switches that the packet has left, those beyond the fifth too" },
         } },
         { title = "Stamp", bytes = 24, when = { { field = "envelope", values = { 3, 4 } } }, filled = { field = "crossed", least = 1 }, fields = {
-            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "When the packet began to leave, in picoseconds of the switch's clock" },
+            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "Time at which the packet began to leave, in picoseconds of the switch's clock" },
             { name = "sent", filter = "headway.stamp.sent", offset = 8, bytes = 8, doc = "Bytes on the wire that the port had sent before it" },
             { name = "queue", filter = "headway.stamp.queue", offset = 16, bytes = 4, doc = "Bytes on the wire that waited at the port" },
             { name = "rate", filter = "headway.stamp.rate", offset = 20, bytes = 4, doc = "Rate of the port in kb/s, not 0" },
         } },
         { title = "Stamp", bytes = 24, when = { { field = "envelope", values = { 3, 4 } } }, filled = { field = "crossed", least = 2 }, fields = {
-            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "When the packet began to leave, in picoseconds of the switch's clock" },
+            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "Time at which the packet began to leave, in picoseconds of the switch's clock" },
             { name = "sent", filter = "headway.stamp.sent", offset = 8, bytes = 8, doc = "Bytes on the wire that the port had sent before it" },
             { name = "queue", filter = "headway.stamp.queue", offset = 16, bytes = 4, doc = "Bytes on the wire that waited at the port" },
             { name = "rate", filter = "headway.stamp.rate", offset = 20, bytes = 4, doc = "Rate of the port in kb/s, not 0" },
         } },
         { title = "Stamp", bytes = 24, when = { { field = "envelope", values = { 3, 4 } } }, filled = { field = "crossed", least = 3 }, fields = {
-            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "When the packet began to leave, in picoseconds of the switch's clock" },
+            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "Time at which the packet began to leave, in picoseconds of the switch's clock" },
             { name = "sent", filter = "headway.stamp.sent", offset = 8, bytes = 8, doc = "Bytes on the wire that the port had sent before it" },
             { name = "queue", filter = "headway.stamp.queue", offset = 16, bytes = 4, doc = "Bytes on the wire that waited at the port" },
             { name = "rate", filter = "headway.stamp.rate", offset = 20, bytes = 4, doc = "Rate of the port in kb/s, not 0" },
         } },
         { title = "Stamp", bytes = 24, when = { { field = "envelope", values = { 3, 4 } } }, filled = { field = "crossed", least = 4 }, fields = {
-            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "When the packet began to leave, in picoseconds of the switch's clock" },
+            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "Time at which the packet began to leave, in picoseconds of the switch's clock" },
             { name = "sent", filter = "headway.stamp.sent", offset = 8, bytes = 8, doc = "Bytes on the wire that the port had sent before it" },
             { name = "queue", filter = "headway.stamp.queue", offset = 16, bytes = 4, doc = "Bytes on the wire that waited at the port" },
             { name = "rate", filter = "headway.stamp.rate", offset = 20, bytes = 4, doc = "Rate of the port in kb/s, not 0" },
         } },
         { title = "Stamp", bytes = 24, when = { { field = "envelope", values = { 3, 4 } } }, filled = { field = "crossed", least = 5 }, fields = {
-            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "When the packet began to leave, in picoseconds of the switch's clock" },
+            { name = "at", filter = "headway.stamp.at", offset = 0, bytes = 8, doc = "Time at which the packet began to leave, in picoseconds of the switch's clock" },
             { name = "sent", filter = "headway.stamp.sent", offset = 8, bytes = 8, doc = "Bytes on the wire that the port had sent before it" },
             { name = "queue", filter = "headway.stamp.queue", offset = 16, bytes = 4, doc = "Bytes on the wire that waited at the port" },
             { name = "rate", filter = "headway.stamp.rate", offset = 20, bytes = 4, doc = "Rate of the port in kb/s, not 0" },
@@ -77,7 +77,7 @@ local FORMS = {
         when = { { field = "envelope", values = { 2, 4 } }, { field = "kind", values = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13 } } } } },
     [128] = { name = "hello", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
@@ -94,7 +94,7 @@ local FORMS = {
     } },
     [129] = { name = "welcome", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
@@ -111,7 +111,7 @@ local FORMS = {
     } },
     [130] = { name = "confirm", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
@@ -131,7 +131,7 @@ local FORMS = {
     } },
     [131] = { name = "accept", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
@@ -151,7 +151,7 @@ local FORMS = {
     } },
     [132] = { name = "stale", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
@@ -168,7 +168,7 @@ local FORMS = {
     } },
     [133] = { name = "refuse", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },

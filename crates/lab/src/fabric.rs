@@ -35,7 +35,7 @@ pub const KEYS: &[Key] = &[
         "routing",
         Takes::Word(&["ecmp", "spray", "pinned", "symmetric", "weighted-ecmp", "least-queue", "flowlet"]),
         "depends on the transport",
-        "how a packet's path is chosen; see the next table",
+        "choice of a packet's path; see the next table",
     ),
     key(
         "flowlet_gap",
@@ -56,7 +56,7 @@ pub const KEYS: &[Key] = &[
         "forwarding",
         Takes::Word(&["store-and-forward", "cut-through"]),
         "`store-and-forward`",
-        "when a switch passes a packet on: when all of it has arrived, or its header; see below",
+        "time at which a switch passes a packet on: when all of it has arrived, or its header; see below",
     ),
     key("at", Takes::Tables, "none", "`[[fabric.at]]`: ports that do something else; see below"),
     key("pfc", Takes::Table, "none", "`[fabric.pfc]`: switches that stop links and drop no data; see below"),

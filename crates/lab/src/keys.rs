@@ -26,8 +26,8 @@ pub const TABLES: &[Table] = &[
         summary: "times that processors and interfaces of hosts take",
         forms: &[("hosts", HOSTS)],
     },
-    Table { name: "start", summary: "how flows start", forms: &[("start", START)] },
-    Table { name: "sample", summary: "what is sampled during the run", forms: &[("sample", SAMPLE)] },
+    Table { name: "start", summary: "start of flows", forms: &[("start", START)] },
+    Table { name: "sample", summary: "samples during the run", forms: &[("sample", SAMPLE)] },
     Table {
         name: "fault",
         summary: "links or switches that go down (`down_at`), links that change (`at`), or packets that are lost, doubled or late",
@@ -63,7 +63,7 @@ const HOSTS: &[Key] = &[
         "coalesce",
         Takes::Duration,
         "`\"0 s\"`",
-        "how long the first packet that a host receives waits at the interface for further packets, which are then handed up \
+        "time for which the first packet that a host receives waits at the interface for further packets, which are then handed up \
          together",
     ),
     key(
@@ -123,19 +123,19 @@ const SAMPLE: &[Key] = &[
         "probes",
         Takes::BoolOrNames,
         "`false`",
-        "what the transports are asked of each sampled flow that is under way: true for all that they declare, or probes by name",
+        "probes of the transports for each sampled flow that is under way: true for all that they declare, or probes by name",
     ),
     key(
         "causes",
         Takes::Bool,
         "`false`",
-        "whether the completion time of every flow is divided among its causes",
+        "true to divide the completion time of every flow among its causes",
     ),
     key(
         "volumes",
         Takes::Bool,
         "`false`",
-        "whether the bytes of links are counted separately for each `[[traffic]]` entry",
+        "true to count the bytes of links separately for each `[[traffic]]` entry",
     ),
 ];
 

@@ -126,6 +126,7 @@ impl Lossless {
             // Doubled with each doubling of the rate.
             let times = (link.spec.rate.bps() / fastest.bps().max(1)).max(1).ilog2();
             let alpha = (params.alpha * f64::from(1u32 << ALPHA_BITS)).round() as u64;
+            // Bounded, so that the shift cannot overflow.
             inbound.push(Some(Inbound { switch, place, headroom, alpha: alpha << times.min(20) }));
         }
         let mut pools = Vec::with_capacity(taken.len());

@@ -96,6 +96,7 @@ impl Network {
             return Ok(Vec::new());
         }
         let mut of = vec![0; self.links.len()];
+        // Of several rules for one port, the last holds.
         for (place, rules) in self.rules.iter().enumerate().skip(1) {
             for number in self.ports(&rules.ports)? {
                 of[number as usize] = place as u16;
@@ -146,6 +147,7 @@ impl Network {
     fn longest_round_trip(&self) -> Option<Time> {
         let mut found = self.rules.iter().filter_map(|r| headway_fabric::registry::find(&r.discipline));
         let needed = found.any(|(info, _)| info.needs.contains(&Need::RoundTrip));
+        // Only if it is needed: it takes a walk to each host.
         (1..self.hosts).filter(|_| needed).map(|peer| self.path(0, peer).base_rtt).max()
     }
 
@@ -300,6 +302,7 @@ impl Network {
         for &number in &links {
             let link = &self.links[number as usize];
             let rate = link.spec.rate;
+            // A host without a queue leaves packets with its machine until the wire is free.
             if link.from >= self.hosts || self.fabric.host_queue.is_some() {
                 queueing += self.rules(number).buffer.data.drain_time(rate, sizes.full_wire());
             }
@@ -343,6 +346,7 @@ impl Network {
     /// Time for which a packet is sent at a rate before the switch at the far end may pass it on at another: as long as
     /// all of it takes, or its header ([`Forwarding::CutThrough`]).
     pub fn seen(&self, rate: Rate, onward: Rate, wire: u64) -> Time {
+        // A faster link onward would run out of bits.
         let cut = self.fabric.forwarding == Forwarding::CutThrough && onward.bps() <= rate.bps();
         rate.time_of(if cut { self.fabric.sizes.head(wire) } else { wire })
     }

@@ -87,6 +87,7 @@ impl PfcParams {
 /// Memory of each switch.
 pub(crate) fn buffer_of(params: &PfcParams, fastest: Rate) -> u64 {
     match params.buffer {
+        // In 128 bits: the product of bytes and a rate does not fit into 64.
         0 => (u128::from(USUAL_BUFFER) * u128::from(fastest.bps()) / 50_000_000_000) as u64,
         bytes => bytes,
     }
@@ -216,8 +217,8 @@ impl Ledger {
     }
 
     /// True if a link and class that is stopped stays so when no more than `stuck` of its bytes are left, and in the
-    /// pool
-    /// `shared` of all links and classes. One of which nothing leaves is not looked at again.
+    /// pool `shared` of all links and classes. A link and class that nothing leaves is not
+    /// examined again.
     pub(crate) fn stays_stopped(&self, place: u32, class: usize, (stuck, shared): (u64, u64)) -> bool {
         let mut account = self.accounts[self.place(place, class)].clone();
         let leaves = (account.ordinary + account.headroom).saturating_sub(stuck);

@@ -114,6 +114,7 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
     while y != 0 {
         (x, y) = (y, x % y);
     }
+    // Divided first: the product of both might not fit.
     (a / x.max(1)).saturating_mul(b)
 }
 
@@ -151,6 +152,7 @@ impl Table {
             let distance = distances(target, &out);
             for from in (0..switches).filter(|&s| s != target && distance[s as usize] != u32::MAX) {
                 let first = list.len() as u32;
+                // Wrapping: no switch is farther than one that is out of reach.
                 let nearer = |to: u32| distance[to as usize].wrapping_add(1) == distance[from as usize];
                 list.extend(out[from as usize].iter().filter(|(_, to)| nearer(*to)).map(|(port, _)| *port));
                 ranges[from as usize * switches as usize + target as usize] =

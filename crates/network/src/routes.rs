@@ -151,6 +151,8 @@ impl PathSelector {
         let number = match self.way {
             Way::Hashed => self.hashed(switch, packet),
             Way::Sprayed => self.sprayed(switch, (link, at)),
+            // A path number has a digit for each choice on the way; the level is the value of this one's
+            // place.
             Way::Pinned => return packet.entropy / level.max(1) % count,
             Way::Symmetric => self.symmetric.hash(packet, level.into()),
         };
@@ -182,6 +184,7 @@ impl PathSelector {
     ) -> Option<u32> {
         let rate = |port: u32| u128::from(network.links()[port as usize].spec.rate.bps());
         let all: u128 = ports.clone().map(rate).sum();
+        // The hash, as a share of 2^32, is a point on the line of all rates.
         let mut left = (u128::from(self.hashed(switch, packet)) * all) >> 32;
         for port in ports {
             match left.checked_sub(rate(port)) {
@@ -232,6 +235,7 @@ impl Symmetric {
 
     #[inline]
     fn hash(&self, packet: &Packet, place: u64) -> u32 {
+        // In this order, so that both directions hash alike.
         let (a, b) = (packet.src.0.min(packet.dst.0), packet.src.0.max(packet.dst.0));
         let addresses = u64::from(a) << 32 | u64::from(b);
         mix(mix(addresses ^ self.salt.wrapping_add(place)) ^ u64::from(packet.entropy)) as u32

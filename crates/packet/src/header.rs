@@ -47,16 +47,16 @@ wire_fields! {
     version: u8, "Version of this layout: 1";
     #[values(KIND_NAMES)]
     #[mutable(Cut)]
-    kind: u8, "What the packet is";
+    kind: u8, "Kind of the packet";
     #[values(FLAG_NAMES)]
     #[mutable(Flags)]
-    flags: u8, "One-bit facts";
+    flags: u8, "Flags of one bit each";
     #[values(ECN_NAMES)]
     ecn: u8, "ECN code point, in the two low bits";
     #[mutable(Cut)]
     priority: u8, "Queue class at every port, 0 served first";
     #[values(ENVELOPE_NAMES)]
-    envelope: u8, "What stands between this header and the payload";
+    envelope: u8, "Fields between this header and the payload";
     reserved: [u8; 2], "Zero";
     #[mutable(Cut)]
     wire: U16, "Bytes on the wire, framing included";
@@ -70,7 +70,7 @@ wire_fields! {
     #[mutable(Rate)]
     token: U32, "By kind and transport: number of the authorisation used or given, a SACK block, packets permitted, a subflow; with the flag rate, kb/s";
     remaining: U32, "By kind and transport: packets still to be received or sent, a window, a class, a subflow, a round trip in ns; in an answer of RCP, kb/s";
-    entropy: U32, "What multipath routing hashes together with the addresses";
+    entropy: U32, "Number that multipath routing hashes together with the addresses";
     message_bytes: U64, "Bytes of the whole message; in an ack, two SACK blocks: start above count and length, 16 bits each";
-    lifetime: U64, "How long a permission is valid, or an echoed time, in picoseconds";
+    lifetime: U64, "Time for which a permission is valid, or an echoed time, in picoseconds";
 }

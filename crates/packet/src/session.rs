@@ -288,7 +288,7 @@ wire_fields! {
     /// The session fields, in order and without gaps; offsets count from the start of the packet.
     SESSION_FIELDS of SessionFields from WIRE_HEADER;
     src_epoch: U64, "Incarnation of the sender, a random number";
-    cookie: U64, "What the receiver gave the sender to show";
+    cookie: U64, "Value that the receiver gave the sender to show";
     counter: U64, "Number of the datagram from this sender to this receiver; with a key, the upper half is the keys' generation";
 }
 
@@ -296,7 +296,7 @@ wire_fields! {
     /// The fields of a handshake, in order and without gaps.
     HANDSHAKE_FIELDS of HandshakeFields from 0;
     #[values(HANDSHAKE_NAMES)]
-    handshake: u8, "What the handshake is";
+    handshake: u8, "Kind of the handshake datagram";
     version: u8, "Version of the packet's header that the sender runs";
     session: u8, "Version of the handshake and of the seal: 2 without a key, 3 with one";
     #[values(CIPHER_NAMES)]

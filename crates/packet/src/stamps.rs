@@ -78,7 +78,7 @@ wire_fields! {
     /// The stamp of the first port; those of the others follow it without gaps. Offsets count from the start of the packet.
     HOP_FIELDS of WireHop from WIRE_FRONT + size_of::<Crossed>();
     #[mutable(Stamp)]
-    at: U64, "When the packet began to leave, in picoseconds of the switch's clock";
+    at: U64, "Time at which the packet began to leave, in picoseconds of the switch's clock";
     #[mutable(Stamp)]
     sent: U64, "Bytes on the wire that the port had sent before it";
     #[mutable(Stamp)]

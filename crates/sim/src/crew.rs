@@ -107,8 +107,7 @@ pub(crate) fn threads_for(pieces: usize) -> usize {
 }
 
 /// Runs `conduct` with a pool of so many threads, of which the caller is one. Whenever it requests that, thread `n`
-/// does
-/// `work(n)`.
+/// does `work(n)`.
 #[allow(clippy::disallowed_methods, reason = "a run on several threads makes them here, and nowhere else")]
 pub(crate) fn with_crew<R>(
     threads: usize,

@@ -111,18 +111,19 @@ def flow(
     src: the sending host (host)
     dst: the receiving host (host)
     bytes: its size (bytes)
-    name: what it is called (text; default: its number)
-    start: when it begins (duration; default: `"0 s"`)
+    name: name of the flow (text; default: its number)
+    start: time at which it begins (duration; default: `"0 s"`)
     class_: application class (whole number; default: that of the entry)
     deadline: from its start (duration; default: that of the entry)
     share: it starts as if it were one of this many flows that share the path (number from 1, to three decimals;
         default: that of the entry)
     clump: packets back to back before a pause (count; default: that of the entry)
-    stop: when it is over at both ends, whatever has arrived (time; default: that of the entry)
+    stop: time at which it is over at both ends, whatever has arrived (time; default: that of the entry)
     slot: its position in the rotation of flows that share a path (whole number; default: by the order of flows)
     path: number of its path, with `routing="pinned"` (whole number; default: at random)
     connection: name of an earlier flow between the same hosts whose connection it uses (text; default: its own)
-    after: what it waits for: names of flows and steps of the list, or tables with `name` and `until`
+    after: causes that it waits for: names of flows and steps of the list, or tables with `name` and
+        `until`
         (list of names or tables; default: nothing)
     """
     keys = given(

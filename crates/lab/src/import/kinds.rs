@@ -348,7 +348,7 @@ pub const KINDS: [Kind; 21] = [
         reader: Reader::Topology(Network::Ns3),
         by: "HPCC, ns3-rdma, ConWeave, PowerTCP and Reverie, ASTRA-sim's and SimAI's ns-3",
         forms: "heads of 3, 4 and 6 words; rates with a unit, or in bits per second",
-        left_out: "what stands behind the links that the head promises (a note says so)",
+        left_out: "lines behind the links that the head promises (a note says so)",
         sample: "3 1 2\n0\n0 1 100Gbps 1us 0\n0 2 100Gbps 1us 0\n",
         sniff: |content| {
             let is_link = |row: &Vec<&str>| {

@@ -21,7 +21,7 @@ pub(super) const KEYS: &[Key] = &[
     needed(
         "loss_shares",
         Takes::Numbers,
-        "when the share falls, as a part of the time that the flow would take at full rate: T_R/T_i or T_c/T_i",
+        "time at which the share falls, as a part of the time that the flow would take at full rate: T_R/T_i or T_c/T_i",
     ),
     key("fixed_rate_share", Takes::Number, "`0.5`", "R/C where the moment of the loss varies"),
 ];

@@ -92,7 +92,7 @@ impl Declared for ProactmpCredit {
         functions: &[
             Function {
                 name: "credit",
-                doc: "What ProactMP's algorithm 1 gives packets that arrive evenly over a span of one-way delays, in OWDbytes.",
+                doc: "Credit that ProactMP's algorithm 1 gives packets that arrive evenly over a span of one-way delays, in OWDbytes.",
                 arguments: &["packets", "span"],
                 call: credit,
             },

@@ -25,8 +25,8 @@ pub const FLOWS: &[Field] = &[
         "name; where several transports of the run have one name, with what each sets, as `dctcp(g=0.5)`; `kernel-cubic` and the like with `stack = \"kernel\"`",
     ),
     Field::new("bytes", Bytes, "size", "application bytes to deliver"),
-    Field::new("start_s", Time, "start", "when the application handed the flow over; null for a flow that waited for others until the end").or_null(),
-    Field::new("finish_s", Time, "finish", "when the last byte arrived at the receiver; null if it did not")
+    Field::new("start_s", Time, "start", "time at which the application handed the flow over; null for a flow that waited for others until the end").or_null(),
+    Field::new("finish_s", Time, "finish", "time at which the last byte arrived at the receiver; null if it did not")
         .or_null(),
     Field::new("fct_s", Time, "FCT", "`finish_s - start_s`").or_null(),
     Field::new(
@@ -141,7 +141,7 @@ pub const FLOWS: &[Field] = &[
         "the link for which that packet waited longest in a queue of a switch; null where it waited for none, and as above",
     )
     .or_null(),
-    Field::new("held_s", Time, "longest queue", "what it waited there; null as above").or_null(),
+    Field::new("held_s", Time, "longest queue", "time that it waited there; null as above").or_null(),
 ];
 
 /// Columns of `links`.
@@ -231,7 +231,7 @@ pub const LINKS: &[Field] = &[
         "largest queue (packets)",
         "most data packets that ever waited, the packet on the wire not counted",
     ),
-    Field::new("queue_mean_bytes", Bytes, "mean queue", "what waited, averaged over time"),
+    Field::new("queue_mean_bytes", Bytes, "mean queue", "bytes that waited, averaged over time"),
     Field::pauses(
         "pauses_sent",
         "pauses sent",
@@ -240,7 +240,7 @@ pub const LINKS: &[Field] = &[
     ),
     Field::pauses("pauses_received", "pauses received", "times that the other end told this port to stop"),
     Field::pauses("resumes_received", "resumes received", "times that the other end told this port to go on"),
-    Field::new("paused_s", Time, "paused", "how long a class or several of this port were stopped"),
+    Field::new("paused_s", Time, "paused", "time for which a class or several of this port were stopped"),
     Field::new(
         "headroom_max_bytes",
         Bytes,
@@ -264,12 +264,17 @@ pub const STEPS: &[Field] = &[
         "host",
         Text,
         "host",
-        "where it happens; null for one that happens nowhere, as a barrier between hosts",
+        "host of the step; null for a step without a host, as a barrier between hosts",
     )
     .or_null(),
-    Field::new("start_s", Time, "start", "when all that it waited for was over; null if that never was")
-        .or_null(),
-    Field::new("finish_s", Time, "finish", "when it was over; null if it was not").or_null(),
+    Field::new(
+        "start_s",
+        Time,
+        "start",
+        "time at which all that it waited for was over; null if that never was",
+    )
+    .or_null(),
+    Field::new("finish_s", Time, "finish", "time at which it was over; null if it was not").or_null(),
 ];
 
 /// Columns of `edges`.
@@ -278,11 +283,11 @@ pub const EDGES: &[Field] = &[
         "cause",
         Text,
         "cause",
-        "what is waited for: `received`, the last byte of a flow is at its receiver; `known`, the sender of a flow knows that; \
+        "event that is waited for: `received`, the last byte of a flow is at its receiver; `known`, the sender of a flow knows that; \
          `step`, a step is over",
     ),
     Field::new("from", Text, "from", "number of that flow or step"),
-    Field::new("node", Text, "node", "what waits: a `flow` or a `step`"),
+    Field::new("node", Text, "node", "kind of the node that waits: `flow` or `step`"),
     Field::new("to", Text, "to", "number of the flow or step that waits"),
 ];
 
@@ -294,7 +299,7 @@ pub const SERIES: &[Field] = &[
         "metric",
         Text,
         "metric",
-        "what was sampled: one of the metrics below, or the name of a gauge or of a probe",
+        "sampled quantity: one of the metrics below, or the name of a gauge or of a probe",
     ),
     Field {
         unit: "as the metric says",

@@ -30,15 +30,15 @@ pub const JOBS: &[Number<OfJob>] = &[
     Number::new(Field { unit: "ranks", ..Field::new("ranks", Count, "ranks", "ranks of the job, or clients") }, |job| {
         json!(job.info.map(|info| info.ranks))
     }),
-    Number::new(Field { unit: "iterations", ..Field::new("iterations", Count, "iterations", "how often it is done, one after the other") }, |job| {
+    Number::new(Field { unit: "iterations", ..Field::new("iterations", Count, "iterations", "number of repetitions, one after the other") }, |job| {
         json!(job.info.map(|info| info.iterations))
     }),
     Number::new(Field::new("size_bytes", Bytes, "size", "size of a collective, as nccl-tests counts it; null for others").or_null(), |job| {
         json!(job.collective().map(|(bytes, _)| bytes))
     }),
-    Number::new(Field::new("start_s", Seconds, "start", "when its first flow or step began").or_null(), |job| json!(job.start.map(seconds))),
+    Number::new(Field::new("start_s", Seconds, "start", "start of its first flow or step").or_null(), |job| json!(job.start.map(seconds))),
     Number::new(
-        Field::new("finish_s", Seconds, "finish", "when its last flow and step were over; null if they were not").or_null(),
+        Field::new("finish_s", Seconds, "finish", "end of its last flow and step; null if they were not over").or_null(),
         |job| json!(job.finish.map(seconds)),
     ),
     Number::new(Field::new("completion_s", Seconds, "completion", "`finish_s - start_s`").or_null(), |job| {

@@ -98,7 +98,10 @@ pub type OfGauges = fn(&[&Gauge]) -> Json;
 /// Numbers of `round_trips` in the summary. An upper end of a bin, and so a quantile, is at most a hundredth too high.
 pub const ROUND_TRIPS: &[Number<OfTrips>] = &[
     Number::new(
-        Field { unit: "packets", ..Field::new("samples", Count, "round trips", "how many were measured") },
+        Field {
+            unit: "packets",
+            ..Field::new("samples", Count, "round trips", "number of measured round trips")
+        },
         |trips| trips.count().into(),
     ),
     Number::new(Field::new("mean_s", TimeOf, "round trip, mean", "their mean"), |trips| {

@@ -126,15 +126,15 @@ pub const SUMMARY: &[Number<Of>] = &[
     Number::new(Field::new("paused_max_s", Time, "longest paused", "of all links, the longest time that one was stopped in any class"), Of::Run(|run| json!(run.longest_paused()))),
     Number::new(Field::new("headroom_max_bytes", Bytes, "largest headroom", "most bytes in the headroom of a link, of one class"), Of::Run(|run| run.most_of_pauses(|pauses| pauses.headroom_max))),
     Number::new(Field::new("pool_max_bytes", Bytes, "largest pool", "most bytes in the pool that all links of a switch share"), Of::Run(|run| run.most_of_pauses(|pauses| pauses.shared_max))),
-    Number::new(Field::new("deadlock_s", Time, "deadlock", "since when pauses waited for each other for ever; null if none did"), Of::Run(|run| json!(run.part.outcome.deadlock.as_ref().map(|deadlock| seconds(deadlock.closed))))),
+    Number::new(Field::new("deadlock_s", Time, "deadlock", "time from which on pauses waited for each other for ever; null if none did"), Of::Run(|run| json!(run.part.outcome.deadlock.as_ref().map(|deadlock| seconds(deadlock.closed))))),
     Number::new(Field::new("deadlock_links", List, "deadlocked links", "links in a cycle, each of which waited for the next and the last for the first; empty without a deadlock"), Of::Run(|run| run.deadlocked().into())),
     Number::new(Field::packets("trims", "trims", "packets trimmed at all ports"), Of::Flows(|part| json!(part.trims))).shown(),
-    Number::new(Field::new("arrivals_end_s", Time, "arrivals end", "when the last flow started; null if it never did, and on the testbed"), Of::Run(|run| json!(run.part.outcome.arrivals.as_ref().map(|arrivals| seconds(arrivals.end))))),
+    Number::new(Field::new("arrivals_end_s", Time, "arrivals end", "start of the last flow; null if it never started, and on the testbed"), Of::Run(|run| json!(run.part.outcome.arrivals.as_ref().map(|arrivals| seconds(arrivals.end))))),
     Number::new(Field::new(
         "nominal_link_use",
         Share,
         "nominal link use",
-        "what `load` means on the links of its `load_reference`, in bytes on the wire of data: headers, framing and padding \
+        "`load` on the links of its `load_reference`, in bytes on the wire of data: headers, framing and padding \
          included; null without such a load, or with several on different links",
     ), Of::Run(|run| json!(run.link_use.map(|(nominal, _)| nominal)))).shown(),
     Number::new(Field::new(
@@ -148,7 +148,7 @@ pub const SUMMARY: &[Number<Of>] = &[
         "relaxation_s",
         Time,
         "relaxation time",
-        "how long queues at this load take to forget that they were empty (`headway docs run-length`); null where the load is \
+        "time that queues at this load take to forget that they were empty (`headway docs run-length`); null where the load is \
          not less than the links carry. This number and the next four are there where messages arrive at random",
     ), Of::Arrivals(|arrivals| json!(arrivals.length.and_then(|length| length.relaxation_s)).into())),
     Number::new(Field::new(
@@ -182,7 +182,7 @@ pub const SUMMARY: &[Number<Of>] = &[
         "gauges",
         List,
         "gauges",
-        "what machines and rules of switch ports measure of themselves, by the names below; empty for those that measure nothing",
+        "measurements of machines and of the rules of switch ports, by the names below; empty for those that measure nothing",
     ), Of::Flows(|part| gauges(&part.gauges))),
     Number::new(Field::new(
         "round_trips",

@@ -46,7 +46,7 @@ impl Algorithm for How {
                 "algorithm",
                 Takes::Word(&["ring", "double-binary-tree", "halving-doubling"]),
                 "`ring`",
-                "which messages that takes; `halving-doubling` takes a power of two of ranks",
+                "messages of the allreduce; `halving-doubling` takes a power of two of ranks",
             ),
             CHANNELS,
             CHUNKS,

@@ -62,12 +62,12 @@ pub const COMMON: &[Key] = &[
         "with `stack`",
         "the kernel's congestion control, with `stack = \"kernel\"`; settings are those of `headway kernel load`",
     ),
-    key("mptcp", Takes::Bool, "false", "whether connections are multipath TCP, with `stack = \"kernel\"`"),
+    key("mptcp", Takes::Bool, "false", "true if connections are multipath TCP, with `stack = \"kernel\"`"),
     key(
         "ecn",
         Takes::Bool,
         "false",
-        "whether connections ask for marks though their control does not, with `stack = \"kernel\"`",
+        "true if connections ask for marks though their control does not, with `stack = \"kernel\"`",
     ),
     key(
         "initial_window",

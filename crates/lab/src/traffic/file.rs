@@ -30,7 +30,7 @@ impl Declared for File {
         summary: "flows from a connection matrix (.cm) or a table (.csv), perhaps compressed (.gz)",
         keys: &[
             needed("path", Takes::Path, "of the file, relative to the scenario"),
-            key("start_unit", Takes::Word(&["ps", "us"]), "`ps`", "what start times of a matrix count"),
+            key("start_unit", Takes::Word(&["ps", "us"]), "`ps`", "unit of the start times of a matrix"),
         ],
         counts: &["path"],
     };

@@ -17,5 +17,5 @@ pub struct PatternInfo {
     pub counts: &'static [&'static str],
 }
 
-pub(super) const START: Key = key("start", Takes::Duration, "`\"0 s\"`", "when it begins");
+pub(super) const START: Key = key("start", Takes::Duration, "`\"0 s\"`", "time at which it begins");
 pub(super) const BYTES: Key = needed("bytes", Takes::Bytes, "of each message");

@@ -52,7 +52,7 @@ impl Declared for Pipeline {
             FIRST,
             needed("micro_batches", Takes::Count, "of an iteration"),
             needed("bytes", Takes::Bytes, "that a stage passes to the next for a micro-batch, and gets back"),
-            needed("forward", Takes::Duration, "what a stage computes for a micro-batch"),
+            needed("forward", Takes::Duration, "time that a stage computes for a micro-batch"),
             key(
                 "backward",
                 Takes::Duration,

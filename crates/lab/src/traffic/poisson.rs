@@ -56,7 +56,7 @@ impl Declared for Poisson {
                 "load_reference",
                 Takes::Word(&["host-links", "core-links", "receiver-links"]),
                 "`host-links`; with `senders` `receiver-links`",
-                "which links the load is a share of",
+                "links that the load is a share of",
             ),
             key(
                 "load_bytes",
@@ -74,7 +74,7 @@ impl Declared for Poisson {
                 "pairs",
                 Takes::Word(&["any", "inter-rack"]),
                 "`any`",
-                "whether source and destination may hang on one switch",
+                "true if source and destination may be at one switch",
             ),
             key(
                 "senders",
@@ -88,8 +88,8 @@ impl Declared for Poisson {
                 "all hosts",
                 "the receivers, with `senders`; a count means the hosts after the last sender",
             ),
-            key("flows", Takes::Count, "or `duration`", "when arrivals end"),
-            key("duration", Takes::Duration, "or `flows`", "when arrivals end"),
+            key("flows", Takes::Count, "or `duration`", "end of the arrivals"),
+            key("duration", Takes::Duration, "or `flows`", "end of the arrivals"),
             START,
         ],
         counts: &["flows", "duration"],

@@ -35,11 +35,11 @@ impl Declared for Rpc {
         name: "rpc",
         summary: "clients that call servers in a closed loop: the next call waits for the reply",
         keys: &[
-            needed("clients", Takes::Hosts, "who calls; a count means the first hosts"),
+            needed("clients", Takes::Hosts, "hosts that call; a count means the first hosts"),
             needed(
                 "servers",
                 Takes::Hosts,
-                "who answers, chosen at random for each call; a count means the hosts after the last client",
+                "hosts that answer, chosen at random for each call; a count means the hosts after the last client",
             ),
             needed(
                 "request",
@@ -66,7 +66,7 @@ impl Declared for Rpc {
                 "think_time",
                 Takes::Word(&["fixed", "exponential"]),
                 "`fixed`",
-                "whether `think` is always the same, or a mean",
+                "true if `think` is always the same, false if it is a mean",
             ),
             key("service", Takes::Duration, "`\"0 s\"`", "from a request to its reply, at the server"),
             START,

@@ -19,7 +19,7 @@ impl Declared for SingleSwitch {
     const INFO: Info = Info {
         name: "single-switch",
         summary: "hosts around one switch, s0",
-        keys: &[needed("hosts", Kind::Count, "how many"), RATE, DELAY],
+        keys: &[needed("hosts", Kind::Count, "number of hosts"), RATE, DELAY],
         size: &["hosts"],
     };
     type NextHops = FromTable;

@@ -15,7 +15,7 @@ use std::fmt::Debug;
 
 pub(crate) const REPEAT: Key = key("repeat", Takes::Count, "1", "iterations, one after the other");
 pub(crate) const COMPUTE: Key =
-    key("compute", Takes::Duration, "`\"0 s\"`", "what a rank computes between two iterations");
+    key("compute", Takes::Duration, "`\"0 s\"`", "time that a rank computes between two iterations");
 pub(crate) const ALL_BYTES: Key =
     needed("bytes", Takes::Bytes, "size of the buffer of a rank, as nccl-tests counts it");
 pub(crate) const CHANNELS: Key =
