@@ -124,6 +124,7 @@ impl Gauge {
             return *self;
         }
         let sum = self.mean * now.0 as f64 - before.mean * then.0 as f64;
+        // Rounding of the two means may leave a little less than nothing.
         Gauge { mean: (sum / length as f64).max(0.0), ..*self }
     }
 
@@ -172,6 +173,7 @@ impl Level {
 
     /// The level as the gauge that is declared so.
     pub fn gauge(&self, info: &GaugeInfo, now: Time) -> Gauge {
+        // A copy: to read a level does not change it.
         let mut level = *self;
         level.set(now, self.value);
         let mean = if now == Time::ZERO { 0.0 } else { level.integral as f64 / now.0 as f64 };
@@ -234,6 +236,7 @@ impl SpareMeter {
         let counted = if later == 0 { self.bytes } else { 0 };
         self.spare = self.whole.saturating_sub(counted);
         self.bytes = 0;
+        // Later than now, whatever the period.
         self.ends = self.ends.saturating_add(self.period.saturating_mul(later + 1)).max(now + Time(1));
     }
 }

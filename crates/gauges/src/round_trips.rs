@@ -76,6 +76,7 @@ impl RoundTrips {
         let factor = factor.max(1);
         let mut fast = RoundTrips::default();
         for bin in self.histogram.iter_recorded() {
+            // The middle of a bin stands for its values, which are not kept.
             let middle = self.histogram.median_equivalent(bin.value_iterated_to());
             let _ = fast.histogram.record_n(middle / factor, bin.count_at_value());
         }
@@ -119,6 +120,7 @@ impl RoundTrips {
     pub fn quantile(&self, q: f64) -> Option<Time> {
         // For 0 itself the library gives the lower end.
         let q = q.max(f64::MIN_POSITIVE);
+        // The end of the last bin may be beyond the longest round trip.
         let end = || Time(self.histogram.value_at_quantile(q).saturating_mul(1000));
         (self.count() > 0).then(|| end().min(self.longest))
     }

@@ -90,7 +90,7 @@ const HOSTS: &[Key] = &[
         "buffer",
         Takes::Room,
         "`\"1000 packets\"`",
-        "room of this queue for data packets, and as much again for control packets; what finds no room is dropped",
+        "room of this queue for data packets, and as much again for control packets; packets that find no room are dropped",
     ),
 ];
 

@@ -45,6 +45,7 @@ impl Stamps {
         if let Some(place) = self.hops.get_mut(usize::from(self.crossed)) {
             *place = hop;
         }
+        // A count that wrapped would begin to fill the places again.
         self.crossed = self.crossed.saturating_add(1);
     }
 

@@ -33,6 +33,7 @@ pub const UDP_PORT: u16 = u16::from_be_bytes(*b"HW");
 const fn mutable_bits(ways: &[Mutable]) -> [u8; WIRE_HEADER] {
     let mut bits = [0; WIRE_HEADER];
     let mut number = 0;
+    // A constant function cannot use iterators.
     while number < WIRE_FIELDS.len() {
         let field = &WIRE_FIELDS[number];
         let mut way = 0;
@@ -237,6 +238,7 @@ impl<'a> PacketView<'a> {
         }
         let kind = PacketKind::from_wire(header.kind).ok_or(WireError::Kind(header.kind))?;
         let ecn = Ecn::from_bits(header.ecn);
+        // Bits beyond the two would be lost when the packet is emitted again.
         if ecn as u8 != header.ecn {
             return Err(WireError::Ecn(header.ecn));
         }

@@ -98,6 +98,7 @@ impl<W: Write> Writer<W> {
         let mut interned = Vec::new();
         let mut annotations = Vec::with_capacity(slice.args.len());
         for (name, value) in slice.args {
+            // From 1 on: the format takes 0 for no number.
             let next = self.names.len() as u64 + 1;
             let name_iid = *self.names.entry(name).or_insert_with(|| {
                 interned.push(InternedName { iid: next, name: name.into() });

@@ -160,6 +160,7 @@ impl AsRef<[u8]> for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         if let Some(buffer) = self.0.take() {
+            // This thread may not have Python's lock, without which a buffer cannot be released.
             locked(&ASIDE).push(buffer);
             ANY_ASIDE.store(true, Ordering::Release);
         }
@@ -239,7 +240,7 @@ fn address(peer: &Bound<'_, PyAny>) -> PyResult<SocketAddr> {
 
 /// Duration of so many seconds; `None` = as long as it takes.
 fn seconds(timeout: Option<f64>) -> PyResult<Option<Duration>> {
-    // The smaller of no number and another is the other.
+    // Longer waits count as 1e9 s. A NaN is not longer, and the conversion refuses it.
     let read = |seconds: f64| Duration::try_from_secs_f64(if seconds > 1e9 { 1e9 } else { seconds }).ok();
     timeout
         .map(|seconds| {
@@ -315,6 +316,7 @@ impl PyEndpoint {
             return Ok(queue);
         }
         let made = py.detach(|| Queue::new(&open.endpoint)).map_err(|error| error.raised(py))?;
+        // Another thread may have made one meanwhile, which stays.
         Ok(open.queue.get_or_init(|| made))
     }
 }
@@ -381,6 +383,7 @@ impl PyEndpoint {
         let call = py.detach(|| open.endpoint.call_nowait(peer, bytes)).map_err(|error| error.raised(py))?;
         let outcome = wait(py, Some(longest), |longest| call.wait_timeout(longest))?;
         let outcome = outcome.unwrap_or(Err(CallError::TimedOut));
+        // To drop a call enters the endpoint, which no thread does with Python's lock.
         py.detach(|| drop(call));
         view(py, outcome.map_err(|error| error.raised(py))?)
     }

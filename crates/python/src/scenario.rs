@@ -324,6 +324,7 @@ impl PyScenario {
                 })
             })
         });
+        // An exception comes first: it stopped the run, whose own outcome may only follow from that.
         match (raised.or_else(|| makers.failure().take(py)).or_else(|| format.raised()), output) {
             (Some(error), _) => Err(error),
             (None, Ok(output)) => Ok(RunResult::new(output)),

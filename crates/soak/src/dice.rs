@@ -14,17 +14,20 @@ impl Dice {
 
     /// A number from 0 up to, and not including, `n`, which is at least 1.
     pub fn below(&mut self, n: u64) -> u64 {
+        // The upper half of the product is below `n`, without a division.
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
     /// A number from `least` to `most`, both included.
     pub fn between(&mut self, least: u64, most: u64) -> u64 {
         let span = most - least;
+        // `span + 1` would overflow.
         if span == u64::MAX { self.0.next_u64() } else { least + self.below(span + 1) }
     }
 
     /// A share from 0 up to 1.
     pub fn share(&mut self) -> f64 {
+        // A double has 53 bits for them.
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
@@ -41,11 +44,13 @@ impl Dice {
     /// Any order of magnitude from `least` to `most`, both positive, is equally likely.
     pub fn magnitude(&mut self, least: f64, most: f64) -> f64 {
         let (from, to) = (libm::log(least), libm::log(most));
+        // The exponential of a logarithm may miss the range by a rounding.
         libm::exp(from + self.share() * (to - from)).clamp(least, most)
     }
 
     /// The same in whole numbers.
     pub fn count(&mut self, least: u64, most: u64) -> u64 {
+        // Nearly one more, so that the largest number is drawn as well.
         let drawn = self.magnitude(least.max(1) as f64, most.max(1) as f64 + 0.999) as u64;
         drawn.clamp(least, most)
     }

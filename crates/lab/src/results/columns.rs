@@ -84,7 +84,7 @@ pub const FLOWS: &[Field] = &[
     Field::packets(
         "marks",
         "marks",
-        "its data packets that arrived with a mark; of the kernel's TCP, what its receiver reported",
+        "its data packets that arrived with a mark; of the kernel's TCP, those that its receiver reported",
     )
     .or_null(),
     Field::new("deadline_s", Time, "deadline", "deadline counted from `start_s`; null without one").or_null(),
@@ -126,7 +126,7 @@ pub const FLOWS: &[Field] = &[
         "of `fct_s`: delays of the links that that packet crossed, and the time that switches took to forward it",
     )
     .or_null(),
-    Field::new("queue_s", Time, "queues of switches", "of `fct_s`: what that packet waited in queues of switches").or_null(),
+    Field::new("queue_s", Time, "queues of switches", "of `fct_s`: time that this packet waited in queues of switches").or_null(),
     Field::new(
         "retransmit_s",
         Time,
@@ -196,7 +196,7 @@ pub const LINKS: &[Field] = &[
     Field::packets(
         "drops_link_down",
         "drops, link down",
-        "data dropped because the link was down: what waited when it went down, and what came until it was up. Also data that a lossless switch had no room for because a fault kept the link that it came over from being stopped",
+        "data dropped because the link was down: packets that waited when it went down, and packets that came until it was up. Also data that a lossless switch had no room for because a fault kept the link that it came over from being stopped",
     ),
     Field::packets(
         "drops_control_link_down",
@@ -217,7 +217,7 @@ pub const LINKS: &[Field] = &[
     Field::packets(
         "trims",
         "trims",
-        "whose payload was cut off; what was left of them is offered on as a control packet, and not received again",
+        "whose payload was cut off; the rest of each is offered on as a control packet, and not received again",
     ),
     Field::packets("marks", "marks", "that left with a mark"),
     Field::new(
@@ -315,7 +315,7 @@ pub const METRICS: &[Field] = &[
         "throughput",
         "of a flow: new application bytes delivered in the interval",
     ),
-    Field::new("queue_bytes", Bytes, "queue", "of a link: what waits at the end of the interval"),
+    Field::new("queue_bytes", Bytes, "queue", "of a link: bytes that wait at the end of the interval"),
     Field::new("queue_max_bytes", Bytes, "largest queue", "of a link: most that waited in the interval"),
     Field::new("utilisation", Share, "utilisation", "of a link: share of the interval spent transmitting"),
 ];

@@ -48,7 +48,7 @@ impl Algorithm for Exchange {
                 "skew",
                 Takes::Number,
                 "0",
-                "inequality, as of experts in a mixture of experts: the rank that is k-th in a random order gets a share of 1/k^`skew` of what each other rank sends; 0 is equal shares",
+                "inequality, as of experts in a mixture of experts: the rank that is k-th in a random order gets a share of 1/k^`skew` of the bytes that each other rank sends; 0 is equal shares",
             ),
             START,
             REPEAT,

@@ -37,7 +37,7 @@ pub(super) const SIZE_UNIT: Key = key(
     "size_unit",
     Takes::Word(&["bytes", "packets"]),
     "by the file",
-    "of a file that does not say it: what its sizes count; a packet has 1460 bytes",
+    "unit of the sizes of a file that does not say it; a packet has 1460 bytes",
 );
 
 /// Kinds of distributions in closed form.

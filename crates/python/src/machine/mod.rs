@@ -48,6 +48,7 @@ impl Failure {
     pub(crate) fn take(&self, py: Python<'_>) -> Option<PyErr> {
         let (error, place) = self.first.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         let interrupted = error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py);
+        // Ctrl-C is no fault of a transport, and goes on as it is.
         if interrupted {
             return Some(error);
         }
@@ -118,6 +119,7 @@ impl Own {
 
 fn param(py: Python<'_>, transport: &str, key: &str, value: &Py<PyAny>) -> PyResult<ParamSpec> {
     let value = value.bind(py);
+    // Asked first, since a bool is an int in Python.
     let read = if value.is_instance_of::<PyBool>() {
         Some(ParamValue::Bool(value.extract()?))
     } else if value.is_instance_of::<PyInt>() {
