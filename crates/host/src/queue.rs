@@ -136,6 +136,7 @@ impl Wake for Ringer {
 
 impl Bell {
     fn ring(&self) {
+        // One write is enough until it is read.
         if !self.rung.swap(true, SeqCst) {
             // A descriptor with a full counter is readable as well.
             let _ = rustix::io::write(&self.counter, &1u64.to_ne_bytes());

@@ -28,6 +28,7 @@ impl ReplayWindow {
         if number >= self.next {
             let (from, to) = (self.next.div_ceil(64), number / 64);
             let fresh = (to + 1).saturating_sub(from).min(WORDS as u64);
+            // Words between the last number and this one are of an earlier turn of the ring.
             (0..fresh).for_each(|n| self.words[((to - n) % WORDS as u64) as usize] = 0);
             self.next = number + 1;
         }

@@ -75,6 +75,7 @@ impl Secret {
         hasher.write(&address.port().to_be_bytes());
         hasher.write(&epoch.to_be_bytes());
         hasher.write(&meetings.to_be_bytes());
+        // 0 stands for no cookie.
         hasher.finish().max(1)
     }
 }

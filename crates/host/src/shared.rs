@@ -257,6 +257,7 @@ impl Shared {
             return;
         }
         let mut requests = locked(&self.requests);
+        // With the lock held, so that no request comes in after `end` has refused all.
         if self.stop.load(SeqCst) {
             drop(requests);
             return request.refuse();
@@ -293,6 +294,7 @@ impl Shared {
 
     /// Wakes a thread that takes the requests. A thread that leaves checks if it was woken just before.
     fn tell(&self) {
+        // One wake-up is enough for all requests until they are taken.
         if !self.told.swap(true, SeqCst) {
             wake(if self.attended.load(SeqCst) { &self.attendant } else { &self.keeper });
         }
@@ -419,6 +421,8 @@ impl Shared {
 
     /// Waits while others drive.
     fn follow<A: Awaited>(&self, what: &A, deadline: Option<Instant>) -> Option<A::Value> {
+        // Counted before `kept` is read. The background thread clears `kept` before it reads the count, so
+        // that one of the two sees the other.
         self.followers.fetch_add(1, SeqCst);
         if !self.attended.load(SeqCst) && !self.kept.load(SeqCst) {
             self.tell_keeper_to_drive();
@@ -477,6 +481,7 @@ impl Shared {
                 drop(seat);
                 let left = deadline.map(|deadline| time_left(deadline).unwrap_or_default());
                 let left =
+                    // The longest time whose picoseconds fit into 64 bits.
                     left.map(|left| Time::ns(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX / 1000)));
                 let longest = [left, precise.map(|at| at.saturating_sub(now))].into_iter().flatten().min();
                 arrived = sleep(&handle, blocked, &self.attendant, longest);

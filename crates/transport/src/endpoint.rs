@@ -122,6 +122,7 @@ impl Path {
     /// includes serialisation.
     pub fn bdp_packets(&self, rate: Rate, sizes: &Sizes) -> u32 {
         let slot = sizes.slot(rate).0;
+        // Rounded up to whole packets, and at least one, so that a message can begin.
         u32::try_from(self.base_rtt.0.div_ceil(slot).max(1)).unwrap_or(u32::MAX)
     }
 

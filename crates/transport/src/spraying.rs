@@ -130,6 +130,7 @@ impl Ring {
             self.fresh = self.fresh.saturating_sub(1);
             return Some(entropy);
         }
+        // The oldest of those that have not been used.
         let oldest = (self.head + RING - self.fresh) % RING;
         (self.fresh > 0).then(|| {
             self.fresh -= 1;

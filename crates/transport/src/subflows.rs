@@ -37,6 +37,7 @@ impl PathManager {
     pub fn entropy(self, entropy: u32, number: u32, path: &Path) -> u32 {
         match self {
             _ if number == 0 => entropy,
+            // The paths after that of the first subflow, in a circle.
             PathManager::FullMesh if path.paths > 0 => (entropy % path.paths + number) % path.paths,
             _ => mix(u64::from(entropy) << 32 | u64::from(number)) as u32,
         }

@@ -129,6 +129,7 @@ impl Core {
         let Some(peer) = self.peers.get_mut(key) else { return };
         let kind = if peer.phase == Phase::Hello { HandshakeKind::Hello } else { HandshakeKind::Confirm };
         let first = round_trip.saturating_mul(2).max(FIRST_WAIT);
+        // Bounded, so that the shift cannot overflow.
         let wait = first.saturating_mul(1 << peer.attempts.min(10)).min(LONGEST_WAIT.max(first));
         peer.attempts += 1;
         if kind == HandshakeKind::Hello {

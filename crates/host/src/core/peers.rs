@@ -296,6 +296,7 @@ impl Core {
     /// Gives a peer up while its incarnation may live on: this endpoint is a new incarnation for it from now
     /// on, so that neither takes new messages for old ones. Everything under way fails.
     pub(super) fn forget(&mut self, now: Time, key: PeerKey, reason: SendError) {
+        // 0 stands for an incarnation that is not known.
         self.epoch = self.epoch.wrapping_add(1).max(1);
         let waiting = self.dismiss(now, key, reason);
         for place in waiting {

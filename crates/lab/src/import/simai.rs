@@ -107,6 +107,7 @@ impl Sizes {
 
     /// Number of a rank's group of this kind.
     fn group(&self, group: Group, rank: u32) -> u32 {
+        // Ranks of a tensor group are neighbours; then come the data ranks, and last the stages.
         let (place, above) = (rank % self.tensor, rank / self.tensor);
         let (data, stage) = (above % self.data(), above / self.data());
         match group {
@@ -236,6 +237,7 @@ impl Size<'_> {
         let of = |parts: u32| Sizes { ranks: parts * step, stages: 1, ..*sizes };
         let (mut low, mut high) = (0, stage / step.max(1));
         while low < high {
+            // Rounded up, so that the range becomes smaller whichever half is taken.
             let middle = (low + high).div_ceil(2);
             if self.of(&of(middle)).beyond().is_none() { low = middle } else { high = middle - 1 }
         }
@@ -492,6 +494,7 @@ impl Writer {
             self.compute(rank, layer, forward.takes, last);
             self.collective(rank, layer, forward, last);
         }
+        // The backward pass takes the layers in reverse.
         for layer in layers.iter().rev() {
             let [_, inputs, weights] = layer.passes;
             self.compute(rank, layer, inputs.takes, last);

@@ -347,6 +347,7 @@ fn earliest(graph: &Graph, resolved: &Resolved, outcome: &Outcome) -> Vec<(Time,
     graph.in_order(|node| {
         if let Some(mut overs) = some.remove(&node) {
             overs.sort_unstable();
+            // The last of those that it needs decides.
             times[node as usize].0 = overs[graph.needs(node) as usize - 1];
         }
         let delay = match graph.node(node) {
@@ -521,6 +522,7 @@ impl Job<'_> {
         }
         let mut hosts: Vec<(Time, u32)> = last.into_iter().map(|(host, at)| (at, host)).collect();
         hosts.sort_unstable();
+        // Of two in the middle, the earlier one.
         let (median, _) = *hosts.get(hosts.len().checked_sub(1)? / 2)?;
         hosts.sort_unstable_by_key(|(at, host)| (std::cmp::Reverse(*at), *host));
         let behind = |at: Time| if at >= median { seconds(at - median) } else { -seconds(median - at) };

@@ -34,6 +34,7 @@ impl TableFormat for Parquet {
         let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
         let rows = usize::try_from(builder.metadata().file_metadata().num_rows())?;
         let schema = builder.schema().clone();
+        // All rows in one batch.
         let mut batches = builder.with_batch_size(rows.max(1)).build()?;
         let batch = batches.next().transpose()?.unwrap_or_else(|| RecordBatch::new_empty(schema));
         Ok(Table::from_arrow(&batch)?)

@@ -7,6 +7,7 @@ pub const QUANTILE_DEFINITION: &str =
 /// The quantile `q` of values in ascending order, by nearest rank; `None` of nothing.
 pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let rank = libm::ceil(q * sorted.len() as f64) as usize;
+    // The quantile 0 is the first value.
     sorted.get(rank.max(1) - 1).copied()
 }
 

@@ -62,6 +62,7 @@ pub fn scaling(scenario: &Scenario, threads: &[usize]) -> Result<Json, LabError>
         headway_sim::meet(2, MEETINGS);
         clock.elapsed().as_secs_f64() / MEETINGS as f64
     });
+    // The shortest: longer ones were disturbed.
     let meeting = times.fold(f64::INFINITY, f64::min);
     let mut rows = Vec::new();
     for &threads in threads {

@@ -32,6 +32,7 @@ impl Source {
 
     /// The line, from 1, and the column in characters, from 1, of a byte offset.
     pub fn line_column(&self, offset: usize) -> (usize, usize) {
+        // An offset within a character counts as its beginning.
         let end = (0..=offset.min(self.text.len())).rev().find(|&i| self.text.is_char_boundary(i));
         let before = &self.text[..end.unwrap_or(0)];
         let start = before.rfind('\n').map_or(0, |i| i + 1);

@@ -193,6 +193,7 @@ impl<'a, 'b> Keys<'a, 'b> {
 
     /// The largest of the keys that say most about the size, the first of those that are alike.
     fn size(&self) -> Named {
+        // Reversed, because the last of equals is taken.
         let largest = self.sizes.iter().rev().max_by_key(|(n, _)| *n);
         largest.map_or_else(
             || Named { key: "kind".into(), at: self.table.at().clone() },

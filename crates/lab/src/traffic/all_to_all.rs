@@ -86,6 +86,7 @@ impl Algorithm for Exchange {
         let even = Parts::of(bytes, u64::from(ranks));
         for round in 1..ranks {
             for rank in 0..ranks {
+                // In a round every rank has another receiver, so that no link into a host has two senders.
                 let to = (rank + round) % ranks;
                 let size = match &unequal {
                     None => even.get(u64::from(to)),
@@ -148,6 +149,7 @@ fn unequal(ranks: u32, bytes: u64, skew: f64, random: &mut Stream) -> Option<Vec
                 return 0;
             }
             weight += weights[to as usize];
+            // Sums are rounded instead of parts, so that the parts add up.
             let upto = libm::round(shared * (weight / others)).min(shared);
             1 + (upto - std::mem::replace(&mut given, upto)) as u64
         };

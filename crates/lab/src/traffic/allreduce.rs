@@ -201,6 +201,7 @@ fn halving(ranks: u32, bytes: u64) -> Schedule {
     let mut schedule = Schedule::default();
     let parts = Parts::of(bytes, u64::from(ranks));
     let (half, rounds) = (ranks.ilog2(), 2 * ranks.ilog2());
+    // The reduction halves the distance with each round, and the distribution doubles it.
     let distance = |round: u32| if round < half { ranks >> (round + 1) } else { 1 << (round - half) };
     for round in 0..rounds {
         let apart = distance(round);

@@ -253,6 +253,7 @@ impl Builder<'_> {
                         Cause::Step(step)
                     } else {
                         self.program.empty += u64::from(bytes == 0);
+                        // A flow has at least one byte: an empty message is sent as one.
                         let flow = self.flow(number, to, bytes.max(1), Time::ZERO, None)?;
                         self.edge(Node::Flow(flow), Cause::Step(step));
                         sent[number as usize] = Some(Cause::Flow(flow, Until::Received));

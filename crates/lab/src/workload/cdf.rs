@@ -176,6 +176,7 @@ impl Cdf {
             }
             _ => bytes,
         };
+        // A message has at least one byte.
         size.max(1)
     }
 

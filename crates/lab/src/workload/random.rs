@@ -59,6 +59,7 @@ impl Stream {
         loop {
             let product = u128::from(self.0.next_u64()) * u128::from(n);
             let low = product as u64;
+            // Lemire's method: the few products that would make some numbers likelier are drawn again.
             if low >= n.wrapping_neg() % n {
                 return (product >> 64) as u64;
             }
@@ -74,6 +75,7 @@ impl Stream {
 
     /// Puts a list into random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        // The shuffle of Fisher and Yates: each order is as likely.
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i as u64 + 1) as usize);
         }

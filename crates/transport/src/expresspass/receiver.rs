@@ -402,6 +402,7 @@ impl Incoming {
 /// A gap that deviates by up to `jitter` of itself, as `lot` says; both are shares.
 fn jittered(gap: Time, jitter: u64, lot: u64) -> Time {
     let span = ((u128::from(gap.0) * u128::from(jitter)) >> 32) as u64;
+    // From one span below the gap to one above.
     let offset = ((u128::from(span) * 2 * u128::from(lot)) >> 32) as u64;
     Time((gap.0 - span).saturating_add(offset).max(1))
 }

@@ -192,6 +192,7 @@ impl Receiver {
 
     /// Grants the messages with the least left to receive, until each has what may be on its way. Homa §3.5
     fn grant(&mut self, shared: &mut Shared, now: Time) {
+        // Taken out for its memory, while the messages are borrowed.
         let mut active = std::mem::take(&mut self.active);
         loop {
             active.clear();

@@ -166,6 +166,7 @@ impl Outgoing {
         let count = self.subflows.len();
         let free = |&number: &usize| self.subflows[number].is_free() && may(number);
         match self.rules.scheduler {
+            // From the subflow after the last one on; the last one comes last.
             Scheduler::RoundRobin => (1..=count).map(|step| (self.turn + step) % count).find(free),
             Scheduler::MinRtt => {
                 (0..count).filter(free).min_by_key(|&number| self.subflows[number].connection.rtt.smoothed())

@@ -453,6 +453,7 @@ impl Outgoing {
     /// quarter of the last twelve, as in the authors' simulator.
     fn is_path_bad(&self) -> bool {
         let seen = self.heard.min(HISTORY);
+        // As many bits as there have been answers.
         let acks = (self.history & ((1 << seen) - 1)).count_ones();
         acks > 0 && 4 * acks >= seen
     }

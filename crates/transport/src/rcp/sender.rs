@@ -159,6 +159,7 @@ impl Sender {
     /// A message that sends rarely asks for its rate in between. rcp-host.cc §ref_timeout
     pub(super) fn reference(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
         let Some(key) = self.messages.find(id) else { return };
+        // Deadlines are not cancelled: one that another has replaced has no effect.
         if self.messages[key].reference_armed != at {
             return;
         }

@@ -323,6 +323,7 @@ impl Outgoing {
             }
             None => self.departed[self.is_after_window(next.index)] = next.index + 1,
         }
+        // The lowest bit says which of the logs it is.
         self.logs[0].push(next.index, now) << 1
     }
 

@@ -102,6 +102,7 @@ impl PairPermits {
 
     /// Credits that are there to be used.
     pub(super) fn unused(&self) -> u32 {
+        // Both numbers may have wrapped.
         self.permitted.wrapping_sub(self.used)
     }
 

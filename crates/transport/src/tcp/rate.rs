@@ -42,6 +42,7 @@ impl RateSampler {
 
     /// A packet is found lost, with an acknowledgement of which `news` packets are not counted yet.
     pub(crate) fn lose(&mut self, departed: Departed, news: u32) -> LostPacket {
+        // Counts may wrap: their differences do not.
         self.lost = self.lost.wrapping_add(1);
         LostPacket {
             delivered_total: self.delivered + u64::from(news),

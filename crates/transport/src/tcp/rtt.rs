@@ -90,6 +90,7 @@ impl RttEstimator {
             (Some(srtt), RtoFloor::Variance) => srtt.saturating_add(variation.max(self.min_rto)),
         };
         let base = base.saturating_add(self.put_off);
+        // A time-out of nothing would expire again and again at once.
         base.saturating_mul(1 << self.backoff).min(self.longest.max(base)).max(Time(1))
     }
 

@@ -349,6 +349,7 @@ impl Outgoing {
         let mut bits = bitmap;
         while bits != 0 {
             let index = arrived.saturating_add(from).saturating_add(bits.trailing_zeros());
+            // Clears the lowest bit that is set.
             bits &= bits - 1;
             let Some(slot) = self.slot(index) else { continue };
             let place = std::mem::replace(&mut slot.place, Place::There);

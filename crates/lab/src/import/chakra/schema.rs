@@ -265,6 +265,7 @@ pub(super) fn json(source: &Arc<Source>) -> Result<Vec<(Node, Range<usize>)>, Sc
         let offset =
             part.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
         let at = (offset + error.column().saturating_sub(1)).min(part.len());
+        // A place within a character moves to its beginning.
         let at = (0..=at).rev().find(|at| part.is_char_boundary(*at)).unwrap_or(0);
         let words = error.to_string();
         let words = words.split(" at line ").next().unwrap_or_default().to_string();

@@ -15,6 +15,7 @@ impl Parts {
 
     /// The size of a part.
     pub(crate) fn get(self, index: u64) -> u64 {
+        // The first parts have one byte more where the division leaves a rest.
         self.total / self.count + u64::from(index < self.total % self.count)
     }
 

@@ -4,6 +4,7 @@
 /// J. L. Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 35, 2009).
 pub(crate) fn in_order(ranks: u32) -> Vec<Option<u32>> {
     let parent = |rank: u32| {
+        // The lowest bit that is set.
         let bit = rank & rank.wrapping_neg();
         let above = (rank ^ bit) | (bit << 1);
         if above < ranks { above } else { rank ^ bit }

@@ -162,6 +162,7 @@ impl Bbr {
 
     /// Packets that are on their way at `gain` times what the path holds, with room for bursts.
     fn target(&self, gain: f64) -> f64 {
+        // Nothing bounds the window before the first measurement.
         if self.min_rtt == Time::MAX {
             return f64::INFINITY;
         }

@@ -66,6 +66,7 @@ impl Setting {
         let ratio = self.ratio();
         // alpha (b - b^2 / 4) rises with alpha from 0 to 3/4.
         let (mut low, mut high) = (0.0, 1.0);
+        // More halvings than a double has bits.
         for _ in 0..100 {
             let middle: f64 = (low + high) / 2.0;
             let b = libm::pow(middle, self.weight);
