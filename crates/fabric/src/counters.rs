@@ -65,7 +65,7 @@ pub struct PortCounters {
     pub dropped: [u64; DropReason::ALL.len()],
     /// Packets sent back to where they came from.
     pub returned: u64,
-    /// Packets whose payload was cut off; what was left of them is counted as any other packet.
+    /// Packets whose payload was cut off; the rest of each is counted as any other packet.
     pub trimmed: u64,
     /// Packets that left with a mark.
     pub marked: u64,

@@ -9,7 +9,7 @@
 //! * the buffer's limit counts waiting packets alone, as at every port here: a switch of "250 packets, the one
 //!   in service included" has `buffer = "249 packets"`;
 //! * acknowledgements share the queue but are neither counted nor marked;
-//! * a packet that is to be marked and does not fit is dropped; what is not ECN-capable passes unmarked.
+//! * a packet that is to be marked and does not fit is dropped; a packet that is not ECN-capable passes unmarked.
 
 use crate::Rewrite;
 use crate::discipline::{Arrival, Departing, Discipline, PortContext};

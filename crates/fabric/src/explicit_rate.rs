@@ -128,7 +128,7 @@ impl Law {
         law
     }
 
-    /// The first round trip is known: intervals begin. What came before belongs to none.
+    /// The first round trip is known: intervals begin. Earlier traffic belongs to none.
     fn begin(&mut self, now: Time, rtt: Time) {
         self.input = 0.0;
         self.rtt = rtt.0 as f64;

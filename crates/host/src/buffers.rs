@@ -56,7 +56,7 @@ impl Buffers {
     }
 
     /// Gives back to the system what is kept, and keeps nothing until room is taken again, unless some was taken since the
-    /// last time; whether it goes on.
+    /// last time; returns true if it goes on.
     pub(crate) fn clear(&self) -> bool {
         let mut shelf = self.shelf();
         shelf.open = std::mem::take(&mut shelf.used);

@@ -55,7 +55,7 @@ impl fmt::Debug for Admission {
     }
 }
 
-/// Bounds of an endpoint's memory. What exceeds them is refused or dropped, and counted.
+/// Bounds of an endpoint's memory. Messages and datagrams beyond them are refused or dropped, and counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of messages being sent, being received, and received but not taken by the application.

@@ -61,7 +61,7 @@ impl Socket {
             SocketAddr::V6(address) => bind_v6(address)?,
         };
         socket.set_nonblocking(true)?;
-        // More than the kernel's limit needs a privilege; what it allows without will do.
+        // More than the kernel's limit needs a privilege; the size that it allows without will do.
         if sockopt::set_socket_recv_buffer_size_force(&socket, BUFFER).is_err() {
             let _ = sockopt::set_socket_recv_buffer_size(&socket, BUFFER);
         }
@@ -268,7 +268,7 @@ fn bind_v6(address: SocketAddrV6) -> io::Result<UdpSocket> {
     }
 }
 
-/// Sets an option of the socket whose value is an int; whether the kernel took it.
+/// Sets an option of the socket whose value is an int; returns true if the kernel took it.
 fn set_option(socket: &UdpSocket, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> bool {
     // SAFETY: the option's value is an int, which outlives the call, and its length is stated.
     let refused = unsafe {

@@ -47,7 +47,7 @@ impl Marker {
     }
 }
 
-/// Gives an interface the queueing discipline that holds programs, `clsact`; whether it had none.
+/// Gives an interface the queueing discipline that holds programs, `clsact`; returns true if it had none.
 #[allow(unsafe_code, reason = "the library's own function does not say whether it made one")]
 fn make_clsact(index: i32) -> io::Result<bool> {
     let mut hook = bpf_tc_hook {

@@ -1,4 +1,4 @@
-//! Captures of a run: which links, into which file.
+//! Captures of a run: their links, and their file.
 
 use crate::text::{LabError, Problem, ScenarioError, names};
 use headway_capture::{CaptureError, CaptureWriter, Frame, Interface};

@@ -96,7 +96,7 @@ pub fn check_scenario(scenario: &Scenario, machines: Option<&dyn Machines>) -> R
 }
 
 /// Runs a scenario; with a directory, writes its results there. `progress` is called about five times a
-/// second, and stops the run by answering `false`; what happened until then is written.
+/// second, and stops the run by answering `false`; the results until then are written.
 pub fn run_scenario(
     scenario: &Scenario,
     options: &Options<'_>,

@@ -16,7 +16,7 @@ pub type Lane = (u32, u8);
 /// Links that are stopped, and the links that wait for them.
 #[derive(Clone, Debug, Default)]
 pub struct Stopped {
-    /// Since when each is.
+    /// Time since which each is.
     pub since: BTreeMap<Lane, Time>,
     /// Bytes that came by the first and wait for the second, which is stopped.
     pub waits: BTreeMap<(Lane, Lane), u64>,

@@ -232,7 +232,7 @@ impl Network {
         self.walk(src, dst, |link| path.push(link)).then_some(path)
     }
 
-    /// Tells every link of one shortest path, in order; whether there is one.
+    /// Tells every link of one shortest path, in order; returns true if there is one.
     fn walk(&self, src: u32, dst: u32, mut takes: impl FnMut(u32)) -> bool {
         let mut link = src;
         loop {

@@ -134,7 +134,7 @@ impl Stamps {
         Some(stamps)
     }
 
-    /// [`Stamps::push`] on stamps in a real packet: all of them as they are then. What was there is not judged.
+    /// [`Stamps::push`] on stamps in a real packet: all of them as they are then. Former contents are not judged.
     pub fn with_next(bytes: &[u8; STAMPS_BYTES], hop: &Hop) -> [u8; STAMPS_BYTES] {
         let mut bytes = *bytes;
         let (crossed, slots) = bytes.split_at_mut(size_of::<Crossed>());

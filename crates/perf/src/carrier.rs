@@ -42,7 +42,7 @@ pub(crate) trait Stream: Send {
     fn finish(&mut self) -> Result<(), PerfError>;
 }
 
-/// Tells the server that a measurement begins; its name.
+/// Tells the server that a measurement begins; returns its name.
 pub(crate) fn begin(carrier: &dyn Carrier) -> Result<u64, PerfError> {
     // At random: clients do not know of each other, and the server knows a measurement by its name alone.
     let mut run = [0; 8];
@@ -59,7 +59,7 @@ pub(crate) fn begin(carrier: &dyn Carrier) -> Result<u64, PerfError> {
     }
 }
 
-/// Tells the server that it is over; what the server counted.
+/// Tells the server that it is over; returns the server's counts.
 pub(crate) fn end(carrier: &dyn Carrier, run: u64) -> Result<Totals, PerfError> {
     match Answer::parse(&carrier.call(Order::End { run }.message(0))?) {
         Some(Answer::Totals(totals)) => Ok(totals),

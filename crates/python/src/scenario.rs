@@ -342,7 +342,7 @@ impl PyScenario {
     }
 }
 
-/// Hands the progress of a run to Python; whether to go on.
+/// Hands the progress of a run to Python; returns true to go on.
 fn ask(py: Python<'_>, progress: Option<&Py<PyAny>>, report: &RunProgress) -> PyResult<bool> {
     py.check_signals()?;
     let Some(progress) = progress else { return Ok(true) };

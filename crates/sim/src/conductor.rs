@@ -1,4 +1,4 @@
-//! A run as a whole: its shards, how far they may go, its samples and its end.
+//! A run as a whole: its shards and their limits, its samples and its end.
 //!
 //! **Windows.** Shards go on side by side for the shortest time that a packet takes from one to another, so that nothing
 //! that happens in one in that time concerns another before the window is over. Then they hand over what they sent to

@@ -22,7 +22,7 @@ struct Meeting {
 }
 
 impl Meeting {
-    /// Waits until all threads are there. What each did before is seen by all after it.
+    /// Waits until all threads are there. Each thread's earlier writes are visible to all after it.
     fn wait(&self) {
         let meeting = self.meetings.load(SeqCst);
         if self.there.fetch_add(1, SeqCst) + 1 == self.threads {

@@ -38,7 +38,7 @@ impl PacketPool {
     }
 
     /// A place that was not there before. Room is reserved for four times as many, because all packets move when there is
-    /// none left; what is not used of it is address space and no memory.
+    /// none left; the unused part of it is address space and no memory.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, packet: Packet) -> u32 {

@@ -285,7 +285,7 @@ impl EventQueue {
     }
 
     /// A chunk that was not there before, in front of a list. Room is reserved for four times as many, because all chunks
-    /// move when there is none left; what is not used of it is address space and no memory.
+    /// move when there is none left; the unused part of it is address space and no memory.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, event: Near, next: Place) -> Place {

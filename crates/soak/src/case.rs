@@ -107,7 +107,7 @@ pub fn table<const N: usize>(keys: [(&str, Value); N]) -> Table {
     keys.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
 }
 
-/// A number of a scenario. What is beyond TOML's range is beyond everything that a scenario can mean.
+/// A number of a scenario. A number beyond TOML's range is beyond everything that a scenario can mean.
 pub fn number(n: u64) -> Value {
     Value::Integer(i64::try_from(n).unwrap_or(i64::MAX))
 }

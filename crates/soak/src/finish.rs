@@ -95,7 +95,7 @@ pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
         if matches!(record.state, FlowState::Done | FlowState::Stopped) || may_stay(run, flow, &|| *flooded) {
             continue;
         }
-        // One that waits for others never begins if they do not end; whether they have to is judged at them.
+        // One that waits for others never begins if they do not end; these are judged by themselves.
         if record.state == FlowState::Pending && run.spec.graph.is_some() && has_open(run) {
             continue;
         }

@@ -1,5 +1,5 @@
-//! The software switch on this machine: how many frames it forwards, how evenly they leave, and how many of them keep
-//! a mark that they should lose; by packet sockets and by AF_XDP, in turns.
+//! The software switch on this machine: the number of frames that it forwards, how evenly they leave, and how many of
+//! them keep a mark that they should lose; by packet sockets and by AF_XDP, in turns.
 //!
 //! `cargo bench -p headway-testbed --bench datapath -- --rounds 5` prints medians and, in brackets, the smallest and the
 //! largest of five rounds; without `--rounds` there is one. It needs what the testbed needs (root). Frames have 1514

@@ -1,4 +1,4 @@
-//! The first window of a message: how many packets, and when each may leave.
+//! The first window of a message: its size in packets, and the time at which each may leave.
 
 use crate::InitialWindow;
 use crate::timers::{TimerKey, Timers};

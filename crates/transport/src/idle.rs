@@ -60,9 +60,9 @@ impl IdleTimer {
         timers.arm(at, key);
     }
 
-    /// A deadline has come: whether it is the one in force and a time-out has passed in silence. If not, another is
-    /// armed where one is needed. A message that is `held` at this host cannot have been answered: its time counts
-    /// from `now`.
+    /// A deadline has come: returns true if it is the one in force and a time-out has passed in silence. If not,
+    /// another is armed where one is needed. A message that is `held` at this host cannot have been answered: its time
+    /// counts from `now`.
     pub fn expired<K: TimerKey>(
         &mut self,
         timers: &mut Timers<K>,

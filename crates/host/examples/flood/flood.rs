@@ -268,7 +268,8 @@ fn passes(error: &io::Error) -> bool {
     )
 }
 
-/// Plays an honest host on `socket` for a while; what it said, and how often it said something.
+/// Plays an honest host on `socket` for a while; returns what it said, and the number of times that it said
+/// something.
 fn meet(config: &Config, socket: &UdpSocket, to: SocketAddr) -> (Vec<Vec<u8>>, u64) {
     let local = socket.local_addr().expect("bound");
     let identity = Identity { epoch: 1, secret: Secret([9; 16]) };

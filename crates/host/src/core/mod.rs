@@ -388,7 +388,7 @@ impl Core {
         self.admit_ready(now);
     }
 
-    /// Tells the machine of its first deadline if that has come; whether it had.
+    /// Tells the machine of its first deadline if that has come; returns true if it had.
     fn machine_deadline(&mut self, now: Time) -> bool {
         let Some(at) = self.machine.next_timeout().filter(|&at| at <= now) else { return false };
         let told = self.clock.due(at, now);

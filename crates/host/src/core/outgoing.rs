@@ -180,7 +180,7 @@ impl Core {
         known.or_else(|| self.add_peer(now, to)).ok_or(SendError::TooManyPeers)
     }
 
-    /// Charges a message to its peer's share; whether that had room.
+    /// Charges a message to its peer's share; returns true if that had room.
     fn charge(&mut self, place: usize, memory: &Arc<Budget>) -> bool {
         let Some(out) = self.outgoing.get_mut(place) else { return false };
         let header = out.bytes() - out.body.bytes();

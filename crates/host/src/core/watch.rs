@@ -21,7 +21,7 @@ pub(super) struct Watch {
 struct Bits(Vec<u64>);
 
 impl Bits {
-    /// Sets one bit; whether it was not set.
+    /// Sets one bit; returns true if it was not set.
     fn set(&mut self, index: u32) -> bool {
         let (word, bit) = (index as usize / 64, 1 << (index % 64));
         if word >= self.0.len() {
@@ -38,7 +38,7 @@ impl Watch {
         Watch { at: now, sent: Bits::default(), acknowledged: Bits::default(), below: 0 }
     }
 
-    /// A data packet leaves; whether that is progress.
+    /// A data packet leaves; returns true if that is progress.
     pub(super) fn sent(&mut self, now: Time, index: u32) -> bool {
         let fresh = self.sent.set(index);
         if fresh {
@@ -47,7 +47,7 @@ impl Watch {
         fresh
     }
 
-    /// An acknowledgement arrived, whose numbers are those of packets of the message; whether that is progress.
+    /// An acknowledgement arrived, whose numbers are those of packets of the message; returns true if that is progress.
     pub(super) fn acknowledged(&mut self, now: Time, packet: &Packet) -> bool {
         let fresh = self.acknowledged.set(packet.index) | (packet.count > self.below);
         self.below = self.below.max(packet.count);

@@ -18,7 +18,7 @@ mod scenario;
 #[allow(unreachable_pub, reason = "it is public to the fuzz target")]
 mod trace;
 
-/// Runs `check` over every seed of a corpus; how many there are.
+/// Runs `check` over every seed of a corpus; returns their number.
 fn replay(name: &str, check: fn(&[u8])) -> usize {
     let folder = format!("{}/../../fuzz/corpus/{name}", env!("CARGO_MANIFEST_DIR"));
     let mut seeds = 0;

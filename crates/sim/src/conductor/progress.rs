@@ -54,7 +54,8 @@ impl<'a> Conductor<'a> {
         self.looks.as_ref().map_or(Time::MAX, |looks| looks.next.max(self.now))
     }
 
-    /// Looks at the run if it is time for that, all events of this instant being over. Whether it makes no progress any more.
+    /// Looks at the run if it is time for that, all events of this instant being over. Returns true if it makes no
+    /// progress any more.
     pub(super) fn stands_still(&mut self, all: &Guards<'_, 'a>) -> bool {
         let now = self.now;
         let Some(looks) = self.looks.as_mut().filter(|looks| looks.next <= now) else { return false };

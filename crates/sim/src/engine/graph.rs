@@ -28,7 +28,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A step begins, now or when its processor and its interface are free. Until when it takes.
+    /// A step begins, now or when its processor and its interface are free. Returns its end.
     fn begin_step(&mut self, waiting: &Waiting, node: u32, step: GraphStep) -> Time {
         let (by_processor, by_interface) = (step.processor.map(u32::from), step.gap.map(interface));
         let free = |key: Option<u32>| key.and_then(|key| self.processors.get(&(step.host, key))).copied();

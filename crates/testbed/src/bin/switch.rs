@@ -176,7 +176,7 @@ fn obey(core: &mut Core, orders: &Receiver<ControlCommand>, cpu_before: &mut f64
 /// Interfaces by host.
 type Interfaces = Vec<Option<Box<dyn FrameIo>>>;
 
-/// Opens the interfaces of hosts; what they are, and why.
+/// Opens the interfaces of hosts; returns their kind, and the reason for it.
 fn open(
     ports: &[(u32, String)],
     hosts: u32,

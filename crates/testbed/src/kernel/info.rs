@@ -74,7 +74,7 @@ fn long(info: &[u8; LENGTH], at: usize) -> u64 {
     u64::from_ne_bytes(bytes)
 }
 
-/// Fills `buffer` with an option's value; how many bytes it has.
+/// Fills `buffer` with an option's value; returns its number of bytes.
 fn option(socket: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, buffer: &mut [u8]) -> Option<usize> {
     let mut length = buffer.len() as libc::socklen_t;
     let to = buffer.as_mut_ptr().cast();

@@ -121,7 +121,7 @@ impl<'a> Receiving<'a> {
         Turn::Open
     }
 
-    /// Looks at so many bytes; whether the flow is complete.
+    /// Looks at so many bytes; returns true if the flow is complete.
     fn take(&mut self, incoming: &mut Incoming, got: usize) -> bool {
         let (now, planned) = (self.running.clock.now(), incoming.planned);
         let payload = Payload::of(self.plan.seed, planned.flow);

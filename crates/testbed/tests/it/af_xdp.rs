@@ -52,7 +52,7 @@ fn address(host: u32) -> SocketAddrV4 {
     SocketAddrV4::new(Addresses::new(2).of(host), PORT)
 }
 
-/// Sends datagrams of every length up to `longest` from one host to the other and checks them; how many.
+/// Sends datagrams of every length up to `longest` from one host to the other and checks them; returns their number.
 fn exchange(stage: &Stage, longest: usize, step: usize) -> u64 {
     let (from, to) = (socket(stage, 0), socket(stage, 1));
     let lengths: Vec<usize> = (0..=longest).step_by(step).collect();

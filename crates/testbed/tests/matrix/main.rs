@@ -83,7 +83,7 @@ fn check_the_judge() {
     doctored::check(&outcome, &bytes);
 }
 
-/// Prints a transport's row; whether all was well.
+/// Prints a transport's row; returns true if all was well.
 fn report(entry: &Case, full: bool) -> bool {
     let mut last = Vec::new();
     for slowdown in SLOWDOWNS {

@@ -1,4 +1,4 @@
-//! A message at its receiver: which packets have tokens, and whether it may be given more. dcPIM §3.5
+//! A message at its receiver: the packets that have tokens, and if it may be given more. dcPIM §3.5
 
 use super::Terms;
 use super::packets::Data;

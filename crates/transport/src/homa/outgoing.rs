@@ -1,4 +1,4 @@
-//! A message at its sender: which of its packets may leave, and which is next.
+//! A message at its sender: the packets that may leave, and the next of them.
 
 use super::cutoffs::{Priorities, bytes_from};
 use super::packets::{Data, Probe};

@@ -230,7 +230,7 @@ impl Incoming {
         self.asked_at = self.asked_at.max(at);
     }
 
-    /// Retires the authorisation that a data packet used; whether one was open.
+    /// Retires the authorisation that a data packet used; returns true if one was open.
     ///
     /// A packet that comes by a token given up already retires the token that replaced it.
     pub(super) fn answer(&mut self, now: Time, number: u32, index: u32) -> bool {
@@ -370,7 +370,7 @@ impl Incoming {
         count
     }
 
-    /// Gives up one authorisation, unless it has retired; how many that makes.
+    /// Gives up one authorisation, unless it has retired; returns the number that this makes.
     fn give_up(&mut self, number: u32) -> u32 {
         if number < self.free {
             // Its source was never asked: a lost first window does not count as silence.

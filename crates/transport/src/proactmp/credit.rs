@@ -1,4 +1,4 @@
-//! pCA: how much credit a receiver has to give. ProactMP §III-C4, algorithm 1
+//! pCA: the credit that a receiver has to give. ProactMP §III-C4, algorithm 1
 //!
 //! One pool for a host's downlink, over all of its messages. What is counted is the credit outstanding O, so that
 //! `credits_rem` is OWDbytes - O, and pairs of hosts at different distances share a pool.

@@ -221,7 +221,7 @@ impl Receiver {
 }
 
 impl ReceivingHalf<TimerKey> for Receiver {
-    /// The sender is gone; what it was given goes to others.
+    /// The sender is gone; its credit goes to others.
     fn forget(&mut self, shared: &mut Shared, now: Time, gone: Gone) {
         let mut all: Vec<Key> = self.messages.keys().filter(|key| gone.covers(**key)).copied().collect();
         // The order of a hash map must not show in a run, which has to be the same each time.

@@ -372,7 +372,7 @@ impl Outgoing {
         (next < end && self.flight.outstanding() < room).then_some(next)
     }
 
-    /// Since when something has been waited for.
+    /// Time since which something has been waited for.
     fn since(&self) -> Option<Time> {
         match self.state {
             SenderState::SynSent => Some(self.asked),

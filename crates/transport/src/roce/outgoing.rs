@@ -1,4 +1,4 @@
-//! A message being sent: which packet is next, and when it may leave.
+//! A message being sent: its next packet, and the time at which that may leave.
 
 use super::control::{Answer, Controller, Controllers, Flow};
 use super::packets::{Ack, Data};
@@ -263,7 +263,8 @@ impl Outgoing {
         if few { low } else { high }.saturating_mul(1 << self.backoff)
     }
 
-    /// A deadline that was `at` has come: whether nothing was heard for a time-out, and what was under way is taken for lost.
+    /// A deadline that was `at` has come: returns true if nothing was heard for a time-out, and packets under way are
+    /// taken for lost.
     pub(super) fn timed_out(&mut self, at: Time, now: Time) -> bool {
         // Deadlines are not cancelled: one that another has replaced has no effect.
         if self.timeout_armed != at {
@@ -304,7 +305,7 @@ impl Outgoing {
         }
     }
 
-    /// A deadline for the next packet has come: whether it is the one in force.
+    /// A deadline for the next packet has come: returns true if it is the one in force.
     pub(super) fn paced(&mut self, at: Time) -> bool {
         let stands = self.pace_armed == at;
         if stands {
@@ -322,7 +323,7 @@ impl Outgoing {
         }
     }
 
-    /// The rate may have risen: whether the deadline is the one in force.
+    /// The rate may have risen: returns true if the deadline is the one in force.
     pub(super) fn rises(&mut self, at: Time, now: Time) -> bool {
         // Deadlines are not cancelled: one that another has replaced has no effect.
         if self.rise_armed != at {

@@ -1,4 +1,4 @@
-//! One message at its sender: which packet leaves next, from which end.
+//! One message at its sender: the packet that leaves next, and the end that it is taken from.
 
 use super::opportunistic::Opportunistic;
 use super::packets::Grant;

@@ -1,4 +1,4 @@
-//! A message sent over one connection: which packets there are, and when they may leave.
+//! A message sent over one connection: its packets, and the times at which they may leave.
 
 use super::connection::{Connection, Pick, SenderState};
 use super::control::Flow;

@@ -1,4 +1,4 @@
-//! The receiving half: which messages are arriving, and when they are whole.
+//! The receiving half: messages that are arriving, and the time at which each is whole.
 
 use super::acknowledger::{AckRules, Acknowledger, Towards};
 use super::packets::{Ack, Data, Rts};

@@ -97,7 +97,7 @@ pub(super) struct Outgoing {
     timeout: Time,
     base_rtt: Time,
     backoff: u32,
-    /// Since when the time-out is doubled once more; packets that left before do not wait for that.
+    /// Time since which the time-out is doubled once more; packets that left before do not wait for that.
     backed_off: Time,
     /// Last word of the receiver, or request; and the last request.
     active: Time,
