@@ -130,7 +130,7 @@ def environment(scratch: Path) -> dict[str, str]:
 
 
 def run_page(page: Path, scratch: Path) -> int:
-    """Executes the blocks of a page in order, in a directory of its own; how many were executed."""
+    """Executes the blocks of a page in order, in a directory of its own; returns the number of executed ones."""
     folder = scratch / "pages" / re.sub(r"\W+", "-", str(page.resolve().with_suffix("")))
     folder.mkdir(parents=True, exist_ok=True)
     surroundings = environment(scratch)

@@ -355,7 +355,7 @@ def declare_module(path: Path, line: str) -> None:
 
 
 def cargo(*arguments: str, extra: Mapping[str, str] | None = None) -> None:
-    """Run cargo; what it prints is shown if it fails."""
+    """Run cargo; its output is shown if it fails."""
     if shutil.which("cargo") is None:
         raise Mistake("cargo, the Rust build tool, is not there: https://rustup.rs")
     print(f"cargo {' '.join(arguments)}", file=sys.stderr)
@@ -363,7 +363,7 @@ def cargo(*arguments: str, extra: Mapping[str, str] | None = None) -> None:
 
 
 def command(program: str, *arguments: str, extra: Mapping[str, str] | None = None) -> None:
-    """Run a program in the repository; what it prints is shown if it fails."""
+    """Run a program in the repository; its output is shown if it fails."""
     done = subprocess.run(
         [program, *arguments],
         cwd=ROOT,

@@ -162,7 +162,8 @@ def _name_of(path: Path) -> str:
 
 
 def _is_scenario(path: Path) -> bool:
-    """Folders of scenarios hold claims, peers, variants, topologies. What is not TOML counts: running it says why."""
+    """Folders of scenarios hold claims, peers, variants, topologies. A file that is not TOML counts: running it says
+    why."""
     if path.name in (CLAIMS_FILE, EXPECTATIONS_FILE, PEER_FILE, VARIANTS_FILE):
         return False
     status = path.stat()

@@ -206,7 +206,7 @@ class Plots:
 
 
 def _results(points: Sequence[Point], directory: Path | None, wanted: Mapping[str, Any]) -> Results:
-    """Points as a report has them; what is `wanted` replaces keys of the scenario's `[report]` table."""
+    """Points as a report has them; `wanted` replaces keys of the scenario's `[report]` table."""
     found = _Asked(directory or Path(), tuple(points))
     return _Asked(found.directory, found.points, wanted={**found.report, **wanted}) if wanted else found
 

@@ -165,7 +165,7 @@ def has(digest: str) -> bool:
 
 
 def take(native: Native, out: Path) -> bool:
-    """Put the run of this scenario into `out`, if the store has it; what is damaged there is removed.
+    """Put the run of this scenario into `out`, if the store has it; a damaged copy there is removed.
 
     `out` is a directory that is made for the run, and holds none.
     """
@@ -199,7 +199,7 @@ def take(native: Native, out: Path) -> bool:
 
 
 def keep(native: Native, out: Path, version: str) -> str:
-    """Keep a finished run for others. What goes wrong is answered in a sentence, and costs the run nothing."""
+    """Keep a finished run for others. A failure is answered in a sentence, and costs the run nothing."""
     root = directory()
     if root is None:
         return ""

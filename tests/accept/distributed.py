@@ -121,7 +121,8 @@ def part_dask(folder: Path, file: Path, local: Path, local_s: float, points: int
 
 
 def kill_workers(workers: Callable[[], list[int]], kills: int, goes_on: Callable[[], bool]) -> int:
-    """Kill random workers at random times until so many are dead or the sweep has ended; how many died."""
+    """Kill random workers at random times until so many are dead or the sweep has ended; returns the number of those
+    that died."""
     chance = random.Random(SEED)
     dead = 0
     while dead < kills and goes_on():

@@ -48,7 +48,8 @@ def main(folder: Path) -> int:
 
 
 def tried(package: Path, scratch: Path, more: dict[str, str]) -> bool:
-    """Install a package into an environment of its own and use it in a folder of its own; whether all of it worked."""
+    """Install a package into an environment of its own and use it in a folder of its own; returns true if all of it
+    worked."""
     environment = {key: value for key, value in os.environ.items() if key not in ("HEADWAY_SCENARIOS", "PYTHONPATH")}
     environment |= {"HEADWAY_STORE": "off", **more}
     environment.setdefault("CARGO_TARGET_DIR", str(REPOSITORY / "target" / "accept"))

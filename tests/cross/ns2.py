@@ -27,7 +27,7 @@ class Outcome:
     cpu_s: float  # without set-up, which is Tcl
 
     def hops(self, case: Case) -> int:
-        """Packets on links; what was dropped is counted to the end of its way."""
+        """Packets on links; dropped ones are counted to the end of their way."""
         return sum(sum(pair) * case.links(flow) for pair, flow in zip(self.sent, case.flows, strict=True))
 
 

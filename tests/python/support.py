@@ -11,7 +11,8 @@ from typing import Any
 import polars
 import pytest
 
-# Seconds after which a child process or a wait has failed: it is hung. What takes longer on a busy machine has not.
+# Seconds after which a child process or a wait has failed: it is hung. Work that takes longer on a busy machine has
+# not.
 LIMIT = 600
 
 TWO_FLOWS = """

@@ -145,7 +145,7 @@ def test_what_is_no_trace_is_refused(content: str, told: str, tmp_path: Path) ->
 
 
 def test_a_record_that_is_cut_off_ends_the_trace(tmp_path: Path) -> None:
-    """A process that was killed leaves half a record; what came before it is there."""
+    """A process that was killed leaves half a record; earlier records are there."""
     path = both(tmp_path)[0]
     path.write_text(path.read_text()[:-40])
     trace = read_trace(path)

@@ -1,7 +1,7 @@
 //! Anti-ECN: a packet keeps its mark only where the port stood idle ahead of it.
 //!
 //! Source: AMRT §IV-A. Packets start with the bit set; every port ANDs its own finding into it, so one
-//! saturated hop clears it for good. What is different from the paper's text, and why:
+//! saturated hop clears it for good. Differences from the paper's text, and the reasons:
 //!
 //! * Equation 1 marks when the start-to-start interval is *at least* MSS/C. Back-to-back full frames
 //!   satisfy that exactly, so a saturated link marks everything and its queue grows by a

@@ -4,7 +4,7 @@
 //! so that credits get the share of the link which leaves just enough for that data: 84 of every 84 + 1538 bytes.
 //! Credits that find their queue full are dropped, in the place of the data they would have brought. Credits go
 //! first whenever the bucket lets them; all other control travels with the data. This is exact where routes are
-//! symmetric, `routing = "symmetric"`. What is deliberately different, and why:
+//! symmetric, `routing = "symmetric"`. Deliberate differences, and the reasons:
 //!
 //! * The bucket of the authors' simulator counts whole bytes and waits as long as the missing ones take; here
 //!   nothing is rounded but the time of a packet.

@@ -1,9 +1,9 @@
 //! Trimming: a full data queue cuts a packet down to its header, which overtakes the data.
 //!
 //! Source: NDP §3.1, §3.2.4. Two queues: data, of eight packets, and headers with all other control, of as
-//! many bytes. What meets a full data queue is trimmed, or the last packet of the queue in its place, by
+//! many bytes. A packet that meets a full data queue is trimmed, or the last packet of the queue in its place, by
 //! the fall of a coin. Headers are served ten for each data packet while both wait. A header that meets a
-//! full queue goes back to its sender, once. What is deliberately different, and why:
+//! full queue goes back to its sender, once. Deliberate differences, and the reasons:
 //!
 //! * The coin is a hash of the port's seed and a count of its throws: ports own no generator.
 //! * Only headers of data go back to their sender. Acknowledgements and pulls that find no room are

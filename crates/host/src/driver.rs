@@ -120,8 +120,9 @@ impl Driver {
         std::mem::take(&mut self.answered)
     }
 
-    /// Takes in one batch of what has arrived; whether there may be more, and the instant that counts until the answers
-    /// have left. With one read later, a permission that is valid for less than it takes to act on it would be too old.
+    /// Takes in one batch of what has arrived; returns true if there may be more, and the instant that counts until the
+    /// answers have left. With one read later, a permission that is valid for less than it takes to act on it would be
+    /// too old.
     pub(crate) fn receive(&mut self) -> io::Result<(bool, Time)> {
         let light = self.core.is_light();
         self.socket.receive(&mut self.received, if light { FEW } else { BATCH })?;
@@ -225,8 +226,9 @@ impl Driver {
         self.answered = true;
     }
 
-    /// Sends what may leave, the first batch of it as of `now`; whether anything left or wanted to. Deadlines that come
-    /// meanwhile wait for the next turn: a machine whose deadlines come faster than packets leave would send for ever.
+    /// Sends what may leave, the first batch of it as of `now`; returns true if anything left or wanted to. Deadlines
+    /// that come meanwhile wait for the next turn: a machine whose deadlines come faster than packets leave would send
+    /// for ever.
     pub(crate) fn transmit(&mut self, now: Time) -> io::Result<bool> {
         let any = self.send(now);
         self.tell();

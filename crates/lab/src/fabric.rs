@@ -313,7 +313,8 @@ fn space(table: &Reader<'_>) -> Result<Space, ScenarioError> {
     Ok(Space { data: limit("buffer")?, control: limit("control_buffer")? })
 }
 
-/// Reads one table of `[[fabric.at]]`. What it leaves out is as in `[fabric]`, or as another discipline has it by itself.
+/// Reads one table of `[[fabric.at]]`. Keys that it leaves out are as in `[fabric]`, or as another discipline has it by
+/// itself.
 fn ports(
     item: &Item<'_>,
     fabric: &FabricSpec,

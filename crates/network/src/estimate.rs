@@ -204,7 +204,7 @@ fn hop_delay(spec: &RunSpec, tier: &Tier) -> Time {
 }
 
 /// Credits in flight at the most: those that all receivers give out in the time of a path, and no more than each link
-/// lets through. What is left to send does not bound them: a stop takes as long as they do.
+/// lets through. The data that is left to send does not bound them: a stop takes as long as they do.
 fn credits(spec: &RunSpec, flows: Flows, tiers: &[Tier], nic: Rate, trip: Time) -> u64 {
     let receivers = flows.receivers.min(flows.total).max(1);
     let demand = CreditDemand {

@@ -1,12 +1,12 @@
 //! Fields of real hosts between the header and the payload, and the handshake by which hosts meet.
 //!
-//! A datagram between hosts is the header, the [`Session`] fields, the payload and, where it is sealed, the
-//! tag of the seal. Datagrams of the handshake ([`Handshake`]) begin with a byte that is not
-//! [`crate::WIRE_VERSION`]. Where a key is shared, a confirmation and an acceptance carry the public half of a key
-//! exchange; otherwise all have one length, so that no answer is longer than its question. The places of their
-//! fields are the same in every version from [`SESSION_VERSION`] 2 on, and so is the length of hello, welcome, stale
-//! and refuse, so that a host of another version can be refused by name. What the values mean and when each
-//! datagram is sent is the business of the driver that talks to real hosts.
+//! A datagram between hosts is the header, the [`Session`] fields, the payload and, where it is sealed, the tag of the
+//! seal. Datagrams of the handshake ([`Handshake`]) begin with a byte that is not [`crate::WIRE_VERSION`]. Where a key
+//! is shared, a confirmation and an acceptance carry the public half of a key exchange; otherwise all have one length,
+//! so that no answer is longer than its question. The places of their fields are the same in every version from
+//! [`SESSION_VERSION`] 2 on, and so is the length of hello, welcome, stale and refuse, so that a host of another
+//! version can be refused by name. The meaning of the values and the time at which each datagram is sent are the
+//! business of the driver that talks to real hosts.
 //!
 //! **Panics: none**, whatever the bytes.
 
@@ -110,7 +110,7 @@ impl HandshakeKind {
     }
 }
 
-/// Name of a transport on the wire: bytes behind which there are zeros. What a peer calls itself need not be a
+/// Name of a transport on the wire: bytes behind which there are zeros. A peer's name for its transport need not be a
 /// name that this version knows, nor text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TransportName([u8; TransportName::LONGEST]);

@@ -1,7 +1,7 @@
 //! Acknowledgements in two sequence spaces: that of a subflow, and that of the message it is part of.
 //!
-//! Source: RFC 8684 §3.3, in packets instead of bytes, and without options. What names packets of the message
-//! stands where it always does; the subflow's cumulative acknowledgement takes the place of the third SACK block,
+//! Source: RFC 8684 §3.3, in packets instead of bytes, and without options. The fields that name packets of the message
+//! are where they always are; the subflow's cumulative acknowledgement takes the place of the third SACK block,
 //! which does not fit into a real header with a DATA_ACK either.
 
 use crate::Packet;

@@ -6,8 +6,8 @@
 //! data packets carry (bare, as in simulated captures), or the fields of a session first
 //! ([`crate::session`]), as between real hosts.
 //!
-//! **Panics: none.** No input bytes make [`PacketView::parse`] or anything on a view panic; what is
-//! wrong with them is a [`WireError`]. What parses and is emitted again gives the same bytes.
+//! **Panics: none.** No input bytes make [`PacketView::parse`] or anything on a view panic; their fault is a
+//! [`WireError`]. A packet that parses and is emitted again gives the same bytes.
 //!
 //! [`Packet::tag`] is the driver's own and does not travel: a parsed packet has tag 0.
 //!

@@ -1,4 +1,4 @@
-//! `headway-perf doctor`: what of this host, and of its way to a peer, slows messages down.
+//! `headway-perf doctor`: properties of this host, and of its way to a peer, that slow messages down.
 //!
 //! Every item is measured or read here and now, or says why it is not known.
 

@@ -4,10 +4,10 @@
 //! packets and strays too, and a flow has one transport.
 //!
 //! **Shares of the wire.** Each machine gets an equal share of bytes, framing included, while it has something to
-//! send; what one leaves the others take. This is start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996) over
-//! machines in place of queues: a machine's turn is where it has got to in bytes, or where the wire is if it was
-//! quiet, and the least turn goes first, the first machine's among equals. A machine that was quiet so waits for one
-//! packet of each other at most, as an acknowledgement should. What leaves first within a machine stays its own
+//! send; the others take the part that one leaves. This is start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM
+//! 1996) over machines in place of queues: a machine's turn is where it has got to in bytes, or where the wire is if it
+//! was quiet, and the least turn goes first, the first machine's among equals. A machine that was quiet so waits for
+//! one packet of each other at most, as an acknowledgement should. The order of packets within a machine stays its own
 //! business.
 
 use headway_gauges::{Gauge, RoundTrips};

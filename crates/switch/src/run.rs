@@ -1,7 +1,7 @@
 //! The loop around a [`Core`]: interfaces and a real clock.
 //!
 //! It sleeps until shortly before the next frame for a host is due and spins the rest, because a thread's
-//! wake-up is some twenty microseconds late. What happens between the switches is in memory and may be
+//! wake-up is some twenty microseconds late. The traffic between the switches is in memory and may be
 //! handled late, at the time it was due; it is given no spinning.
 
 #![allow(unsafe_code, reason = "clocks and polling go through libc")]

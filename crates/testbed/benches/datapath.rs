@@ -311,7 +311,7 @@ fn sink() {
         wait_readable(&mut poll);
         interface
             .receive(&mut |bytes, about| {
-                // Frames to this host only; what it sends itself is seen here too.
+                // Frames to this host only; those that it sends itself are seen here too.
                 if let (true, Some(Stamp::Wall(at))) = (bytes.len() > PAYLOAD, about.stamp) {
                     seen.push((at, Ecn::from_bits(bytes[15] & 3) == Ecn::Spare));
                 }

@@ -3,7 +3,7 @@
 //!
 //! Two seconds of AMRT by default, and of every transport of the registry with `--ignored` (`make test-long`);
 //! `cargo test -p headway-testbed --test soak -- --seconds 3600` for an hour each, `--transport NAME` for one alone. Every attempt of a call has a number of its own. The callee writes it down before it answers, the caller when it
-//! begins and when it has the answer; what was written is compared at the end. An attempt without an answer
+//! begins and when it has the answer; the records are compared at the end. An attempt without an answer
 //! (its callee was killed) is made again under a new number, so it must have arrived once at most.
 #![allow(clippy::disallowed_methods, reason = "processes, files and real time")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what was measured, or why nothing was")]

@@ -1,4 +1,4 @@
-"""Reads files of results. What is missing, damaged or of the wrong shape is a `ResultsError` that names the file."""
+"""Reads files of results. A file that is missing, damaged or of the wrong shape is a `ResultsError` that names it."""
 
 from __future__ import annotations
 

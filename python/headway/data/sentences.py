@@ -63,7 +63,7 @@ def transport_lines(summary: dict[str, Any]) -> list[str]:
 
 
 def _losses(summary: dict[str, Any]) -> str:
-    """Packets dropped; how many of them were data where the rest was control or credits."""
+    """Packets dropped, and the number of data packets among them where the rest was control or credits."""
     drops = summary.get("drops")
     if drops is None:
         return "drops not known"  # A run on real packets does not know them by transport.

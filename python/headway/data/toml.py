@@ -131,7 +131,7 @@ def _spans(node: Mapping[str, Any], path: tuple[str | int, ...]) -> Iterator[tup
 
 
 def write(document: Mapping[str, Any]) -> str:
-    """A TOML text: plain keys first, then a table or a list of tables a head; what lies deeper is on one line."""
+    """A TOML text: plain keys first, then a table or a list of tables a head; a deeper value is on one line."""
     heads = {key: value for key, value in document.items() if _has_heads(value)}
     blocks = ["".join(f"{_key(key)} = {write_value(value)}\n" for key, value in document.items() if key not in heads)]
     for key, value in heads.items():

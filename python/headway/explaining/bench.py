@@ -25,7 +25,7 @@ RANKS = {Verdict.NOT_REPRODUCED: 0, Verdict.DIRECTION_ONLY: 1, Verdict.REPRODUCE
 
 
 class Stopped(Exception):
-    """The user stopped a sweep; what is finished stays."""
+    """The user stopped a sweep; finished points stay."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ P = TypeVar("P")
 
 @dataclass(frozen=True)
 class Look:
-    """All of it; what is not said is as the report has it. Limits are in base units (s, B, bit/s)."""
+    """All of it; omitted settings are as the report has them. Limits are in base units (s, B, bit/s)."""
 
     width: float | None = None
     height: float | None = None

@@ -169,7 +169,7 @@ def _badge(verdict: str) -> Markup:
 
 
 def prose(text: object) -> Markup:
-    """Text of a scenario, a ledger or a run as HTML; what stands between backticks is set as code."""
+    """Text of a scenario, a ledger or a run as HTML; text between backticks is set as code."""
     parts = re.split(r"`([^`\n]+)`", str(text))
     return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
 

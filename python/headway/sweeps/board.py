@@ -119,7 +119,7 @@ class Board:
         return self._points.get(label)
 
     def end(self, point: Job, result: Finished | Elsewhere | Failed) -> None:
-        """Note how a point ended. What another process is running now stays pending."""
+        """Note how a point ended. A point that another process is running now stays pending."""
         if isinstance(result, Failed):
             self.fail(point, result.error)
         elif isinstance(result, Elsewhere):

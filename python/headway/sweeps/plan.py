@@ -293,7 +293,7 @@ def folder_name(label: str) -> str:
 
 
 def settle(point: Job, conditions: Mapping[str, Any] | None = None) -> None:
-    """Put a finished run in its place; what stood there goes only when the new one is complete.
+    """Put a finished run in its place; the former run goes only when the new one is complete.
 
     `conditions` is what else its record says of how it was run.
     """

@@ -22,7 +22,7 @@ from headway.sweeps.board import SweepOutcome
 from headway.sweeps.plan import Job, State, SweepPlan, settle
 from headway.sweeps.sharing import entered
 
-# Runs a point into its partial directory; whether it came to its end.
+# Runs a point into its partial directory; returns true if it came to its end.
 Measure = Callable[[Job], bool]
 # Hears of a point: its place in the list, the point, and what went wrong.
 Told = Callable[[int, Job, str], None]

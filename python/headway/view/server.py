@@ -89,7 +89,7 @@ class Server(ThreadingHTTPServer):
             self._asking.pop(request, None)
 
     def _cut_oldest(self) -> bool:
-        """End the connection that has taken longest over its request; whether there is one."""
+        """End the connection that has taken longest over its request; returns true if there is one."""
         with self._lock:
             if not self._asking:
                 return False

@@ -8,8 +8,8 @@
 
 use headway_units::Time;
 
-/// Largest lag of the machine: as much as a thread that is woken up is late, on a machine with other work. What a
-/// longer silence would have let through is not made up for, so that no burst is longer than that.
+/// Largest lag of the machine: as much as a thread that is woken up is late, on a machine with other work. Packets that
+/// a longer silence would have let through are not made up for, so that no burst is longer than that.
 pub(super) const LATE: Time = Time::us(200);
 
 /// See the module.

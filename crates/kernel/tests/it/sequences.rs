@@ -43,7 +43,7 @@ pub(crate) struct Sequence {
 
 pub(crate) const PAYLOAD: u64 = 1448;
 
-/// Connection number `seed`. How often it is marked, loses and expires is its own.
+/// Connection number `seed`. Its rates of marks, losses and time-outs are its own.
 pub(crate) fn sequence(seed: u64, length: usize) -> Sequence {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut draw = |below: u32| random.next_u32() % below;

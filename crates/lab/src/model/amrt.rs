@@ -3,7 +3,7 @@
 //! Source: AMRT, IEEE TNSM 2022, §V, equations 2 to 10. Rates are packets per round trip, times are round
 //! trips: the equations add rates to times (eq. 6), which only balances in these units. A flow sends at the
 //! full rate C until T_R and at R afterwards; a transport that never refills ends at T_1, AMRT at T_2 after
-//! a linear ramp that ends at t'. What is different from the paper:
+//! a linear ramp that ends at t'. Differences from the paper:
 //!
 //! * Equation 8 needs T_2 >= t'. A flow that ends within the ramp ends where the ramp has sent its bytes;
 //!   equation 8 as printed would put it too early. The two agree at T_2 = t'.

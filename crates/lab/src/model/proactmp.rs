@@ -1,7 +1,7 @@
 //! ProactMP's credit in closed form (IEEE TNSM 2024 §III-C, equations 1 to 8): what a receiver allocates to first
 //! packets that arrive from several senders before any credit has come back, and how a sender divides it.
 //!
-//! Times are in base one-way delays, credit in OWDbytes. What is deliberately different from the paper:
+//! Times are in base one-way delays, credit in OWDbytes. Deliberate differences from the paper:
 //!
 //! * Equations 5 and 7 are one: the sum is OWDbytes and as much again as the span of the arrivals has of a delay.
 //! * The paper's utilisation counts credit over RTTbytes and no header, Request or queue; so does this.

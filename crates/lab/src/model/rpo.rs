@@ -2,7 +2,7 @@
 //!
 //! N flows share a link of C packets per round trip fairly. At T_c the rate falls to R; RPO doubles what it
 //! sends each round trip until the link is full again at T_f, the other stays at R. Times are in round trips,
-//! rates in packets per round trip, sizes in packets. What is deliberately different from the paper:
+//! rates in packets per round trip, sizes in packets. Deliberate differences from the paper:
 //!
 //! * Equation 3 needs the flow to last until T_f. A flow that ends within the doubling ends where the rounds
 //!   so far have sent its bytes; the two agree at T_f.

@@ -4,7 +4,7 @@
 //! `NODES SWITCHES TORS LINKS HOST_RATE CORE_RATE` (Reverie), or SimAI's `NODES GPUS_PER_SERVER NVSWITCHES SWITCHES LINKS GPU_TYPE`. The
 //! numbers of the switches follow, and then the links: `A B RATE DELAY ERROR_RATE`. Nodes that are not switches are hosts, in the
 //! order of their numbers, and so are the switches. A rate without a unit is in bits per second. Packets are lost on a link at its error
-//! rate, in both directions. What stands behind the links is not read, as in ns-3.
+//! rate, in both directions. Lines behind the links are not read, as in ns-3.
 //!
 //! A host has one link here. Where a file gives it several, as to a leaf and to an NVLink switch, a switch of its own is put
 //! between: the link of the host is as fast as all of them together, and takes no time. Other hosts' packets may cross

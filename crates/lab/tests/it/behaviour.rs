@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// The scenarios, each a file next to the tables.
 const SCENARIOS: [&str; 6] = ["incast", "dumbbell", "web-search", "faults", "parking-lot", "permutation"];
 
-/// A column: its heading, how wide it is, and its number in a run.
+/// A column: its heading, its width, and its number in a run.
 type Column = (&'static str, usize, fn(&RunOutput) -> f64);
 
 const COLUMNS: [Column; 12] = [

@@ -1,6 +1,6 @@
 //! The instruction gate: instructions an event on the three flow lists, held against a committed baseline.
 //!
-//! Of each list the beginning is run, because valgrind is slow; what comes before the first event is taken off. A
+//! Of each list the beginning is run, because valgrind is slow; the work before the first event is taken off. A
 //! count belongs to a compiler, a profile and a kind of processor, which the baseline says. Elsewhere the gate does
 //! not compare, and says why.
 

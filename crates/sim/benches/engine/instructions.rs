@@ -2,7 +2,7 @@
 //! machine as on a quiet one, so that two trees can be compared.
 //!
 //! Every transport of the registry runs the same messages over its own discipline, and every discipline that is no
-//! transport's own runs below one that any discipline serves. What comes before the first event is counted apart.
+//! transport's own runs below one that any discipline serves. The work before the first event is counted apart.
 
 use super::{callgrind, flow};
 use headway_fabric::{Buffer, Limit};

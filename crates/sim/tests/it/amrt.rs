@@ -1,4 +1,4 @@
-//! AMRT on small networks: how fast it fills a link, and that it leaves a full one alone.
+//! AMRT on small networks: its speed in filling a link, and that it leaves a full one alone.
 
 use crate::common;
 

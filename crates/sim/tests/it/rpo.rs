@@ -1,4 +1,4 @@
-//! RPO on small networks: how fast it fills a link, and what it costs those that fill it already.
+//! RPO on small networks: its speed in filling a link, and its cost for those that fill it already.
 
 use crate::common;
 

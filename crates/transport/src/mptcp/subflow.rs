@@ -159,8 +159,8 @@ impl Subflow {
         })
     }
 
-    /// True if this subflow has packet `una`, the first that the receiver waits for. What it carries
-    /// is in order, but for what others have handed over.
+    /// True if this subflow has packet `una`, the first that the receiver waits for. The packets that it
+    /// carries are in order, but for those that others have handed over.
     pub(super) fn holds(&self, una: u32) -> bool {
         self.mapping.iter().find(|mapped| mapped.index >= una).is_some_and(|mapped| mapped.index == una)
     }

@@ -1,6 +1,6 @@
 //! pCA: the credit that a receiver has to give. ProactMP §III-C4, algorithm 1
 //!
-//! One pool for a host's downlink, over all of its messages. What is counted is the credit outstanding O, so that
+//! One pool for a host's downlink, over all of its messages. The counted quantity is the credit outstanding O, so that
 //! `credits_rem` is OWDbytes - O, and pairs of hosts at different distances share a pool.
 
 use super::params::Owd;
@@ -66,7 +66,7 @@ impl CreditPool {
         if self.clamp { credit.min((2 * owd.bytes).saturating_sub(out)) } else { credit }
     }
 
-    /// Gives `bytes`, no more than [`CreditPool::credit`] said. What is not given of it stays, and so does the time in
+    /// Gives `bytes`, no more than [`CreditPool::credit`] said. The rest of it stays, and so does the time in
     /// which it came up.
     pub fn give(&mut self, now: Time, owd: &Owd, bytes: u64) {
         let spare = owd.bytes.saturating_sub(self.outstanding());
