@@ -297,7 +297,7 @@ class Scenario:
         return Scenario(native, written, self.path)
 
     def variant(self, name: str) -> Scenario:
-        """The scenario with what one of its variants sets, and its own values of swept keys and of the seed.
+        """The scenario with the keys that one of its variants sets, and its own values of swept keys and of the seed.
 
         Raises `ScenarioError` for a name that no variant has, and for an override that the variant sets again.
         """

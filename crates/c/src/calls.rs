@@ -42,7 +42,7 @@ impl Failure {
 /// Result of a function of the interface.
 pub type Answer<T> = Result<T, Failure>;
 
-/// A function of the program, and what it is called with; no function at all if it does not want to be told.
+/// A function of the program, and its argument; no function at all if it does not want to be told.
 #[derive(Clone, Copy, Debug)]
 pub struct Callback {
     /// The function to call.
@@ -423,7 +423,7 @@ impl Label {
     }
 }
 
-/// Calls callbacks for a simulator, and hands over what they ask for.
+/// Calls callbacks for a simulator, and hands over their requests.
 struct Telling<'a>(&'a Front);
 
 impl Source for Telling<'_> {

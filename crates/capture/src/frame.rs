@@ -31,8 +31,8 @@ const TIME_TO_LIVE: u8 = 64;
 pub struct Frame {
     /// The bytes that are kept, from the Ethernet header on.
     pub data: Vec<u8>,
-    /// Bytes of the frame, Ethernet header included, frame check sequence not: what a capture calls the
-    /// original length.
+    /// Bytes of the frame, Ethernet header included, frame check sequence not: the quantity that a capture
+    /// calls the original length.
     pub original_len: u32,
 }
 

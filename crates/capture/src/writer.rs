@@ -44,8 +44,8 @@ pub enum CaptureError {
 
 /// A pcapng file in the making: a section, its interfaces, then packets in order of time.
 ///
-/// Every packet is handed to `W` as a whole block in one call, so that what a buffered file holds at any moment
-/// can be read. Call [`CaptureWriter::finish`] at the end: it writes what waits for its turn.
+/// Every packet is handed to `W` as a whole block in one call, so that the content of a buffered file at any moment
+/// can be read. Call [`CaptureWriter::finish`] at the end: it writes the packets that wait for their turn.
 pub struct CaptureWriter<W: Write> {
     to: W,
     block: Block,
@@ -85,7 +85,7 @@ impl<W: Write> CaptureWriter<W> {
         Ok(())
     }
 
-    /// Writes what is left, and flushes.
+    /// Writes the rest, and flushes.
     pub fn finish(mut self) -> Result<W, CaptureError> {
         while let Some((at, (interface, frame))) = self.order.rest() {
             self.put(interface, at, &frame)?;

@@ -26,7 +26,7 @@ fn interfaces() -> [Interface; 2] {
 #[test]
 fn a_frame_parses_back_to_its_packet_and_its_sizes() {
     let cases = [
-        // A full frame, and a control packet: an Ethernet's 1514 and what the headers need.
+        // A full frame, and a control packet: an Ethernet's 1514 and the bytes that the headers need.
         (packet(PacketKind::Data, 1460, 1538), 1514),
         (packet(PacketKind::Grant, 0, 84), FRAME_HEADERS as u32),
         (packet(PacketKind::Data, 1, 84), FRAME_HEADERS as u32 + 1),

@@ -121,7 +121,7 @@ pub enum BrokenIdentity {
     /// A packet that was queued neither left nor waits.
     #[error("enqueued {enqueued} is not dequeued {dequeued} + waiting {waiting}")]
     Enqueued { enqueued: u64, dequeued: u64, waiting: u64 },
-    /// The counts of what waits are not those of the queues.
+    /// The counts of waiting packets are not those of the queues.
     #[error("waiting by kind, control {control} and data {data}, is not what the queues hold: {held}")]
     Waiting { control: u64, data: u64, held: u64 },
     /// More bytes than the packets that wait can have.

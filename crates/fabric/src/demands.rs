@@ -74,7 +74,7 @@ pub struct Offers {
     pub needs: &'static [Need],
 }
 
-/// A discipline wants what its driver does not offer.
+/// A discipline wants something that its driver does not offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unoffered {
     /// It writes something that would be lost.
@@ -85,7 +85,7 @@ pub enum Unoffered {
         /// The driver of the ports, for messages.
         driver: &'static str,
     },
-    /// The discipline needs what its driver does not have.
+    /// The discipline needs something that its driver does not have.
     #[error("it needs {}, which {driver} does not have", what.name())]
     Need {
         /// The need that the driver does not meet.

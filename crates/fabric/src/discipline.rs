@@ -39,7 +39,7 @@ pub struct Space {
 pub enum Overflow {
     /// It is dropped.
     Drop,
-    /// Its payload is cut off, and what is left asks to be queued in its turn. Of data packets only.
+    /// Its payload is cut off, and its header asks to be queued in its turn. Of data packets only.
     Trim,
     /// The same happens to the last packet of a class, and this one takes its place; if the class is empty, or its
     /// last packet too small to make room, it happens to this one.
@@ -235,7 +235,7 @@ pub trait Discipline: Sized {
     }
 
     /// The port has another rate from `now` on; `fresh` are the same rules, made for a port of that rate. What was
-    /// derived from the rate is taken from them, and what was measured stays.
+    /// derived from the rate is taken from them, and measurements stay.
     fn retune(&mut self, now: Time, fresh: Self) {
         let _ = (now, fresh);
     }

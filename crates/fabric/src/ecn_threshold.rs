@@ -22,7 +22,7 @@ headway_params::choice! {
     pub enum MarkAt {
         /// As the packet arrives.
         Enqueue = "enqueue",
-        /// As its transmission starts: what waits behind it, and it. Tells the sender a queueing delay sooner.
+        /// As its transmission starts: the packets that wait behind it, and it. Tells the sender a queueing delay sooner.
         Dequeue = "dequeue",
     }
 }

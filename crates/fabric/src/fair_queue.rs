@@ -239,7 +239,7 @@ impl State {
         }
     }
 
-    /// Makes room for a packet, if that is possible: what the port is to do then, and does.
+    /// Makes room for a packet, if that is possible: the action that the port is to take then, and takes.
     fn make_room(&mut self, port: &PortContext, arrival: &Arrival, key: Key, wire: u16) -> Overflow {
         let Some(from) = self.longest(key, wire) else { return Overflow::Drop };
         let sizes = &self.flows[from].sizes;

@@ -68,9 +68,9 @@ pub struct Full<H> {
 /// The driver offers packets ([`Port::offer`]), and takes the next one whenever the wire is free
 /// ([`Port::next`]). A packet offered to a free wire must be taken in the same instant.
 ///
-/// A network has many ports and each packet meets a different one, so what a hop costs is mostly the cache
-/// lines of its port. The order of the fields is their place in memory: first what every packet touches,
-/// then what a packet that waits touches, last what only drops and reports do.
+/// A network has many ports and each packet meets a different one, so the cost of a hop is mostly the cache
+/// lines of its port. The order of the fields is their place in memory: first those that every packet touches,
+/// then those that a waiting packet touches, last those of drops and reports.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Port<H> {
@@ -246,7 +246,7 @@ impl<H: Copy> Port<H> {
         }
         PortCounters {
             received: passed.received,
-            // Not counted apart; `check` compares it with what left and what waits.
+            // Not counted apart; `check` compares it with the packets that left and those that wait.
             enqueued: passed.received.wrapping_sub(dropped.iter().sum::<u64>() + self.returned),
             dequeued: passed.dequeued,
             dropped,
@@ -422,7 +422,7 @@ impl<H: Copy> Port<H> {
         Full { handle: hit, trimmed: false, fate: Fate::Dropped(reason) }
     }
 
-    /// Cuts the payload off a packet that is in no queue, and queues what is left if it can. A packet that cannot be
+    /// Cuts the payload off a packet that is in no queue, and queues the header if it can. A packet that cannot be
     /// cut is dropped.
     fn trim<P: Packets<H>>(&mut self, now: Time, handle: H, packets: &mut P) -> Full<H> {
         debug_assert!(packets.packet(handle).is_data());
@@ -519,8 +519,8 @@ impl<H: Copy> Port<H> {
         self.free_at == Time::MAX
     }
 
-    /// The link goes down at `now`: what waits is dropped and handed to `gone`, and what is offered from now on is
-    /// dropped too. The rest of the packet on the wire is not sent; its driver loses it.
+    /// The link goes down at `now`: waiting packets are dropped and handed to `gone`, and a packet that is offered from
+    /// now on is dropped too. The rest of the packet on the wire is not sent; its driver loses it.
     pub fn take_down<P: Packets<H>>(&mut self, now: Time, packets: &mut P, mut gone: impl FnMut(H, &mut P)) {
         if self.is_down() {
             return;

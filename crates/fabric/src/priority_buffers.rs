@@ -1,7 +1,7 @@
 //! Strict priorities whose data does not share one tail-drop buffer: a limit for each class, or push-out.
 //!
-//! Homa assumes that its switches hardly ever drop, and says little of what they do when they have to. Two policies of
-//! commodity switches are here, of which a scenario may ask for either or both:
+//! Homa assumes that its switches hardly ever drop, and says little of their behaviour when they have to. Two policies
+//! of commodity switches are here, of which a scenario may ask for either or both:
 //!
 //! * `class_packets`: packets of data of one class that may wait. What finds its class full is dropped, whatever room
 //!   the others leave. With `buffer` as many times as large as there are classes, each has a buffer of its own;

@@ -266,8 +266,8 @@ impl<H: Copy> Queues<H> {
         self.rings().map(|ring| &ring.slots[ring.head as usize..])
     }
 
-    /// Shows what waits, class by class, the first to leave first in each, as long as `more` asks for more; without the
-    /// classes that share a bit. A chain of iterators took three times the instructions.
+    /// Shows waiting packets, class by class, the first to leave first in each, as long as `more` asks for more;
+    /// without the classes that share a bit. A chain of iterators took three times the instructions.
     #[inline(always)]
     pub(crate) fn show(&self, mut more: impl FnMut(H) -> bool) {
         for ring in self.rings() {

@@ -143,7 +143,7 @@ impl<const TO_HOSTS: bool> Discipline for TrimmingAndMarking<TO_HOSTS> {
         self.0.trimming.overflow(packet)
     }
 
-    /// Nothing was cut, and what comes next is from elsewhere.
+    /// Nothing was cut, and the next packet is from elsewhere.
     fn not_done(&mut self) {
         self.0.cut = false;
     }

@@ -100,7 +100,7 @@ pub struct Gauge {
     pub value: u64,
     /// The largest so far.
     pub max: u64,
-    /// The mean over time from the start of the run; of what only counts, the present value.
+    /// The mean over time from the start of the run; of a gauge that only counts, the present value.
     pub mean: f64,
 }
 
@@ -116,7 +116,7 @@ impl Gauge {
     }
 
     /// The gauge with its mean over the time from `then` to `now` alone, where `before` is the same gauge at `then`.
-    /// The value and the largest one stay what they are.
+    /// The value and the largest one stay.
     #[must_use]
     pub fn since(&self, now: Time, before: &Gauge, then: Time) -> Gauge {
         let length = now.saturating_sub(then).0;

@@ -118,7 +118,7 @@ pub struct Record {
 }
 
 /// Packets that the subflows of a message have sent, by subflow and number in it. Each has a first window, and a window
-/// that grows with what is acknowledged on it; a packet of the message may leave on several of them.
+/// that grows with acknowledgements on it; a packet of the message may leave on several of them.
 #[derive(Debug, Default)]
 struct Subflows {
     numbers: BTreeSet<u32>,
@@ -351,14 +351,14 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Goes by what a transport declares.
+    /// Goes by the declarations of a transport.
     pub fn expect(&mut self, expected: Expected) {
         self.expected = expected;
         let (thousandths, least) = expected.widest_window;
         let product = u64::from(self.path.bdp_packets(NIC, &self.sizes)) * u64::from(thousandths);
         let widest = (product.div_ceil(1000) as u32).max(least);
         for record in self.records.values_mut() {
-            // A message that begins as one of several, or as a scenario says, may come to have what one alone has.
+            // A message that begins as one of several, or as a scenario says, may come to have the window of one alone.
             let alone = record.message.initial_window == InitialWindow::default();
             record.widest = if alone { 0 } else { widest };
             if !self.default {
@@ -609,7 +609,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Nothing is scheduled any more; `live` is what each machine still holds.
+    /// Nothing is scheduled any more; `live` is the number of messages that each machine still holds.
     pub fn finish(&self, now: Time, live: &[usize]) -> Result<(), Violation> {
         let fail = |broken, detail| Err(Violation { broken, at: now, detail });
         if let Some((key, record)) = self.records.iter().find(|(_, r)| !r.completed || !r.acknowledged) {
@@ -661,7 +661,7 @@ impl Record {
         }
     }
 
-    /// Conservation: what may leave for the first time.
+    /// Conservation: packets that may leave for the first time.
     ///
     /// Packets of the first window (`count` of every data packet says how many), then packets named by permissions that
     /// have arrived. A sender that hears acknowledgements instead of permissions has a window: at most `count` packets
@@ -714,8 +714,8 @@ impl Record {
         }
     }
 
-    /// Conservation: what may leave at all. Each permission is used once; one that the network repeats
-    /// counts twice, because a sender cannot tell it from one given again.
+    /// Conservation: packets that may leave at all. Each permission is used once; one that the network
+    /// repeats counts twice, because a sender cannot tell it from one given again.
     fn affords(&mut self, packet: &Packet) -> bool {
         // The sender may repeat packet 0 by itself: a receiver that has heard nothing cannot ask for it.
         if packet.index > 0 || !packet.flags.has(PacketFlags::AGAIN) {

@@ -93,7 +93,7 @@ pub fn copies(name: &str) -> u64 {
     registry::visit_promised(name, Ask).expect("a registered transport")
 }
 
-/// Runs `plan` on the transport called `name` and answers what came of it.
+/// Runs `plan` on the transport called `name` and answers its outcome.
 pub fn run(name: &str, plan: &Plan, fault: Fault) -> Result<Outcome, Violation> {
     mesh(name, plan, fault, false).expect("a registered transport").run()
 }
@@ -215,7 +215,7 @@ pub fn last_steps(trace: &[String]) -> &[String] {
 /// Steps of a failed run that are shown.
 const STEPS_SHOWN: usize = 60;
 
-/// Runs `plan` on machines that `make` makes, for switches that trim if `trims`, and answers what came of it, and the
+/// Runs `plan` on machines that `make` makes, for switches that trim if `trims`, and answers its outcome, and the
 /// steps taken if they are wanted.
 pub fn run_machine<E: Endpoint>(
     plan: &Plan,
@@ -234,7 +234,7 @@ pub fn run_machine<E: Endpoint>(
 ///
 /// # Panics
 ///
-/// If it lists what is not registered.
+/// If it lists a transport that is not registered.
 #[allow(clippy::disallowed_methods, reason = "how a developer asks for some of the transports")]
 pub fn transports() -> Vec<&'static str> {
     let Ok(listed) = std::env::var("HEADWAY_TRANSPORTS") else { return registry::NAMES.to_vec() };

@@ -43,7 +43,7 @@ pub struct Open {
 pub struct Plan {
     /// Hosts, at least two.
     pub hosts: u8,
-    /// One-way delay in slots: what the path holds.
+    /// One-way delay in slots: the packets that the path holds.
     pub delay: u32,
     /// Size of the buffers on the path as machines learn it, in slots beyond the base round trip.
     pub buffer: u32,
@@ -62,7 +62,7 @@ pub struct Plan {
     pub marks: u8,
     /// Chance that a data packet is trimmed, where the transport is meant for switches that do.
     pub trims: u8,
-    /// Chance that what is left of it goes back to its sender.
+    /// Chance that its header goes back to its sender.
     pub returns: u8,
     /// Chance that a machine is woken for no reason after an input.
     pub early_timeouts: u8,

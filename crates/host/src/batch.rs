@@ -30,7 +30,7 @@ pub(crate) struct Envelope {
     pub(crate) answer: bool,
 }
 
-/// Room for a batch of datagrams, and what is known of each.
+/// Room for a batch of datagrams, and the properties of each.
 pub(crate) struct Batch {
     pub(crate) bytes: Vec<u8>,
     /// Bytes of a place; a datagram to be sent has one to itself.

@@ -55,8 +55,8 @@ impl Buffers {
         Buffer { room, length, home: self.clone() }
     }
 
-    /// Gives back to the system what is kept, and keeps nothing until room is taken again, unless some was taken since the
-    /// last time; returns true if it goes on.
+    /// Gives the kept memory back to the system, and keeps nothing until room is taken again, unless some was taken
+    /// since the last time; returns true if it goes on.
     pub(crate) fn clear(&self) -> bool {
         let mut shelf = self.shelf();
         shelf.open = std::mem::take(&mut shelf.used);

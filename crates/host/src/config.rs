@@ -129,7 +129,7 @@ pub type PathOf = Arc<dyn Fn(SocketAddr) -> Option<Path> + Send + Sync>;
 /// A time that is known of some peers.
 pub type RoundTripOf = Arc<dyn Fn(SocketAddr) -> Option<Time> + Send + Sync>;
 
-/// Hears what happens to messages, on whichever thread drives the endpoint: it must not wait.
+/// Hears the events of messages, on whichever thread drives the endpoint: it must not wait.
 pub type Observer = Arc<dyn Fn(&MessageEvent) + Send + Sync>;
 
 /// Settings of an endpoint. [`Config::default`] is AMRT between processes of one machine.
@@ -196,10 +196,10 @@ pub struct Config {
     /// True if switches on every path write stamps into packets that have room for them (in-band telemetry, as the
     /// testbed's switch does). Transports that set their rate by stamps are refused otherwise.
     pub telemetry: bool,
-    /// Hears what happens to messages.
+    /// Hears the events of messages.
     pub observer: Option<Observer>,
-    /// File that takes what happens to messages, as qlog (JSON text sequences): one of its own for each endpoint. `headway report
-    /// FILE` draws it. It is whole when the endpoint is dropped.
+    /// File that takes the events of messages, as qlog (JSON text sequences): one of its own for each endpoint.
+    /// `headway report FILE` draws it. It is whole when the endpoint is dropped.
     pub trace_file: Option<PathBuf>,
     /// Takes the bytes of messages that are not to be put together in memory; those are received empty. Calls cannot be
     /// taken so.

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const FEW: usize = 4;
 
 thread_local! {
-    /// True if this thread is in an observer: the endpoint is being driven, and cannot be by what the observer asks.
+    /// True if this thread is in an observer: the endpoint is being driven, and cannot be by a request of the observer.
     static OBSERVING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -143,7 +143,7 @@ impl Driver {
         Ok((self.received.is_full(), now))
     }
 
-    /// Takes what an application asks.
+    /// Takes a request of an application.
     pub(crate) fn take(&mut self, now: Time, request: Request) {
         match request {
             Request::Send(command, waiting) => {
@@ -158,7 +158,7 @@ impl Driver {
         }
     }
 
-    /// Does what is due, and hands the core's events to the completions that wait for them.
+    /// Does all due work, and hands the core's events to the completions that wait for them.
     pub(crate) fn settle(&mut self, now: Time) {
         if self.core.next_timeout().is_some_and(|at| at <= now) {
             self.core.timeout(now);
@@ -235,7 +235,7 @@ impl Driver {
         any
     }
 
-    /// Takes what may leave, as far as there is room, and what is due until then.
+    /// Takes the packets that may leave, as far as there is room, and those that are due until then.
     fn fill(&mut self, now: Time, until: Time) {
         while !self.sending.is_full() {
             let Some(transmit) = self.core.poll_due(now, until, self.sending.room()) else { break };
@@ -273,7 +273,7 @@ impl Driver {
         Arc::clone(&self.refused)
     }
 
-    /// Notes what became of datagrams.
+    /// Records the outcome of datagrams.
     fn left(&mut self, now: Time, outcome: &Outcome) {
         let mut lost = 0;
         for &(address, refusal) in &outcome.told {

@@ -308,7 +308,7 @@ impl Call {
         self.taken(outcome).unwrap_or(Err(CallError::TimedOut))
     }
 
-    /// Notes whether what became of it is known by now.
+    /// Records if its outcome is known by now.
     pub(crate) fn taken(&self, outcome: Option<CallOutcome>) -> Option<CallOutcome> {
         self.over.store(outcome.is_some(), Ordering::Relaxed);
         outcome

@@ -34,7 +34,7 @@ pub enum ConfigError {
     /// No such port discipline.
     #[error("there is no port discipline `{}`{}", .0, near(.0, headway_fabric::registry::NAMES))]
     UnknownDiscipline(String),
-    /// The discipline wants what a host's own link does not offer.
+    /// The discipline wants something that a host's own link does not offer.
     #[error("port discipline `{name}`: {source}")]
     Unoffered {
         /// Name of the discipline.

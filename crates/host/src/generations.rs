@@ -78,7 +78,7 @@ impl Generations {
         Some(made)
     }
 
-    /// Makes keys up to what the peer may come with.
+    /// Makes keys up to the generation that the peer may come with.
     fn hold(&mut self) -> Option<()> {
         while self.first as usize + self.held.len() <= self.sending as usize + 1 {
             let made = scrubbed(|| {
@@ -158,7 +158,7 @@ impl Generations {
         Some(at)
     }
 
-    /// Overwrites what is due to be.
+    /// Overwrites keys that are due to be.
     pub(crate) fn retire(&mut self, now: Time) {
         if self.retire_at.is_none_or(|at| at > now) {
             return;

@@ -20,7 +20,7 @@ impl PathTable {
         PathTable { default, paths: Arc::default() }
     }
 
-    /// Says what the path to `host` is.
+    /// Sets the properties of the path to `host`.
     pub(crate) fn set(&self, host: HostId, path: Path) {
         let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         let place = host.0 as usize;

@@ -1,8 +1,8 @@
 //! The process that bound an endpoint, which alone may use it.
 //!
 //! A fork copies the memory of an endpoint and shares its socket: both processes would count datagrams from the same number
-//! under the same keys, and each would take in what is for the other. So every entrance asks whether it is in the process that
-//! bound the endpoint.
+//! under the same keys, and each would take in datagrams for the other. So every entrance asks whether it is in the
+//! process that bound the endpoint.
 //!
 //! The kernel wipes one page of memory in the child at a fork, whichever call made it, and a look at the page takes no system call.
 //! A process number does not do: `getpid` is a system call, and the first processes of two namespaces are both number 1.

@@ -1,4 +1,4 @@
-//! A file with what happens to messages, in the form of qlog, for people and for `headway report`.
+//! A file with the events of messages, in the form of qlog, for people and for `headway report`.
 //!
 //! Source: draft-ietf-quic-qlog-main-schema, JSON text sequences (RFC 7464): a record a line, behind a record separator. The
 //! events are those of [`MessageEvent`] under names of their own.
@@ -112,7 +112,7 @@ pub(crate) struct Of<'a> {
     pub(crate) origin_ns: u64,
 }
 
-/// An observer that writes what it hears to a file, and tells `next`.
+/// An observer that writes its events to a file, and tells `next`.
 #[allow(
     clippy::disallowed_methods,
     reason = "the file is the endpoint's own, and says which time of day it begins at"

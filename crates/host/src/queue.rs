@@ -111,7 +111,7 @@ enum Waited {
 
 /// Says that something is there.
 struct Bell {
-    /// Numbers of what is over, in order.
+    /// Numbers of operations that are over, in order.
     over: Mutex<VecDeque<u64>>,
     /// True if the counter is above zero.
     rung: AtomicBool,
@@ -159,7 +159,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Queue {
-    /// A queue for what is begun by it, and for messages that arrive. While it is there, the endpoint's own thread drives.
+    /// A queue for operations that it begins, and for messages that arrive. While it is there, the endpoint's own
+    /// thread drives.
     ///
     /// # Errors
     /// The operating system is out of descriptors; the endpoint belongs to another process.
@@ -280,7 +281,7 @@ impl Queue {
         number
     }
 
-    /// The next of what is over.
+    /// The next operation that is over.
     fn take_over(&self) -> Option<Outcome> {
         loop {
             let number = locked(&self.bell.over).pop_front()?;

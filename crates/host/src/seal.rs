@@ -1,4 +1,4 @@
-//! Cookies, and what a shared key protects.
+//! Cookies, and the protection by a shared key.
 //!
 //! Handshakes carry an HMAC under a key made from the shared one. Data is sealed with AES-128-GCM where both
 //! processors have instructions for it, and with ChaCha20-Poly1305 otherwise. Its keys come from a key exchange
@@ -148,8 +148,8 @@ pub(crate) struct Seals {
     pub(crate) headers: HeaderChecks,
 }
 
-/// A key with what its cipher has computed from it. The library keeps it in one place of memory, which it overwrites
-/// when the key is dropped.
+/// A key with the state that its cipher has computed from it. The library keeps it in one place of memory, which it
+/// overwrites when the key is dropped.
 struct DataKey(LessSafeKey);
 
 impl DataKey {

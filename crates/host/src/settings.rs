@@ -30,7 +30,7 @@ enum Takes {
     TraceFile,
     Clock,
     RoundTrip,
-    /// A value in a range; what it does to a configuration.
+    /// A value in a range, and its effect on a configuration.
     Value(fn() -> ParamKind, fn(&mut Config, ParamValue)),
 }
 

@@ -596,7 +596,7 @@ impl Shared {
         Next::Rest(until)
     }
 
-    /// Does what is due while an application attends.
+    /// Does due work while an application attends.
     fn look(&self, seat: &mut Seat, now: Time) -> io::Result<()> {
         let Some(driver) = seat.driver.as_mut() else { return Ok(()) };
         if driver.next_timeout().is_some_and(|at| at <= now) {

@@ -1,4 +1,4 @@
-//! Events for `tracing`, with the feature of that name: what happens to messages, and to peers.
+//! Events for `tracing`, with the feature of that name: the events of messages, and of peers.
 //!
 //! The target is `headway_host`. Messages begin, end and arrive at the level `DEBUG`, their packets at `TRACE`; a message that
 //! fails and a peer that is gone are a `WARN`. A subscriber hears on whichever thread drives the endpoint: it must not wait.
@@ -23,7 +23,7 @@ mod with {
         enabled!(target: TARGET, Level::DEBUG)
     }
 
-    /// Tells what happened to a message at the endpoint at `endpoint`; times are nanoseconds of its clock.
+    /// Reports an event of a message at the endpoint at `endpoint`; times are nanoseconds of its clock.
     pub(crate) fn message(endpoint: SocketAddr, event: &MessageEvent) {
         let MessageEvent { at, peer, message: number, what } = *event;
         let at_ns = at.0 / 1000;
@@ -58,7 +58,7 @@ mod with {
         warn!(target: TARGET, %endpoint, %peer, %reason, "peer gone");
     }
 
-    /// Tells what the kernel refused for the first time.
+    /// Reports a call that the kernel refused for the first time.
     pub(crate) fn refused(endpoint: SocketAddr, new: Refused) {
         for (what, reason) in new.iter() {
             warn!(target: TARGET, %endpoint, what, %reason, "the kernel refuses");

@@ -90,8 +90,8 @@ impl Socket {
         self.socket.local_addr()
     }
 
-    /// Fills an empty batch with what has arrived; it stays empty when nothing has. Of `places` buffers of the batch each
-    /// takes a datagram or a row: to offer many where few arrive takes longer than what arrives.
+    /// Fills an empty batch with arrived datagrams; it stays empty when nothing has. Of `places` buffers of the batch
+    /// each takes a datagram or a row: to offer many where few arrive takes longer than what arrives.
     pub(crate) fn receive(&self, batch: &mut Batch, places: usize) -> io::Result<()> {
         batch.datagrams.clear();
         batch.full = false;
@@ -255,7 +255,7 @@ unsafe fn address_of(name: &MaybeUninit<Name>) -> SocketAddr {
     }
 }
 
-/// A socket for IPv6 alone, which tells the traffic class of what it receives.
+/// A socket for IPv6 alone, which tells the traffic class of received datagrams.
 fn bind_v6(address: SocketAddrV6) -> io::Result<UdpSocket> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
     let socket = socket_with(AddressFamily::INET6, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;

@@ -26,7 +26,7 @@ fn own(control: Control) -> Option<(&'static str, &'static [&'static str])> {
 
 /// Lines of C, without comments and blank lines, that a control has and DCTCP has not: those of its own files, of the
 /// settings, and of the function that looks a power up. Tables that the loader fills in are data, and not counted. `None` for a
-/// control that is not built on DCTCP: what it has beyond would be all of it.
+/// control that is not built on DCTCP: its lines beyond that would be all of it.
 pub fn beyond_dctcp(control: Control) -> Option<usize> {
     let (files, fields) = own(control)?;
     let settings: Vec<&str> = SETTINGS.lines().map(str::trim).collect();

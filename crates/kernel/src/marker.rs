@@ -18,7 +18,7 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// Marks what leaves by `interface` while `threshold` packets or more wait there.
+    /// Marks packets that leave by `interface` while `threshold` packets or more wait there.
     pub fn new(interface: &str, threshold: u32) -> Result<Marker, KernelError> {
         crate::registry::available()?;
         let step = || format!("marking on {interface}");

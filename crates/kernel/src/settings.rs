@@ -12,7 +12,7 @@ use headway_units::Time;
 
 /// One in alpha and in its powers.
 pub const UNIT: u32 = 1024;
-/// A packet a round trip, in what a window grows by.
+/// A packet a round trip, in the unit of a window's growth.
 pub const PACKET: u32 = 1000;
 /// Exponents of the table of powers.
 pub const ROWS: usize = STEPS as usize;
@@ -26,7 +26,7 @@ pub struct Settings {
     pub old: u64,
     /// D2TCP's deadline in microseconds, from the start of a connection; 0 = none.
     pub deadline_us: u64,
-    /// Bytes of a connection's message; 0 = what has been written.
+    /// Bytes of a connection's message; 0 = the bytes that have been written.
     pub bytes: u64,
     /// The newest window counts 1 / 2^shift.
     pub shift: u32,

@@ -240,7 +240,7 @@ pub fn read(
         let network = Network::build(&topology.spec, &spec).map_err(|error| no_pfc(&item, &error))?;
         let lossless = Lossless::new(&network, Surplus::default()).map_err(|error| no_pfc(&item, &error))?;
         let memory = lossless.map_or(0, |lossless| lossless.buffer());
-        // The switch limits what may wait at a port; control waits as long as it has to.
+        // The switch limits the data that may wait at a port; control waits as long as it has to.
         spec.buffer.data = Limit::Bytes(memory);
         spec.buffer.control = space.control.unwrap_or(Limit::Packets(u32::MAX));
     }
@@ -291,7 +291,7 @@ fn no_own_buffer(table: &Reader<'_>) -> Result<(), ScenarioError> {
     Err(item.fail(Problem::Contradiction(text)).help("the memory of a switch is `buffer` of [fabric.pfc]"))
 }
 
-/// Refuses what is left of a table with the keys of a discipline.
+/// Refuses the remaining keys of a table that has the keys of a discipline.
 fn finish(table: &Reader<'_>, discipline: &str) -> Result<(), ScenarioError> {
     let all = headway_fabric::registry::all();
     let elsewhere: Vec<&str> = all.iter().flat_map(|(_, specs)| specs).map(|p| p.name).collect();
@@ -387,7 +387,7 @@ fn ports(
     Ok(PortsAt { ports, buffer, discipline: name, params })
 }
 
-/// Buffer space: what the scenario asks for, and the discipline's own for the rest.
+/// Buffer space: as the scenario asks for, and the discipline's own for the rest.
 fn buffer(spec: &FabricSpec, space: Space, at: &Origin) -> Result<Buffer, ScenarioError> {
     let made = headway_fabric::registry::buffer(&spec.discipline, &spec.params, &spec.sizes, space);
     let wrong = |reason: String| ScenarioError::new(Problem::Contradiction(reason), at);

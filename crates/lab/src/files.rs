@@ -186,7 +186,7 @@ fn bytes_of(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Digest of a file's text, so that a run is identified by what it read and not by where.
+/// Digest of a file's text, so that a run is identified by the content that it read and not by its place.
 pub(crate) fn digest(content: impl AsRef<[u8]>) -> String {
     use sha2::Digest;
     hex(&sha2::Sha256::digest(content))

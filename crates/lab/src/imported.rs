@@ -29,7 +29,7 @@ pub struct Asked<'a> {
     pub operations_per_second: Option<f64>,
     /// The buffer of a collective that is given in chunks.
     pub collective_bytes: Option<&'a str>,
-    /// A list of groups, and what the scenario calls it.
+    /// A list of groups, and its path in the scenario.
     pub groups: Option<(&'a Path, &'a str)>,
 }
 
@@ -49,7 +49,7 @@ const MOST_OF_A_SWITCH: u32 = 64;
 /// Name in messages for the text that is made here; a mistake in it has no place that a user could look at.
 const MADE: &str = "the scenario to be written";
 
-/// A file, and what the scenario calls it.
+/// A file, and its path in the scenario.
 pub type Named<'a> = (&'a Path, &'a str);
 
 /// The files that a scenario is made of.

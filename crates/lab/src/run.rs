@@ -35,7 +35,7 @@ pub trait Machines: Maker + Sync {
     fn failed(&self) -> bool;
 }
 
-/// Options of a run: what is done in addition to making it.
+/// Options of a run: work in addition to making it.
 #[derive(Clone, Default)]
 pub struct Options<'a> {
     /// Directory to write.
@@ -207,7 +207,7 @@ fn explain(error: RunError, scenario: &Scenario, resolved: &Resolved) -> LabErro
     ScenarioError::new(problem, setup.origin_of(resolved.entries[*flow], Some(name))).into()
 }
 
-/// Sentences about what a reader of the results should know.
+/// Sentences with facts that a reader of the results should know.
 fn notes(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Vec<String> {
     let mut found = shallow(setup, outcome);
     let count = |state| outcome.flows.iter().filter(|r| r.state == state).count();

@@ -1,7 +1,7 @@
 //! Properties of every discipline, under any sequence of operations: arrivals of any packets at any times,
 //! departures as a driver takes them, links that go down, come up, and change their rate.
 //!
-//! The driver here owns handles as real ones do, and a model of what the port holds: which handles, in which order
+//! The driver here owns handles as real ones do, and a model of the port's content: its handles, in their order
 //! they came, of which class. It holds the port to this:
 //!
 //! * every handle is in one place: a packet offered waits, left, or came back as dropped or returned, once;

@@ -237,7 +237,7 @@ impl<'a> Flood<'a> {
         bytes
     }
 
-    /// Waits until the endpoint has taken what was sent, and looks at what it should keep to.
+    /// Waits until the endpoint has taken all datagrams, and checks its limits.
     fn look(&mut self) {
         let until = Instant::now() + Duration::from_secs(2);
         loop {

@@ -1,5 +1,5 @@
 //! Throws random and changed datagrams at an endpoint over the loopback interface, while a client keeps
-//! calling it, and prints what came of it:
+//! calling it, and prints the outcome:
 //!
 //! ```sh
 //! cargo run --release -p headway-host --example flood -- 10000000

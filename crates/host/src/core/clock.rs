@@ -4,7 +4,7 @@
 //! the one before. A thread wakes up some microseconds late, or much later; a machine that gets the late time counts
 //! from it, and loses as much of its rate with every step: at 100 Gb/s a full packet takes 0.12 us, and a wake-up 5. So
 //! every deadline that was missed is answered at its own time, one after the other, and packets are pulled in between: the
-//! machine does at once what it would have done in time. This is to deadlines what [`crate::nic`] is to departures.
+//! machine does at once all that it would have done in time. This is to deadlines what [`crate::nic`] is to departures.
 
 use headway_units::Time;
 

@@ -1,4 +1,4 @@
-//! Datagrams with packets: what is let through to the machine, and the messages that come of it.
+//! Datagrams with packets: the ones that reach the machine, and the messages that come of them.
 //!
 //! Machines believe what a packet says of its message and keep tables as large as that asks for. Everything
 //! is therefore bounded here, before the machine sees it: a message has a size that is allowed and paid for,
@@ -399,7 +399,7 @@ impl Core {
         }));
     }
 
-    /// Gives back what a message was charged that the machine did not take.
+    /// Gives back the charge of a message that the machine did not take.
     fn drop_incoming(&mut self, key: PeerKey, number: u32) {
         if self.incoming.remove(&(key.host(), number)).is_some()
             && let Some(peer) = self.peers.get_mut(key)

@@ -456,7 +456,7 @@ impl Core {
         None
     }
 
-    /// Takes what the machine has to say; `current` is the packet that it has just been given.
+    /// Takes the events of the machine; `current` is the packet that it has just been given.
     fn drain(&mut self, now: Time, current: Option<&Arriving<'_>>) {
         while let Some(event) = self.machine.poll_event() {
             match event {

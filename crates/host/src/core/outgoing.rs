@@ -17,7 +17,7 @@ use headway_units::Time;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// Bytes at the front of a request or a reply: what it is, and its number.
+/// Bytes at the front of a request or a reply: its kind, and its number.
 pub(super) const CALL_HEADER: usize = 9;
 
 /// Distance by which the numbers of a peer's messages may run ahead of the first that is not over.
@@ -207,7 +207,7 @@ impl Core {
         }
     }
 
-    /// Gives the machine what it may take of the messages that wait.
+    /// Gives the machine as many of the waiting messages as it may take.
     pub(super) fn admit_ready(&mut self, now: Time) {
         while let Some(key) = self.ready.pop() {
             while let Some(place) = self.next_to_open(key) {

@@ -101,7 +101,7 @@ pub(super) struct Peer {
     pub(super) listening: bool,
     /// Handshakes sent without an answer.
     pub(super) attempts: u32,
-    /// The deadline for an answer that is in force; an earlier one is over with what it waited for.
+    /// The deadline for an answer that is in force; an earlier one is over with its answer.
     pub(super) answer_due: Time,
     /// Time at which a message to it last progressed.
     pub(super) progressed: Time,
@@ -331,7 +331,7 @@ impl Core {
         }
     }
 
-    /// The peer is a new incarnation: what the old one had not acknowledged fails, what waited goes to the
+    /// The peer is a new incarnation: messages that the old one had not acknowledged fail, those that waited go to the
     /// new one.
     pub(super) fn replace(&mut self, now: Time, key: PeerKey) -> Option<PeerKey> {
         let old = self.peers.get(key)?;

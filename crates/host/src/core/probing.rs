@@ -1,4 +1,4 @@
-//! Round trips of handshakes that are measured to one peer, and what is known from them.
+//! Round trips of handshakes that are measured to one peer, and the estimates from them.
 
 use headway_units::Time;
 use std::collections::VecDeque;
@@ -46,7 +46,7 @@ impl Probing {
         rested || (self.asked.is_none() && self.made < AT_FIRST)
     }
 
-    /// Takes in a round trip; returns the round trip that is known now. One that is far shorter than what was known
+    /// Takes in a round trip; returns the round trip that is known now. One that is far shorter than the known one
     /// says that this was the length of a queue, which is gone: then it is measured again.
     pub(super) fn took(&mut self, time: Time) -> Time {
         if !self.anew && self.least.is_some_and(|least| time < least / 2) {

@@ -1,8 +1,8 @@
 //! Messages that make no progress.
 //!
 //! Answers of a peer do not prove that a message arrives: repair packets are repeated for as long as
-//! nothing comes of it. So every message has a deadline of its own. Progress is what can happen only so often: a
-//! packet is sent for the first time, or is acknowledged for the first time.
+//! nothing comes of it. So every message has a deadline of its own. Progress is an event that can happen only so often:
+//! a packet is sent for the first time, or is acknowledged for the first time.
 //!
 //! A message that is overdue while others are not fails alone. Machines fail all messages to a peer or none; so the
 //! machine keeps it, and nothing of it leaves any more. It goes with its peer, which is given up when no application

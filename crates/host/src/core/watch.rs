@@ -1,7 +1,7 @@
 //! Progress of an outgoing message.
 //!
-//! Progress is what can happen only so often: a packet is sent for the first time, or is acknowledged for the first
-//! time.
+//! Progress is an event that can happen only so often: a packet is sent for the first time, or is acknowledged for the
+//! first time.
 
 use headway_packet::Packet;
 use headway_units::Time;

@@ -244,7 +244,7 @@ impl Trigger {
     }
 }
 
-/// A connection, and what it has to do with triggers.
+/// A connection, and its triggers.
 #[derive(Clone, Debug)]
 struct Connection {
     flow: ImportedFlow,
@@ -298,7 +298,7 @@ fn read(source: &Arc<Source>, unit: Time) -> Result<Whole, ScenarioError> {
     matrix.finish()
 }
 
-/// The counts that a matrix begins with, and what they count.
+/// The counts that a matrix begins with, and their subjects.
 const COUNTS: [(&str, &str); 3] =
     [("Connections", "connection"), ("Triggers", "trigger"), ("Failures", "failure")];
 

@@ -42,7 +42,7 @@ const COMMENT: char = '#';
 pub struct Imported {
     /// Flows of the table.
     pub flows: Vec<ImportedFlow>,
-    /// Columns that say nothing about what is sent, in their order.
+    /// Columns that say nothing about flows, in their order.
     pub kept: Vec<String>,
 }
 
@@ -126,7 +126,7 @@ struct Order {
     start: (&'static str, &'static str),
 }
 
-/// The fields of a line, as slices of it: what stands between commas, or in quotes, in which a quote is doubled.
+/// The fields of a line, as slices of it: text between commas, or in quotes, in which a quote is doubled.
 fn fields<'a>(source: &Arc<Source>, line: &'a str) -> Result<Vec<&'a str>, ScenarioError> {
     let fail = |part: &str, text: &str| {
         ScenarioError::new(Problem::Syntax(text.into()), &Origin::part(source, part))

@@ -25,7 +25,7 @@ pub type Open = Vec<u32>;
 /// Sends and receives that belong together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matched {
-    /// Each receive, and what it waits for.
+    /// Each receive, and the messages that it waits for.
     pub receives: Vec<(u32, Source)>,
     /// Sends that the order of arrival decides about.
     pub open: Vec<Open>,
@@ -115,7 +115,7 @@ fn nobody(trace: &Trace, receive: u32) -> ScenarioError {
     trace.fail(receive, format!("nobody sends this: {from} has no send for it to rank {rank} with {tag}"))
 }
 
-/// A message is not larger than what its receiver has room for.
+/// A message is not larger than its receiver has room for.
 fn fits(trace: &Trace, send: u32, receive: u32) -> Result<(), ScenarioError> {
     let (What::Send { bytes, .. }, What::Receive { bytes: room, .. }) =
         (&trace.operations[send as usize].what, &trace.operations[receive as usize].what)

@@ -444,7 +444,7 @@ impl<'a> Parser<'a> {
 /// Processor of a rank that computes.
 const PROCESSOR: Option<u16> = Some(0);
 
-/// Writes what each rank does.
+/// Writes the operations of each rank.
 struct Writer {
     sizes: Sizes,
     trace: Trace,

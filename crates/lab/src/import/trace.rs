@@ -1,6 +1,6 @@
-//! Programs of ranks: what the readers of traces make, whatever the format.
+//! Programs of ranks: the result of all readers of traces, whatever the format.
 //!
-//! A trace is a list of operations, each at a rank, and of what they wait for. Readers check what a format says about one
+//! A trace is a list of operations, each at a rank, and of their causes. Readers check what a format says about one
 //! operation; `matching` finds which receive a send belongs to, and the traffic kind `trace` makes flows and steps.
 
 use crate::text::{Origin, Problem, ScenarioError, Source};
@@ -27,7 +27,7 @@ pub enum File {
 /// A binary file.
 #[derive(Clone, Debug)]
 pub struct Binary {
-    /// A path, or what stands for one.
+    /// A path, or a text in place of one.
     pub name: String,
     /// All of it.
     pub bytes: Vec<u8>,
@@ -189,7 +189,7 @@ pub enum What {
         /// Position of the root in the group, where there is one.
         root: u32,
     },
-    /// It joins what it waits for.
+    /// It joins its causes.
     Join {
         /// Number of them that have to be over; all if `None`.
         needs: Option<u32>,

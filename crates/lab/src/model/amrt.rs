@@ -198,7 +198,7 @@ mod tests {
         let quarter = gains(C, 0.25, MEGABYTE, 0.0).expect("within the model");
         assert_eq!(quarter.t_min, 3.0);
         close(quarter.t_max, 6.25, 2);
-        // Equation 7: what is sent before T_R, in the ramp and after it is the whole flow.
+        // Equation 7: the bytes sent before T_R, in the ramp and after it are the whole flow.
         let sent = (C + C / 2.0) * g.t_min / 2.0 + C * (g.t_2_earliest - g.t_min);
         close(sent, MEGABYTE, 9);
     }

@@ -58,7 +58,7 @@ pub struct Info {
     pub functions: &'static [Function],
 }
 
-/// A model of the list: what it declares, and how its table is read.
+/// A model of the list: its declarations, and the reader of its table.
 pub struct Kind {
     /// Its name, its keys, its functions.
     pub info: Info,
@@ -84,7 +84,7 @@ pub trait Model: Debug + Send + Sync {
     fn draw(&self) -> Result<Picture, ModelError>;
 }
 
-/// A model: what it declares, and how its table is read.
+/// A model: its declarations, and the reader of its table.
 pub(crate) trait Declared: Model + Sized + 'static {
     /// Its name, its keys, its functions.
     const INFO: Info;

@@ -26,11 +26,11 @@ pub struct Panel {
     pub y: Axis,
     /// Curves of one name have one colour in all panels.
     pub curves: Vec<Curve>,
-    /// A horizontal line to read the curves against, and what it says.
+    /// A horizontal line to read the curves against, and its label.
     pub reference: Option<(f64, &'static str)>,
 }
 
-/// One side of a panel: what is shown along it, and how far it goes.
+/// One side of a panel: its quantity, and its range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// Label of the axis.

@@ -57,7 +57,7 @@ pub fn stored(name: &str, table: &Json) -> Result<Settings, ScenarioError> {
     read(&Reader::root(&root, &at, "the results").need("model")?)
 }
 
-/// A JSON value as one of a document, all of it at one place; `None` for what a document cannot hold.
+/// A JSON value as one of a document, all of it at one place; `None` for a value that a document cannot hold.
 fn node(json: &Json, at: &Origin) -> Option<Node> {
     let value = match json {
         Json::Null => return None,

@@ -1,5 +1,5 @@
-//! A run as a Perfetto trace: hosts and switches with their ports, messages and steps as slices, what was sampled as
-//! counters, and what waits for what as arrows. It is made from the tables of a run, in memory or in its directory.
+//! A run as a Perfetto trace: hosts and switches with their ports, messages and steps as slices, samples as
+//! counters, and dependencies as arrows. It is made from the tables of a run, in memory or in its directory.
 
 mod counters;
 mod read;
@@ -53,7 +53,7 @@ struct Tables<'a> {
     graph: Option<(&'a Table, &'a Table)>,
 }
 
-/// Why a trace was not written: what is read, or what is written.
+/// Reason why a trace was not written: an error of reading, or of writing.
 enum Failed {
     Read(LabError),
     Write(io::Error),
@@ -107,7 +107,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// A track for each host, switch and port. On that of a port there is one slice, with what it did.
+    /// A track for each host, switch and port. On that of a port there is one slice, with its counts.
     fn write<W: Write>(trace: &mut Writer<W>, links: &Columns<'_>, end_ns: u64) -> Result<Tree, Failed> {
         let names = links.text("name")?;
         let mut tree = Tree { nodes: FxHashMap::default(), hosts: Vec::new(), ports: FxHashMap::default() };

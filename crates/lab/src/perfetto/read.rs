@@ -1,4 +1,4 @@
-//! Reading what a run left behind.
+//! Reading the files of a run.
 
 #![allow(clippy::disallowed_methods, reason = "this is where results are read")]
 

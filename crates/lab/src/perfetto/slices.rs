@@ -63,7 +63,7 @@ impl<'w, W: Write> Slices<'w, W> {
         Slices { trace, items: Vec::new(), edges: Vec::new(), critical: FxHashSet::default() }
     }
 
-    /// A slice for each job, and what is critical in it.
+    /// A slice for each job, and its critical chain.
     pub(super) fn jobs(&mut self, summary: &Json) -> Result<(), Failed> {
         for job in summary["jobs"].as_array().into_iter().flatten() {
             let path = job["critical_path"].as_array().into_iter().flatten();
@@ -142,7 +142,7 @@ impl<'w, W: Write> Slices<'w, W> {
         Ok(())
     }
 
-    /// An arrow from what is waited for to what waits, where both began.
+    /// An arrow from each cause to the item that waits for it, where both began.
     pub(super) fn edges(&mut self, edges: &Columns<'_>) -> Result<(), Failed> {
         let (causes, from) = (edges.text("cause")?, edges.small("from")?);
         let (nodes, to) = (edges.text("node")?, edges.small("to")?);

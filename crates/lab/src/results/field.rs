@@ -60,7 +60,7 @@ pub struct Field {
     pub unit: &'static str,
     /// Name in figures and tables.
     pub label: &'static str,
-    /// One sentence of what it is.
+    /// Its meaning in one sentence.
     pub doc: &'static str,
     /// Quantity of the value.
     pub quantity: Quantity,

@@ -369,7 +369,7 @@ fn earliest(graph: &Graph, resolved: &Resolved, outcome: &Outcome) -> Vec<(Time,
     times
 }
 
-/// The longest chain of a job, what its busiest host sends or receives, or what its busiest processor computes.
+/// The longest chain of a job, the traffic of its busiest host, or the work of its busiest processor.
 fn bound(
     graph: &Graph,
     nodes: &[u32],

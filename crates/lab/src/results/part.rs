@@ -17,7 +17,7 @@ use headway_units::Time;
 use serde_json::Value as Json;
 use std::borrow::Cow;
 
-/// Flows, and what is known of them: those of a run, or of one of its transports.
+/// Flows, with their records: those of a run, or of one of its transports.
 #[derive(Debug)]
 pub struct Part<'a> {
     pub(super) flows: Vec<(&'a FlowSpec, &'a FlowRecord)>,

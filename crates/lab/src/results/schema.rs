@@ -60,7 +60,7 @@ pub fn probes() -> Vec<GaugeField> {
     found
 }
 
-/// A declaration as JSON. `scope` says of what a number of the summary is, `shown` whether reports show it there.
+/// A declaration as JSON. `scope` names the subject of a number of the summary, `shown` whether reports show it there.
 fn one(field: &Field, doc: &str, scope: &str, shown: bool) -> Json {
     json!({ "name": field.name, "unit": field.unit, "label": field.label, "doc": doc,
         "quantity": field.quantity.name(), "least": field.least, "scope": scope, "shown": shown })

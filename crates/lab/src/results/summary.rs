@@ -56,7 +56,7 @@ impl Of {
     }
 }
 
-/// Numbers of `summary.json`, and what has numbers of its own there, as they stand in it.
+/// Numbers of `summary.json`, and tables that have numbers of their own there, as they stand in it.
 pub const SUMMARY: &[Number<Of>] = &[
     Number::new(Field::new(
         "ended_by",

@@ -63,7 +63,7 @@ fn unwritable(path: &Path, error: &(dyn std::error::Error + 'static)) -> LabErro
 
 type Written = Result<(), Box<dyn std::error::Error>>;
 
-/// A file that is being written, and the checksum of what went into it.
+/// A file that is being written, and the checksum of its bytes.
 struct Sink {
     file: BufWriter<File>,
     hash: Sha256,

@@ -22,7 +22,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Kind by the keys of a table; `None` for those that say what happens to packets.
+    /// Kind by the keys of a table; `None` for those about packets.
     pub(super) fn of(table: &Reader<'_>) -> Read<Option<Kind>> {
         let first = |keys: &[&'static str]| keys.iter().find_map(|key| Some((*key, table.get(key)?)));
         let (down, change) = (first(&DOWN), first(&CHANGE));

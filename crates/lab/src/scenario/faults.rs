@@ -1,4 +1,4 @@
-//! The `[[fault]]` tables: what goes wrong on links.
+//! The `[[fault]]` tables: faults on links.
 
 use super::changes;
 use crate::text::{Item, Problem, Reader, ScenarioError, names};

@@ -75,7 +75,7 @@ fn queue(table: &Reader<'_>, costs: &HostCosts) -> Result<Option<Limit>, Scenari
 }
 
 impl Hosts {
-    /// The table with what is not as usual, or `None` where all is.
+    /// The table with the unusual values, or `None` where all are usual.
     pub(super) fn to_json(self) -> Option<Json> {
         let costs = self.costs;
         let times = [

@@ -1,4 +1,4 @@
-//! Overrides that change nothing: what a sweep or a variant sets again, and what only a sweep reads.
+//! Overrides that change nothing: keys that a sweep or a variant sets again, and keys that only a sweep reads.
 
 use super::Scenario;
 use super::load::OF_SWEEPS;
@@ -41,7 +41,7 @@ impl Scenario {
         self.idle(&points, |set| why(&self.plan, set))
     }
 
-    /// The scenario with what one of its variants sets.
+    /// The scenario with the keys that one of its variants sets.
     ///
     /// Keys that its sweep varies stay as the scenario has them.
     pub fn variant(&self, name: &str) -> Result<Scenario, ScenarioError> {
@@ -89,7 +89,7 @@ impl Scenario {
             if idle.is_empty() {
                 return Ok(Vec::new());
             }
-            // No point changes what only sweeps read.
+            // No point changes keys that only sweeps read.
             let root = match nth {
                 0 => self.request.tree(&sets, point)?,
                 _ => self.request.tree_of_point(&sets, point)?,

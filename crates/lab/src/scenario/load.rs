@@ -129,7 +129,7 @@ impl Request {
         Ok(Scenario { written_scales: whole.written_scales.clone(), ..scenario })
     }
 
-    /// The tree at the scale, without what only sweeps read.
+    /// The tree at the scale, without keys that only sweeps read.
     fn base(&self) -> Result<&(Table, Origin), ScenarioError> {
         if let Some(found) = self.base.get() {
             return Ok(found);
@@ -160,7 +160,7 @@ impl Request {
         self.sets.iter().map(|s| overrides::argument(s)).collect()
     }
 
-    /// Changes the tree by the scale, by `sets`, and by what comes last.
+    /// Changes the tree by the scale, by `sets`, and by the last changes.
     fn apply(&self, root: &mut Table, sets: &[Override], further: &[Override]) -> Result<(), ScenarioError> {
         let scale = plan::scale(root, self.scale.as_deref())?;
         overrides::apply_all(root, &scale)?;
@@ -175,7 +175,7 @@ impl Request {
         Ok(root)
     }
 
-    /// The same without what only sweeps read.
+    /// The same without keys that only sweeps read.
     pub(super) fn tree_of_point(
         &self,
         sets: &[Override],
@@ -482,7 +482,7 @@ fn read_start(table: &Reader<'_>) -> Result<Start, ScenarioError> {
     Ok(Start { line_rate: mode == 1, clump })
 }
 
-/// The machine's memory, or what a container may take of it, where the system says.
+/// The machine's memory, or the part that a container may take, where the system says.
 #[allow(clippy::disallowed_methods, reason = "a limit of this machine, not part of any run")]
 fn physical_memory() -> Option<u64> {
     let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();

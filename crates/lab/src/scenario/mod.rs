@@ -54,7 +54,7 @@ pub enum ExportFormat {
 /// Name and purpose of a scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
-    /// Stem of its file, or what stands for it.
+    /// Stem of its file, or a text in place of it.
     pub name: String,
     /// Title in one line.
     pub title: String,
@@ -88,7 +88,7 @@ pub struct Scenario {
 /// Setup of a run.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Seed of everything random, for what is estimated of it.
+    /// Seed of everything random, for estimates from it.
     seed: u64,
     /// Latest end of the run.
     pub stop: Time,
@@ -256,7 +256,7 @@ impl Scenario {
     pub fn points(&self) -> Result<Vec<Point>, ScenarioError> {
         self.check_scales()?;
         let points = self.listed_points();
-        // The seeds of one combination stand together, and differ in what is drawn alone.
+        // The seeds of one combination stand together, and differ in random draws alone.
         for point in points.iter().step_by(self.plan.seeds.count().max(1)) {
             self.request.load_point(self, &point.overrides)?;
         }
@@ -332,7 +332,7 @@ impl Setup {
         self.made(seed).flows
     }
 
-    /// The flows of all entries and what they wait for, in order of entry.
+    /// The flows of all entries and their causes, in order of entry.
     fn made(&self, seed: u64) -> Made {
         let mut made = Made::default();
         for (index, entry) in self.traffic.iter().enumerate() {
@@ -384,7 +384,7 @@ impl Setup {
         Ok(Resolved { spec, names, entries, rounds, steps, warnings })
     }
 
-    /// Warnings before it is run: loads that cannot be carried, transports in a network that is not what they need.
+    /// Warnings before it is run: loads that cannot be carried, transports in a network that does not suit them.
     pub fn warnings(&self) -> Vec<String> {
         let overload = self.traffic.iter().filter_map(|entry| entry.pattern.warning());
         let fabric = self
@@ -452,7 +452,7 @@ impl Setup {
         })
     }
 
-    /// Transports over ports that do not do what they need. Those that run over any queue are at home everywhere.
+    /// Transports over ports that do not suit them. Those that run over any queue are at home everywhere.
     fn misfits(&self) -> impl Iterator<Item = String> {
         let ports = self.fabric.discipline.as_str();
         let homes = self.named_transports();

@@ -16,7 +16,7 @@ const MOST_POINTS: usize = 1_000_000;
 /// More seeds than anybody means.
 const MOST_SEEDS: u64 = 10_000;
 
-/// A variant or a scale: a name and what it overrides.
+/// A variant or a scale: a name and its overrides.
 #[derive(Clone, Debug)]
 pub struct Changes {
     /// Name of the variant in the sweep.

@@ -32,7 +32,7 @@ pub struct RunLength {
     pub arrivals_s: f64,
     /// Part of that time that the warm-up leaves out, in seconds.
     pub warmup_s: f64,
-    /// The relaxation time, in seconds; none where the load is not less than what the links carry.
+    /// The relaxation time, in seconds; none where the load is not less than the links carry.
     pub relaxation_s: Option<f64>,
     /// Share of the mean queue of the steady state that the measured messages miss at most, about, because the network was
     /// empty first.

@@ -57,7 +57,7 @@ impl Scenario {
     }
 }
 
-/// Bytes of the files of a run: what does not depend on its size, and what each row of a table or entry of a list adds. Measured
+/// Bytes of the files of a run: a constant part, and a part for each row of a table or entry of a list. Measured
 /// over the runs of `scenarios/field` and small jobs, compressed as they are written. Flows of jobs are alike, and take less.
 mod files {
     pub(super) const FIXED: f64 = 38_000.0;

@@ -1,4 +1,4 @@
-//! Text that people write: scenarios, arguments, tables; where each value came from, and what is wrong with it.
+//! Text that people write: scenarios, arguments, tables; the origin of each value, and its faults.
 
 pub mod decode;
 pub mod error;

@@ -65,7 +65,7 @@ fn marked(line: &str, from: usize, to: usize) -> (usize, String, usize) {
     (start, format!("{}┬{}", "─".repeat(middle - start), "─".repeat(end - middle - 1)), middle)
 }
 
-/// The column at which byte `offset` of a line is shown; what is beyond its end is one column past it.
+/// The column at which byte `offset` of a line is shown; an offset beyond its end is one column past it.
 fn column(line: &str, offset: usize) -> usize {
     let beyond = usize::from(offset > line.len());
     widths(line.char_indices().take_while(|(at, _)| *at < offset).map(|(_, c)| c)).sum::<usize>() + beyond

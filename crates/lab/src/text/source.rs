@@ -10,7 +10,7 @@ pub const BYTE_ORDER_MARK: char = '\u{feff}';
 /// A text with the name that messages show for it.
 #[derive(PartialEq, Eq)]
 pub struct Source {
-    /// A path, or what stands for one.
+    /// A path, or a text in place of one.
     pub name: String,
     /// The whole text.
     pub text: String,
@@ -56,7 +56,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The bytes `span` of `source`, cut to what is there.
+    /// The bytes `span` of `source`, cut to the existing text.
     pub fn new(source: &Arc<Source>, span: Range<usize>) -> Origin {
         let end = span.end.min(source.text.len());
         Origin { source: Arc::clone(source), span: span.start.min(end)..end }

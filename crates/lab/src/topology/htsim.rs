@@ -1,6 +1,7 @@
 //! htsim's fat-trees of two or three tiers (`.topo`).
 //!
-//! `Nodes N`, `Tiers T`, `Podsize P`, and after each `Tier i` what its switches are like: `Radix_Down`, `Radix_Up`, `Bundle`,
+//! `Nodes N`, `Tiers T`, `Podsize P`, and after each `Tier i` the properties of its switches: `Radix_Down`, `Radix_Up`,
+//! `Bundle`,
 //! `Downlink_speed_Gbps`, `Downlink_Latency_ns`, `Switch_Latency_ns`, `Oversubscribed`. Tier 0 has the hosts. Aggregation
 //! switch `i` of each pod is joined to the cores `i + l * A`, where `A` is the number of them in a pod, with `Bundle` links to
 //! each. The switches are numbered tier by tier. Each switch has one latency in Headway, so that a tier's is part of the delay

@@ -1,9 +1,9 @@
-//! Every rank gets what each of them has.
+//! Every rank gets the data of each of them.
 
 use super::PatternInfo;
 use super::job::{Collective, HalfRing, OnRing, RING_KEYS};
 
-/// Every rank gets what each of them has; `bytes` are those of all together.
+/// Every rank gets the data of each of them; `bytes` are those of all together.
 pub type AllGather = Collective<HalfRing<Gather>>;
 
 /// Algorithm of [`AllGather`].

@@ -1,4 +1,4 @@
-//! All ranks get the sum of what all of them have.
+//! All ranks get the sum of the data of all.
 
 use super::PatternInfo;
 use super::draw::Ground;
@@ -12,7 +12,7 @@ use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::random::Stream;
 use serde_json::{Value as Json, json};
 
-/// All ranks get the sum of what all of them have.
+/// All ranks get the sum of the data of all.
 pub type AllReduce = Collective<How>;
 
 /// Names of algorithms.
@@ -211,7 +211,7 @@ fn halving(ranks: u32, bytes: u64) -> Schedule {
             let owner = if round < half { partner } else { rank };
             let size = parts.sum(u64::from(owner / apart * apart), u64::from(apart));
             let send = schedule.send(round, rank, partner, size);
-            // Data of any round before is part of what is sent.
+            // Data of any round before is part of the message.
             for before in 0..round {
                 schedule.after(send, before * ranks + (rank ^ distance(before)));
             }

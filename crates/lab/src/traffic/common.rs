@@ -156,7 +156,7 @@ impl Deadlines {
     }
 }
 
-/// Reads what an entry of any kind may have. Its transport is its own, or the scenario's.
+/// Reads the keys that an entry of any kind may have. Its transport is its own, or the scenario's.
 pub(super) fn read(table: &Reader<'_>, context: &Context<'_>) -> Result<Common, ScenarioError> {
     let (kernel, machine) = Kernel::read(table, context.routing)?.unzip();
     let chosen = match (table.get("transport"), machine.as_ref().or(context.own)) {

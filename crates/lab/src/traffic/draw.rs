@@ -1,4 +1,4 @@
-//! Entries at random, for tests that look for what no example shows. Each kind says in its own file how one is drawn.
+//! Entries at random, for tests of cases that no example has. Each kind says in its own file how one is drawn.
 
 use headway_units::Time;
 use serde_json::{Value as Json, json};

@@ -9,7 +9,7 @@ use headway_network::FlowSpec;
 use headway_units::Time;
 use serde_json::{Map, Value as Json, json};
 
-/// Messages of another program: what they have in common. The entry itself makes none.
+/// Messages of another program: their common properties. The entry itself makes none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct External;
 

@@ -66,7 +66,7 @@ impl Declared for File {
                 }
                 table.flows
             }
-            // Its reader says what a table begins with.
+            // Its reader names the first line of a table.
             Err(_) if source.text.trim().is_empty() => import::csv::parse(&source)?.flows,
             found => {
                 let at = Origin::line(&source, 1);

@@ -77,7 +77,7 @@ pub use external::Later;
 
 type Read = fn(&Reader<'_>, &Context<'_>, &Common) -> Result<(Arc<dyn Pattern>, Resolved), ScenarioError>;
 
-/// A kind of traffic: what it declares, how one is read, and how one is drawn.
+/// A kind of traffic: its declarations, its reader, and its random generator.
 pub struct Kind {
     /// Its name and its keys.
     pub info: PatternInfo,
@@ -205,7 +205,7 @@ pub(crate) trait Declared: Pattern + Sized + 'static {
     fn draw(ground: &mut Ground<'_>) -> Json;
 }
 
-/// The flows of entries, the steps between them, and what waits for what.
+/// The flows of entries, the steps between them, and their dependencies.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Made {
     /// Flows, in order of entry.
@@ -228,7 +228,7 @@ pub struct MadeStep {
 }
 
 impl Made {
-    /// The graph of what waits for what, if anything does.
+    /// The graph of dependencies, if there are any.
     pub fn graph(&self) -> Result<Option<Graph>, GraphError> {
         if self.steps.is_empty() && self.edges.is_empty() {
             return Ok(None);

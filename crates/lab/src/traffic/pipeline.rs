@@ -151,7 +151,7 @@ impl Pipeline {
         f64::from(self.micro_batches) * directions * self.repeat as f64
     }
 
-    /// Every stage computes, in its order, what has come; and passes the result on.
+    /// Every stage computes, in its order, the data that has come, and passes the result on.
     fn iteration(&self, round: u32, hosts: &[u32], before: &mut [Option<u32>], making: &mut Making<'_>) {
         let (stages, batches) = (hosts.len() as u32, self.micro_batches);
         let common = making.common;
@@ -186,7 +186,7 @@ impl Pipeline {
                 }
             }
         }
-        // The last stage turns round: what it has computed forward goes backward.
+        // The last stage turns round: its forward results go backward.
         if self.backward.is_some() {
             for batch in 0..batches {
                 let turn = Node::Step(steps[number(true, stages - 1, batch)]);

@@ -111,7 +111,7 @@ pub(crate) struct Program {
     computes: Time,
 }
 
-/// The nodes of an operation: what waits for others, and what it is over with.
+/// The nodes of an operation: those that wait for others, and those that end it.
 #[derive(Clone, Copy, Debug)]
 struct Nodes {
     /// Node that waits for everything that the operation waits for.

@@ -1,9 +1,9 @@
-//! Each rank gets its part of the sum of what all of them have.
+//! Each rank gets its part of the sum of the data of all.
 
 use super::PatternInfo;
 use super::job::{Collective, HalfRing, OnRing, RING_KEYS};
 
-/// Each rank gets its part of the sum of what all of them have; `bytes` are those that each begins with.
+/// Each rank gets its part of the sum of the data of all; `bytes` are those that each begins with.
 pub type ReduceScatter = Collective<HalfRing<Scatter>>;
 
 /// Algorithm of [`ReduceScatter`].

@@ -12,7 +12,7 @@ use crate::workload::random::Stream;
 use crate::workload::table::Unit;
 use serde_json::{Value as Json, json};
 
-/// A distribution of sizes and what is known about it.
+/// A distribution of sizes and its origin.
 pub(super) struct MessageSizes {
     /// Distribution of sizes.
     pub cdf: Cdf,
@@ -139,12 +139,12 @@ fn named(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<M
     Ok(MessageSizes { cdf: read.cdf, published: None, digest, name: name.into() })
 }
 
-/// Sizes of at most so many bytes, with nothing that says what they count, may be packets.
+/// Sizes of at most so many bytes, with nothing that states their unit, may be packets.
 const MAY_BE_PACKETS: u64 = 65_536;
 /// Means that differ by more than this share are both shown.
 const APART: f64 = 0.01;
 
-/// Notes what was assumed about a table, and the mean that results.
+/// Notes the assumptions about a table, and the mean that results.
 fn said(name: &str, read: &cdf::Read, context: &Context<'_>) {
     let mut notes = context.notes.borrow_mut();
     if let Some(taken) = &read.taken {

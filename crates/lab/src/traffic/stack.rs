@@ -7,7 +7,7 @@ use headway_network::{Routing, TransportSpec};
 use headway_params::ParamValue;
 use serde_json::{Map, Value as Json};
 
-/// A congestion control of Linux, and what stands for it in the simulator.
+/// A congestion control of Linux, and its counterpart in the simulator.
 struct Control {
     /// Its name in the kernel.
     name: &'static str,
@@ -150,7 +150,7 @@ impl Kernel {
         (!asks).then_some(self.ecn)
     }
 
-    /// Adds the keys to those of an entry; `machine` is what stands for it.
+    /// Adds the keys to those of an entry; `machine` is its counterpart in the simulator.
     pub(super) fn describe(self, machine: &TransportSpec, map: &mut Map<String, Json>) {
         map.insert("stack".into(), "kernel".into());
         map.insert("congestion".into(), self.congestion.into());

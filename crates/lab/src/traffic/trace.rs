@@ -1,4 +1,4 @@
-//! Programs of ranks from a file: what ranks send, receive and compute, and what they wait for.
+//! Programs of ranks from a file: the messages, computations and dependencies of ranks.
 
 use super::allreduce::ALGORITHMS;
 use super::draw::Ground;

@@ -31,7 +31,7 @@ pub struct Cdf {
     interpolation: Interpolation,
 }
 
-/// A table that was read, and what is to be said about it.
+/// A table that was read, and the notes about it.
 #[derive(Clone, Debug)]
 pub struct Read {
     /// Distribution of sizes.

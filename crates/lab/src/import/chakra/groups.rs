@@ -81,7 +81,7 @@ pub(super) struct Groups {
     used: Vec<Used>,
 }
 
-/// A collective, and what it says of its group.
+/// A collective, and its statement about its group.
 #[derive(Debug)]
 struct Used {
     operation: u32,
@@ -181,7 +181,7 @@ impl Groups {
         }
     }
 
-    /// Gives each collective its group, and notes what was assumed.
+    /// Gives each collective its group, and notes the assumptions.
     pub(super) fn finish(self, trace: &mut Trace) -> Result<(), ScenarioError> {
         let all: Vec<u32> = (0..trace.ranks).collect();
         // Those that nothing lists, by name with the ranks that name them.

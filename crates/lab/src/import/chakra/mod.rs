@@ -163,7 +163,7 @@ const READ: [&str; 37] = [
     "tb_id",
     "is_rrc",
 ];
-/// Others that only repeat what the dependencies say.
+/// Others that only repeat the dependencies.
 const REPEATED: [&str; 4] = ["hasdep", "deps", "depid", "stream"];
 
 struct OfRank<'a> {

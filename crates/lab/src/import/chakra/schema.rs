@@ -177,7 +177,7 @@ impl From<proto::Attribute> for (String, Value) {
 }
 
 impl Node {
-    /// A node from its message, or what is wrong with that, and the number of the node where it has one.
+    /// A node from its message, or the fault of that, and the number of the node where it has one.
     pub(super) fn decode(bytes: &[u8]) -> Result<Node, (Option<u64>, String)> {
         let node = proto::Node::decode(bytes).map_err(|_| (None, "this is no node of a trace".into()))?;
         let takes = node.duration_micros.checked_mul(1_000_000).map(Time);

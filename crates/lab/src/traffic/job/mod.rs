@@ -23,8 +23,8 @@ pub struct JobInfo {
     pub ranks: u32,
     /// Number of iterations, one after the other.
     pub iterations: u64,
-    /// For a collective, its size in bytes as nccl-tests counts it, and what the algorithm bandwidth is multiplied by to
-    /// get the bus bandwidth (nccl-tests, doc/PERFORMANCE.md).
+    /// For a collective, its size in bytes as nccl-tests counts it, and the factor by which the algorithm bandwidth is
+    /// multiplied to get the bus bandwidth (nccl-tests, doc/PERFORMANCE.md).
     pub collective: Option<(u64, f64)>,
     /// Whether each of its rounds belongs to the host that begins it, as a call to its client.
     pub owns_rounds: bool,

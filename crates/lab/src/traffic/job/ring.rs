@@ -1,4 +1,4 @@
-//! A ring: each rank sends to the next one what it has received from the one before.
+//! A ring: each rank sends to the next one the data that it has received from the one before.
 
 use super::super::PatternInfo;
 use super::super::draw::Ground;
