@@ -6,7 +6,7 @@ use headway_units::Time;
 ///
 /// Until the packet starts whose arrival completed the flow, the parts say what the link of the sender was doing: time of its
 /// own packets, time of others', and time in which it was idle, which belongs to the packet that ended it. From
-/// there on they say what became of that packet. docs/results.md has the definition of each.
+/// there on they follow that packet. docs/results.md has the definition of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeByCause {
     /// Time at the two hosts: the link of the sender was taken by packets of others, a processor or an interface by

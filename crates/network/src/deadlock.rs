@@ -1,9 +1,9 @@
 //! Pauses that wait for each other.
 //!
-//! A cycle of pauses is not yet a deadlock: what a stopped link brought may still leave by links that are open, and then
-//! it goes on. A deadlock is a set of stopped links (and classes) each of which stays stopped even when all has left that
-//! does not wait for a link of the set: then nothing of the set ever moves. It is computed as the largest such set, by
-//! taking out of all stopped links those that would go on, until none would.
+//! A cycle of pauses is not yet a deadlock: packets that a stopped link brought may still leave by links that are open,
+//! and then it goes on. A deadlock is a set of stopped links (and classes) each of which stays stopped even when all
+//! has left that does not wait for a link of the set: then nothing of the set ever moves. It is computed as the largest
+//! such set, by taking out of all stopped links those that would go on, until none would.
 
 use crate::lossless::Lossless;
 use crate::pfc::Ledger;

@@ -1,6 +1,6 @@
 //! Routes around links that are down: shortest paths over those that are up.
 //!
-//! Nothing is computed before a packet asks for it, and what was computed is kept for as long as the same links are
+//! Nothing is computed before a packet asks for it, and results are kept for as long as the same links are
 //! down. Where all usual next hops are still next hops, and no others, the choice among them is the usual one, so
 //! that flows which a failure does not concern stay where they are.
 

@@ -66,7 +66,7 @@ pub enum BuildError {
         /// Name of the ports' driver.
         driver: &'static str,
     },
-    /// A lossless switch whose memory is smaller than what is set apart in it.
+    /// A lossless switch whose memory is smaller than the reserves in it.
     #[error(
         "switch {switch} has {buffer} B, and reserves and headroom of the {links} links that end there take {needed} B of it"
     )]

@@ -173,7 +173,7 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     let at_host = spec.fabric.host_queue.map_or(0, packets);
     let tiers = spec.topology.tiers();
     let on = |link: &LinkSpec| link.rate.bytes_in(link.delay) / wire + 1;
-    // A host whose processor is behind holds what has arrived, without a bound of its own.
+    // A host whose processor is behind holds arrived packets, without a bound of its own.
     let behind = if spec.costs.holds_arrivals() { u64::MAX } else { 0 };
     let held = tiers.iter().fold(behind, |sum, tier| {
         let one = on(&tier.link).saturating_add(if tier.from_switch { room } else { at_host });

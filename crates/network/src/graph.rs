@@ -1,7 +1,7 @@
 //! Dependencies of flows.
 //!
 //! A *node* is a flow or a step. A *step* is time that passes at a host, such as a computation, or none at all: then it
-//! only joins what it waits for. A node begins when everything that it waits for is over, and a flow then begins its own
+//! only joins its causes. A node begins when everything that it waits for is over, and a flow then begins its own
 //! `start` later. Nodes that wait for nothing begin at their start, or with the run.
 //!
 //! Edges are stored by what is over, in a list of numbers: a graph takes 4 bytes for each edge, 12 for each node, and 48 for each step.
@@ -108,8 +108,8 @@ impl Causes {
 }
 
 impl Graph {
-    /// The graph over these flows. Each edge names what waits and what it waits for; the same edge may stand in the list
-    /// twice, and counts twice.
+    /// The graph over these flows. Each edge names the node that waits and its cause; the same edge may stand in the
+    /// list twice, and counts twice.
     pub fn new(flows: &[FlowSpec], steps: Vec<Step>, edges: &[(Node, Cause)]) -> Result<Graph, GraphError> {
         let all = flows.len() as u64 + steps.len() as u64;
         // Each flow has two causes, and causes are numbered by 32 bits.
@@ -217,7 +217,7 @@ impl Graph {
         self.next.len()
     }
 
-    /// Every edge, in order of what is over.
+    /// Every edge, in order of causes.
     pub fn all_edges(&self) -> impl Iterator<Item = (Cause, Node)> + '_ {
         let flows = (0..self.flows)
             .flat_map(|flow| [Cause::Flow(flow, Until::Received), Cause::Flow(flow, Until::Known)]);

@@ -160,7 +160,7 @@ impl Network {
             links.iter().skip(1).for_each(|link| start.cross(self, *link));
             return start.arrived;
         }
-        // All paths have equally many hops: by node, what no other way to it is ahead of.
+        // All paths have equally many hops: by node, the ways that no other way to it is ahead of.
         let mut ahead = BTreeMap::from([(self.links()[src as usize].to, vec![start])]);
         while ahead.keys().any(|node| *node != dst) {
             let mut next = BTreeMap::new();

@@ -3,7 +3,7 @@
 //! [`Injector::judge`] is asked once for every packet that a port has put on its link. It knows no clock and
 //! no socket, so that the simulator and the real switch lose the same packets of the same link. Every link
 //! and every entry of the specification has a stream of random numbers and a count of packets of its own:
-//! what happens on one link does not depend on another.
+//! faults on one link do not depend on another.
 
 use crate::error::BuildError;
 use crate::faults::{Change, Down, Fault, FaultSpec};
@@ -103,7 +103,7 @@ enum Rule {
 }
 
 impl Injector {
-    /// An injector for the links of a network, or what is wrong with the specification.
+    /// An injector for the links of a network, or the fault of the specification.
     pub fn new(specs: &[FaultSpec], network: &Network, seed: u64) -> Result<Injector, BuildError> {
         let names = network.link_names();
         let mut links = vec![Vec::new(); names.len()];

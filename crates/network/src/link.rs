@@ -1,4 +1,4 @@
-//! Links: what they are like, between which nodes they are, and which are meant.
+//! Links: their properties, their ends, and the choice of some of them.
 
 use headway_units::{Rate, Time};
 

@@ -33,8 +33,8 @@ impl LinkSampler {
         self.0.is_empty()
     }
 
-    /// Adds a sample of each link, over the `length` that has passed since the last; `at` is what the rows say. `egress` is
-    /// what a driver has for each link, in their order, and `port` the port in it.
+    /// Adds a sample of each link, over the `length` that has passed since the last; `at` is the time of the rows.
+    /// `egress` is what a driver has for each link, in their order, and `port` the port in it.
     pub fn sample<E>(
         &mut self,
         (now, at, length): (Time, Time, Time),
@@ -82,7 +82,7 @@ impl LinkStats {
         LinkStats { start, before: Vec::new() }
     }
 
-    /// Measures from `at`, by what each port has counted until then.
+    /// Measures from `at`, by each port's counts until then.
     pub fn start_measuring<'a>(at: Time, ports: impl Iterator<Item = &'a Port<u32>>) -> LinkStats {
         let before = |port: &Port<u32>| Before {
             busy: port.busy_until(at),

@@ -1,4 +1,4 @@
-//! The lossless switches of a network: what each sets apart for its links.
+//! The lossless switches of a network: the memory that each reserves for its links.
 
 use crate::changes::{Range, ranges};
 use crate::error::BuildError;
@@ -39,9 +39,10 @@ pub struct Lossless {
 
 /// The most bytes that can arrive over a link, `there` and back a time, after its switch decided to stop it.
 ///
-/// That is what arrives while the pause waits for a packet on the way back that has just begun (`largest` bytes),
-/// is sent itself (`frame` bytes), and is under way; what is under way on the link by then; and the packet that begins just
-/// before the pause is there. And the packet that made the switch decide: where the pool has shrunk, it is the first in the headroom.
+/// These are the bytes that arrive while the pause waits for a packet on the way back that has just begun (`largest`
+/// bytes), is sent itself (`frame` bytes), and is under way; the bytes under way on the link by then; and the packet
+/// that begins just before the pause is there. And the packet that made the switch decide: where the pool has shrunk,
+/// it is the first in the headroom.
 ///
 /// Of a link that changes during the run, packets come at its highest rate, a pause waits at the lowest of the way back, and
 /// both are under way for the longest delays.

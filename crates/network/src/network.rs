@@ -1,4 +1,4 @@
-//! A network built from its specification: nodes, directed links, and what is known of paths.
+//! A network built from its specification: nodes, directed links, and the properties of paths.
 //!
 //! Nodes are numbered hosts first, then switches. Every directed link has the number of the port it
 //! leaves by; the link of host `h` towards its switch is number `h`.
@@ -35,7 +35,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Builds the network, or says what is wrong with its shape.
+    /// Builds the network, or returns the fault of its shape.
     pub fn build(topology: &TopologySpec, fabric: &FabricSpec) -> Result<Network, BuildError> {
         let mut wiring = Wiring::default();
         topology.wire(&mut wiring)?;
@@ -68,7 +68,7 @@ impl Network {
         Ok(network)
     }
 
-    /// Gives ports of lossless switches all of the switch's memory: what may wait there, the switch decides.
+    /// Gives ports of lossless switches all of the switch's memory: the switch decides on the data that may wait there.
     fn check_lossless(&mut self) -> Result<(), BuildError> {
         let Some(params) = &self.fabric.pfc else { return Ok(()) };
         let buffer = Limit::Bytes(crate::pfc::buffer_of(params, self.fastest_host()));
@@ -178,7 +178,7 @@ impl Network {
         &self.links
     }
 
-    /// Ratio of what the hosts of a switch can send to what its links upwards carry, at the worst switch; 1 where
+    /// Ratio of the rates of a switch's hosts to those of its links upwards, at the worst switch; 1 where
     /// they carry all, or there are none.
     pub fn oversubscription(&self) -> f64 {
         let mut rates = vec![(0.0, 0.0); self.switches() as usize];

@@ -166,7 +166,7 @@ impl LinkRecord {
     }
 }
 
-/// One transport's part in what ports dropped, and what its machines measured.
+/// One transport's part in the drops of ports, and the measurements of its machines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransportRecord {
     /// Its packets that ports dropped, control and credits included; `None` from ports that do not tell.

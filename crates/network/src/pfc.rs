@@ -1,7 +1,7 @@
 //! The memory of lossless switches: priority flow control (IEEE 802.1Qbb).
 //!
 //! A switch counts the bytes of each class by the link that they came over, and has the far end of that link stop a class
-//! before it runs out of room for it. Its memory has three parts: what each link and class has reserved, a pool that all
+//! before it runs out of room for it. Its memory has three parts: the reserve of each link and class, a pool that all
 //! share, and headroom for what still arrives after a pause was decided. How much of the pool one link and class may take
 //! depends on how much of it is free (dynamic thresholds, Choudhury and Hahne, ToN 1998). The rules are those of HPCC's
 //! simulator (SIGCOMM 2019), but for what [`headroom_of`] and decision 78 say.
@@ -27,7 +27,7 @@ headway_params::params! {
         buffer: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 40 };
         /// Part of it that each link and class has for itself. HPCC's simulator
         reserve: u64 = 4096, ParamKind::Bytes { min: 0, max: 1 << 30 };
-        /// Part of it for what arrives over a link in one class after the decision to stop it; 0 = what can arrive at the most, from the delay and the rate of the link and the packets that are on their way. 802.1Qbb
+        /// Part of it for data that arrives over a link in one class after the decision to stop it; 0 = the data that can arrive at the most, from the delay and the rate of the link and the packets that are on their way. 802.1Qbb
         headroom: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 40 };
         /// Headroom of each link in products of its rate and its own delay, instead; 0 = as `headroom` says. HPCC's simulator: 3
         headroom_products: f64 = 0.0, ParamKind::Float { min: 0.0, max: 1000.0 };
@@ -100,7 +100,7 @@ pub(crate) struct Account {
     pub(crate) headroom_limit: u64,
     pub(crate) alpha: u64,
     pub(crate) resume_offset: u64,
-    /// Bytes in what is reserved and in the pool.
+    /// Bytes in the reserve and in the pool.
     pub(crate) ordinary: u64,
     /// Bytes in the headroom.
     pub(crate) headroom: u64,
@@ -125,7 +125,7 @@ impl Account {
     }
 }
 
-/// A part of what is free, in 2^-20.
+/// A part of the free memory, in 2^-20.
 #[inline]
 pub(crate) fn part(free: u64, alpha: u64) -> u64 {
     ((u128::from(free) * u128::from(alpha)) >> ALPHA_BITS) as u64
@@ -134,8 +134,8 @@ pub(crate) fn part(free: u64, alpha: u64) -> u64 {
 /// The memory of one lossless switch.
 ///
 /// Accounts are by link and class: an inbound link's [`Inbound::place`], and the class of data from 1. The driver asks
-/// [`Ledger::admit`] of each packet that arrives and tells each that leaves ([`Ledger::release`]); what the far end of
-/// a link is to be told stands in [`Ledger::stopped`].
+/// [`Ledger::admit`] of each packet that arrives and tells each that leaves ([`Ledger::release`]); the classes that the
+/// far end of a link is to be told stands in [`Ledger::stopped`].
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     pub(crate) pool: u64,

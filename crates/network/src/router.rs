@@ -23,7 +23,7 @@ impl Router {
         Router { hosts, computed, table }
     }
 
-    /// All of the equal next hops, and by what a path number is divided where they are chosen from.
+    /// All of the equal next hops, and the divisor of a path number where one of them is chosen.
     pub(crate) fn all(&self, switch: u32, dst: u32) -> (Vec<u32>, u32) {
         match self.hop(switch, dst) {
             Hop::One(port) => (vec![port], 0),

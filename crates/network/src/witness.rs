@@ -15,7 +15,7 @@ pub enum EventKind {
     Delivery,
     /// A packet arrives at the interface of the host that it is for, whose processor takes time.
     Interface,
-    /// A host's processor or interface has done what it was at.
+    /// A host's processor or interface has finished its work.
     HostWork,
     /// A port has sent a packet and can send another.
     PortFree,

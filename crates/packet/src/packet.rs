@@ -45,7 +45,7 @@ pub enum PacketKind {
     Credit = 11,
     /// The sender has nothing more to send: no more credits.
     CreditStop = 12,
-    /// Asks what is known at the far end, or on the way.
+    /// Asks for the state at the far end, or on the way.
     Probe = 13,
 }
 

@@ -42,7 +42,7 @@ pub const HANDSHAKE_BASE: u8 = 0x80;
 /// Version of how hosts meet that share no key; [`WIRE_VERSION`] is that of the packet.
 pub const SESSION_VERSION: u8 = 2;
 
-/// Version of how hosts meet that share a key, and of what a seal covers.
+/// Version of how hosts meet that share a key, and of the bytes that a seal covers.
 pub const SEALED_SESSION_VERSION: u8 = 3;
 
 /// Fields between header and payload on a real network.

@@ -1,4 +1,4 @@
-//! Typed views of packets: what the header's fields hold in the packets of one protocol, kind by kind.
+//! Typed views of packets: the content of the header's fields in the packets of one protocol, kind by kind.
 //!
 //! A protocol declares its packets once, with [`packets!`](crate::packets). A machine reads and makes packets by the
 //! names of the declaration, and the dissector and its page are written from the same. A view is a few moves between
@@ -77,8 +77,8 @@ pub fn comes_back<V: TypedView>(packet: &Packet) -> bool {
     V::read(&rewritten::<V>(packet)) == V::read(packet)
 }
 
-/// Declares the packets of a protocol: for each kind a struct with what its packets say, and where in [`Packet`] it
-/// stands. A type other than the field's converts from it and into it.
+/// Declares the packets of a protocol: for each kind a struct with the fields of its packets, and the place in
+/// [`Packet`] where each stands. A type other than the field's converts from it and into it.
 ///
 /// ```
 /// use headway_packet::{HostId, Packet, PacketKind, TypedView};

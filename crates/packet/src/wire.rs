@@ -129,7 +129,7 @@ pub enum Envelope {
     /// The fields of a session.
     Session = 1,
     /// The fields of a session; the payload is sealed, and the tag of the seal follows it. Between session and
-    /// payload, data and what is left of it carry a check of the header alone.
+    /// payload, data and cut data carry a check of the header alone.
     Sealed = 2,
     /// The fields of a session, and stamps behind them ([`Stamps`]), which no seal covers.
     Stamped = 3,
@@ -178,8 +178,8 @@ impl Envelope {
         if self.is_stamped() { STAMPS_BYTES } else { 0 }
     }
 
-    /// Bytes before the payload of a packet of this kind, the header not counted: what is left behind the header of
-    /// a data packet whose payload is cut off.
+    /// Bytes before the payload of a packet of this kind, the header not counted: the bytes that are left behind the
+    /// header of a data packet whose payload is cut off.
     pub const fn before(self, kind: PacketKind) -> usize {
         let check = if self.is_sealed() && kind.is_cuttable() { HEADER_CHECK } else { 0 };
         match self {

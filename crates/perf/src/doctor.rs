@@ -41,7 +41,7 @@ enum Verdict {
     Unknown,
 }
 
-/// An item, and what was found.
+/// An item, and its finding.
 #[derive(Debug, Serialize)]
 struct Finding {
     item: &'static str,
@@ -247,7 +247,7 @@ fn offloads(interface: &str) -> Finding {
 }
 
 fn judge_offloads(interface: &str, text: &str) -> Finding {
-    // "[fixed]" follows what the device cannot change.
+    // "[fixed]" follows a feature that the device cannot change.
     let state = |name| value(text, name).map(|state| (state.starts_with("on"), state.contains("[fixed]")));
     let names = ["tx-udp-segmentation", "generic-receive-offload", "rx-checksumming"];
     let off: Vec<_> = names.into_iter().filter(|name| state(name) == Some((false, false))).collect();

@@ -96,14 +96,14 @@ impl Carrier for Headway {
     }
 }
 
-/// Says what the kernel refuses while messages go on.
+/// Reports calls that the kernel refuses while messages go on.
 impl Drop for Headway {
     fn drop(&mut self) {
         say_refused(&self.endpoint, &mut Refused::default());
     }
 }
 
-/// Says what the kernel has refused to this endpoint, and not `before`.
+/// Reports calls that the kernel has refused to this endpoint, and not `before`.
 pub(crate) fn say_refused(endpoint: &Endpoint, before: &mut Refused) {
     let refused = endpoint.refused();
     for (what, why) in refused.iter().filter(|(what, _)| !before.iter().any(|(said, _)| said == *what)) {

@@ -2,7 +2,7 @@
 //! over kernel TCP with the same messages. One side runs `serve`, the other `bulk` or `latency`.
 //!
 //! Exit status: 0, or 2 for a command line that cannot be, or 1 when the peer did not answer or the operating
-//! system objected. Ctrl-C ends a measurement early, and what was measured is printed; a second one ends at once.
+//! system objected. Ctrl-C ends a measurement early, and the results until then are printed; a second one ends at once.
 
 #![allow(
     clippy::disallowed_methods,

@@ -1,6 +1,6 @@
 //! Messages between client and server, as messages of `headway-host` or frames on a TCP connection.
 //!
-//! A message begins with one byte that says what it is. Numbers are big-endian. A frame is a message behind
+//! A message begins with one byte that says its kind. Numbers are big-endian. A frame is a message behind
 //! its length in four bytes.
 
 use crate::usage::Usage;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 /// Bytes of the largest message, and of the largest request or reply.
 pub const LARGEST: u32 = 32 << 20;
-/// Bytes of an order's front: what it is, and a number.
+/// Bytes of an order's front: its kind, and a number.
 pub const FRONT: usize = 9;
 
 /// Message of a client.

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 /// Everything is one sequence.
 const SEQUENCE: u32 = 1;
-/// Flags of a packet: what was interned before is forgotten, and: the packet needs what was interned.
+/// Flags of a packet: names interned before are forgotten, and: the packet needs interned names.
 const CLEARED: u32 = 1;
 const NEEDS_INTERNED: u32 = 2;
 /// The field of a trace that packets are.
@@ -48,7 +48,7 @@ pub struct Slice<'a> {
     pub arrows_in: Vec<u64>,
 }
 
-/// Writes a trace. Slices of one track must be nested, and what is on one track must come in order of time.
+/// Writes a trace. Slices of one track must be nested, and the items of one track must come in order of time.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: W,

@@ -45,7 +45,7 @@ impl TokenBucket {
         self.full_at.saturating_sub(self.depth.saturating_sub(self.time_of(bytes)))
     }
 
-    /// From `now` on tokens come as fast as those of `like`, which holds as many; what is missing stays missing.
+    /// From `now` on tokens come as fast as those of `like`, which holds as many; missing tokens stay missing.
     pub fn retime(&mut self, now: Time, like: &TokenBucket) {
         let missing = u128::from(self.full_at.saturating_sub(now).0);
         // Rounded up as well: a change of the rate must not make up tokens.

@@ -455,7 +455,8 @@ impl PyEndpoint {
         Ok(())
     }
 
-    /// The next of what is over, as its tag and its result: a message (tag `None`), a reply, `None`, or an exception.
+    /// The next operation that is over, as its tag and its result: a message (tag `None`), a reply, `None`, or an
+    /// exception.
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let open = self.open(py)?;
         let queue = PyEndpoint::queue(&open, py)?;

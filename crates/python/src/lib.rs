@@ -53,7 +53,7 @@ fn list(thing: &str) -> PyResult<String> {
     }
 }
 
-/// A page of the documentation with what is declared in its places.
+/// A page of the documentation with the declarations in their places.
 #[pyfunction]
 fn filled_page(text: &str) -> String {
     headway_lab::pages::filled(text)
@@ -153,8 +153,8 @@ fn out_of_range(error: model::ModelError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// A scenario for the trace among `files`, each with what the scenario calls it, which will stand in `folder`; what was assumed about the
-/// trace, and what it holds.
+/// A scenario for the trace among `files`, each with what the scenario calls it, which will stand in `folder`; the
+/// assumptions about the assumed about the trace, and its contents.
 #[pyfunction]
 #[pyo3(signature = (files, folder, format = None, start_unit = None, ranks = None, operations_per_second = None,
     collective_bytes = None, groups = None))]

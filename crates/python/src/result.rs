@@ -38,7 +38,7 @@ impl RunResult {
         self.output.graph.as_ref().map(|(steps, _)| ArrowTable { table: steps.clone() })
     }
 
-    /// One row for each flow or step and what it waits for; `None` where nothing waits.
+    /// One row for each dependency of a flow or step; `None` where nothing waits.
     #[getter]
     fn edges(&self) -> Option<ArrowTable> {
         self.output.graph.as_ref().map(|(_, edges)| ArrowTable { table: edges.clone() })

@@ -93,7 +93,7 @@ impl PyScenario {
         Ok(PyScenario { inner, own: Arc::clone(&self.own) })
     }
 
-    /// The same with what one of its variants sets.
+    /// The same with the keys that one of its variants sets.
     fn with_variant(&self, name: &str) -> PyResult<PyScenario> {
         let inner = self.inner.variant(name).map_err(|e| diagnostic(&e))?;
         Ok(PyScenario { inner, own: Arc::clone(&self.own) })
@@ -141,7 +141,7 @@ impl PyScenario {
         serde_json::Value::Object(headway_lab::results::manifest::about(&self.inner)).to_string()
     }
 
-    /// Identifies version, epoch, what is run, and seed.
+    /// Identifies version, epoch, the run, and seed.
     fn digest(&self) -> String {
         self.inner.digest()
     }
@@ -290,7 +290,7 @@ impl PyScenario {
     }
 
     /// Runs it. `progress` is called about five times a second and stops the run by returning False; an
-    /// exception in it (and Ctrl-C) stops the run too, and is raised when what there is has been written.
+    /// exception in it (and Ctrl-C) stops the run too, and is raised when the results until then have been written.
     /// `capture` is a pcapng file to write, `capture_links` the links to capture, all if there is none. `threads` share the
     /// run, whose results do not depend on them.
     #[pyo3(signature = (out = None, progress = None, csv = false, capture = None, capture_links = Vec::new(), threads = NonZeroUsize::MIN))]

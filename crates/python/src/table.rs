@@ -22,7 +22,7 @@ pub(crate) struct ArrowTable {
 }
 
 /// A column as `headway.data.parquet` has it: its name, NumPy's type of its values, and the values; whether each row has one,
-/// unless all have; and of text what it is that the values number.
+/// unless all have; and of text the list that the values number.
 type Parts<B> = (String, String, B, Option<B>, Option<Vec<String>>);
 
 #[pymethods]

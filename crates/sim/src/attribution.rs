@@ -1,8 +1,8 @@
 //! Time of flows by cause ([`TimeByCause`]), for runs that record it.
 //!
 //! Each packet in flight has a [`Trip`] of its own, and each flow that has begun an account at its sender's shard. A
-//! packet that leaves its sender takes along what the account says then; links add to the trip what they do with the
-//! packet. When a packet completes its message, its trip is the answer. No part is a difference of two that were
+//! packet that leaves its sender takes along the state of the account then; links add to the trip their own times for
+//! the packet. When a packet completes its message, its trip is the answer. No part is a difference of two that were
 //! measured apart: each span of time is added where it begins and ends, so that the sum is exact.
 //!
 //! A run that does not ask has none of this, and executes no instruction of it: everything here is called where links are
@@ -204,7 +204,8 @@ impl Attribution {
         sent
     }
 
-    /// A packet will be at the far end of its link: its last bit at `arrives`, and what the next link needs to begin at `at`.
+    /// A packet will be at the far end of its link: its last bit at `arrives`, and the bits that the next link needs to
+    /// begin at `at`.
     pub(crate) fn arrive(&mut self, handle: u32, arrives: Time, at: Time) {
         let trip = self.trip(handle);
         // Cut-through: the next link may begin before the last bit, and has that part of the serialisation.

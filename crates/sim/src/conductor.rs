@@ -1,8 +1,8 @@
 //! A run as a whole: its shards and their limits, its samples and its end.
 //!
 //! **Windows.** Shards go on side by side for the shortest time that a packet takes from one to another, so that nothing
-//! that happens in one in that time concerns another before the window is over. Then they hand over what they sent to
-//! each other. Samples, and all else that looks at the network as a whole, happen between two windows.
+//! that happens in one in that time concerns another before the window is over. Then they hand over the packets that
+//! they sent to each other. Samples, and all else that looks at the network as a whole, happen between two windows.
 //!
 //! **The end.** A run ends with the instant in which its last flow ends, and what would have happened after it must not
 //! have happened anywhere. Shards go on side by side only while some flow cannot end within the window: one that starts later,
@@ -53,7 +53,7 @@ pub(crate) struct Watch<'w> {
     pub(crate) trial: Option<&'w mut dyn Trial>,
 }
 
-/// Counts what each shard does in each window. Shards then take turns on one thread.
+/// Counts the events of each shard in each window. Shards then take turns on one thread.
 pub trait Trial {
     /// All shards are done with a window, in which each handled so many events. `together` says whether they could have
     /// gone on side by side.
@@ -586,7 +586,8 @@ impl<'a> Conductor<'a> {
         self.next_sample = self.now.saturating_add(sampler.every());
     }
 
-    /// Shows a tap what it has not seen and what is complete: in order of time, and of links in one instant.
+    /// Shows a tap the packets that it has not seen and that are complete: in order of time, and of links in one
+    /// instant.
     fn show(&mut self, all: &mut Guards<'_, 'a>, watch: &mut Watch<'_>, everything: bool) {
         let Some(tap) = &mut watch.tap else { return };
         if everything {

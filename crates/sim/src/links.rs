@@ -512,8 +512,8 @@ impl<'a> Links<'a> {
         self.queue.push(arrives.0, rank, what, handle);
     }
 
-    /// A pause frame that stops the port of a number, or lets it go on, arrives at its node. `frame` is what it says, in the
-    /// form of a packet.
+    /// A pause frame that stops the port of a number, or lets it go on, arrives at its node. `frame` is its content, in
+    /// the form of a packet.
     #[cold]
     #[inline(never)]
     pub(crate) fn bring_frame(

@@ -75,7 +75,7 @@ impl<'a> Dropped<'a> {
         }
     }
 
-    /// A packet of a flow is dropped; `data` is what the port took it for.
+    /// A packet of a flow is dropped; `data` if the port took it for data.
     pub(crate) fn note(&mut self, tag: u32, data: bool) {
         if self.counts.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Links that go down, come up, and change: what the engine does when the time comes.
+//! Links that go down, come up, and change: the actions of the engine when the time comes.
 //!
 //! An event of its own kind, [`CHANGE`], comes for each such instant, before all else that happens in it. It brings the
 //! ports concerned up to date and tells them. A run in which nothing changes has none.

@@ -21,7 +21,7 @@ use std::sync::Arc;
 const CACHED_PORTS: usize = 2048;
 
 /// Buckets of the event queue for each port. Events in flight are more, but of the same few instants where links are
-/// alike, and what the queue itself touches has to stay in cache together with them.
+/// alike, and the memory of the queue itself has to stay in cache together with them.
 const BUCKETS_A_PORT: usize = 8;
 
 /// Events that are handled while memory answers.
@@ -54,7 +54,7 @@ impl Egress {
 
 const _: () = assert!(size_of::<Egress>() <= 5 * 64, "four lines for packets, one for drops");
 
-/// The ports of a shard, and what is between them.
+/// The ports of a shard, and the links between them.
 ///
 /// A switch port with packets waiting needs no event for each departure; it is brought up to date when the
 /// next packet arrives at it, and at the latest when the first waiting packet could reach the far end. That
@@ -242,8 +242,8 @@ impl<'a> Ports<'a> {
         }
     }
 
-    /// Sends what has left a switch port by `now`, in order, each at its own time: what waits has waited since
-    /// before the wire became free, so it starts then.
+    /// Sends the packets that have left a switch port by `now`, in order, each at its own time: a waiting packet has
+    /// waited since before the wire became free, so it starts then.
     #[inline(always)]
     pub(crate) fn catch_up(&mut self, number: u32, now: Time) {
         let (egress, links) = (&mut self.egress[number as usize], &mut self.links);
@@ -367,7 +367,7 @@ impl<'a> Ports<'a> {
         links.launch(egress.link(host), &egress.port, handle, ends);
     }
 
-    /// Brings every port with a queue of the shard up to date, so that what it shows is the state at this instant.
+    /// Brings every port with a queue of the shard up to date, so that it shows the state at this instant.
     pub(crate) fn catch_up_all(&mut self, now: Time) {
         let (own, pulled) = (Arc::clone(&self.own), self.pulled);
         own.iter().filter(|number| **number >= pulled).for_each(|number| self.catch_up(*number, now));

@@ -1,7 +1,7 @@
 //! State of a flow while the run goes on.
 //!
-//! Shards of a network share these records. Each number but two belongs to one shard: what arrives to the receiver's,
-//! what is sent again to the sender's. Those that any switch may count are added up atomically. Numbers of several
+//! Shards of a network share these records. Each number but two belongs to one shard: arrivals to the receiver's,
+//! repetitions to the sender's. Those that any switch may count are added up atomically. Numbers of several
 //! flows are read together only while all shards rest.
 
 use headway_network::FlowState;

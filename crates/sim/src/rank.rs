@@ -7,7 +7,7 @@
 //! then new flows.
 //!
 //! Two events of one instant with the same rank are the same event twice, or of different hosts. A link brings one
-//! packet at a time. Where faults bring two at once, what is in them decides.
+//! packet at a time. Where faults bring two at once, their content decides.
 
 use crate::queue::RANK_BITS;
 use headway_packet::Packet;
@@ -73,7 +73,7 @@ pub(crate) fn of_start(host: u32) -> u64 {
 }
 
 /// A flow that waited for others begins, or a step between flows is over; those that are given while the run goes on have
-/// their place in the order of all such, after what is numbered beforehand.
+/// their place in the order of all such, after the nodes that are numbered beforehand.
 pub(crate) fn of_node(node: u64) -> u64 {
     STARTS | OWN_WORK | node & (OWN_WORK / 2 - 1)
 }

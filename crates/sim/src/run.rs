@@ -30,7 +30,7 @@ pub struct Around<'a> {
     pub tap: Option<&'a mut dyn Tap>,
     /// Makes the machines of transports that it knows, in place of the registry.
     pub maker: Option<&'a dyn Maker>,
-    /// Counts what each of `threads` shards does in each window. They then take turns on one thread.
+    /// Counts the events of each of `threads` shards in each window. They then take turns on one thread.
     pub trial: Option<&'a mut dyn Trial>,
 }
 
@@ -41,7 +41,7 @@ impl Default for Around<'_> {
 }
 
 /// Runs a specification to its end. `progress` is called now and then; `false` stops the run, and the
-/// outcome holds what happened until then.
+/// outcome holds the events until then.
 pub fn run(spec: &RunSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, RunError> {
     run_within(spec, Around::default(), progress)
 }

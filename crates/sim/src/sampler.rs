@@ -108,7 +108,7 @@ impl Probes {
     }
 }
 
-/// All flows of a run: what they are, what has become of them, and the numbers of their messages once they are open.
+/// All flows of a run: their specifications, their progress, and the numbers of their messages once they are open.
 pub(crate) type Flows<'a> = (&'a [FlowSpec], &'a [Progressing], &'a [AtomicU32]);
 
 /// Asks a host's machine of one end of a message.

@@ -50,7 +50,7 @@ impl Session {
     /// are over. Answers why it rests. `progress` is called now and then, and answers whether to go on.
     ///
     /// # Errors
-    /// A flow that the source gave cannot be. It and what the source asked for after it is lost.
+    /// A flow that the source gave cannot be. It and the later requests of the source are lost.
     pub fn go(
         &mut self,
         source: &mut dyn Source,
@@ -72,7 +72,7 @@ impl Session {
         self.cell.with_dependent(|_, run| run.as_ref().map_or((over, 0), |run| run.progress()))
     }
 
-    /// Its specification with all flows that were given, and what has become of them.
+    /// Its specification with all flows that were given, and their outcome.
     pub fn finish(mut self) -> (RunSpec, Outcome) {
         let cut = self.cut;
         let finished =

@@ -27,7 +27,7 @@ fn may_stay(run: &Run<'_>, flow: &FlowSpec, flooded: &dyn Fn() -> bool) -> bool 
 }
 
 /// True if transports do not slow down to a link that drops what does not fit, with as many flows as may meet there and
-/// have not finished: buffers stay full for as long as they send, and what they repeat finds no room again and again.
+/// have not finished: buffers stay full for as long as they send, and their repetitions find no room again and again.
 /// `headway run` warns where one flow is enough.
 fn floods(run: &Run<'_>) -> bool {
     let least = |transport: &TransportSpec| {
@@ -57,7 +57,7 @@ pub(crate) fn may_go_on(run: &Run<'_>) -> bool {
     flows.all(|(flow, record)| over(record) || waits(record) || may_stay(run, flow, &|| *flooded))
 }
 
-/// True if it, or another flow to its receiver, never answers, or is cut off: what that receiver has permitted is lost
+/// True if it, or another flow to its receiver, never answers, or is cut off: the permissions of that receiver are lost
 /// for ever, and an algorithm that bounds what it permits may have nothing left, as ProactMP's has.
 fn is_starved(run: &Run<'_>, flow: &FlowSpec) -> bool {
     let gone = |other: &FlowSpec| !other.responsive || cut_off(run, other);

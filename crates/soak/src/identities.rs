@@ -102,7 +102,7 @@ fn of_run(output: &RunOutput, term: &str) -> Option<f64> {
     }
 }
 
-/// The sum of what a link's faults count under names that begin so.
+/// The sum of the counts of a link's faults whose names begin so.
 fn begins_with(link: &Json, name: &str) -> Option<f64> {
     link.as_object()?.iter().filter(|(key, _)| key.starts_with(name)).map(|(_, count)| count.as_f64()).sum()
 }

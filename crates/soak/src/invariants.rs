@@ -103,7 +103,8 @@ fn floor(run: &Run<'_>, flow: &FlowSpec, links: &[u32], delays: &[u32]) -> Time 
     let through = (0..links.len()).map(|at| {
         let (before, after, rate) = (&links[..at], &links[at + 1..], rate(&links[at]));
         let work = (rate.time_of(first) * (packets - 1)).saturating_add(rate.time_of(last));
-        // A switch that cuts through sends on what it has seen the header of; the last bit may then be as good as there.
+        // A switch that cuts through sends a packet on when it has seen the header; the last bit may then be as good as
+        // there.
         let (first, last, after) = match run.spec.fabric.forwarding {
             Forwarding::StoreAndForward => (first, last, after),
             Forwarding::CutThrough => (sizes.head(first), sizes.head(last), &links[..0]),

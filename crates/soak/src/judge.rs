@@ -121,7 +121,7 @@ fn too_long(run: &Run<'_>) -> Verdict {
     Verdict::Failed(Failure { invariant: "a run ends within the events that its packets need".into(), found })
 }
 
-/// Threads of the second run: 1 to 8, drawn from what is run.
+/// Threads of the second run: 1 to 8, drawn from the case.
 fn threads(spec: &RunSpec) -> usize {
     let bytes: u64 = spec.flows.iter().map(|flow| flow.bytes).sum();
     1 + (mix(spec.seed ^ bytes) % 8) as usize
@@ -133,7 +133,7 @@ fn whole(scenario: &Scenario, most: Option<u64>) -> Result<Run<'_>, String> {
     let resolved = setup.resolve(scenario.seed).map_err(|e| e.render())?;
     let estimate = setup.check_memory().map_err(|e| e.render())?;
     let outcome = simulate(&resolved.spec, 1, most)?;
-    // A run without a `stop` may go on for longer than was expected; what it samples then is bounded by the limit alone.
+    // A run without a `stop` may go on for longer than was expected; its samples are then bounded by the limit alone.
     let samples = outcome.samples.len() as u64 * headway_network::PER_SAMPLE;
     let said_samples = samples.max(estimate.sample_bytes);
     let said = estimate.memory_bytes - estimate.sample_bytes + said_samples;

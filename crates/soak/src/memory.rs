@@ -15,7 +15,7 @@ thread_local! {
 pub struct Counting;
 
 fn note(change: i64) {
-    // A thread that ends frees what it kept for itself, after its counts are gone.
+    // A thread that ends frees its own memory, after its counts are gone.
     let _ = COUNT.try_with(|count| {
         let (live, peak) = count.get();
         let live = live + change;
@@ -51,7 +51,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// The most bytes that `work` had at a time beyond what was there before it; 0 where the program counts nothing.
+/// The most bytes that `work` had at a time beyond the memory in use before it; 0 where the program counts nothing.
 pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, u64) {
     let before = COUNT.with(|count| {
         let (live, _) = count.get();

@@ -1,13 +1,13 @@
 //! A scenario made as small as it goes while it fails in the same way.
 //!
 //! Delta debugging over the document: keys and elements go, in halves first and then one by one; all traffic tries
-//! to use one transport and to be a permutation, and what is left becomes simpler value by value, but for parameters. A change after which
-//! the reader refuses the scenario, or another invariant breaks, is taken back.
+//! to use one transport and to be a permutation, and the rest becomes simpler value by value, but for parameters. A
+//! change after which the reader refuses the scenario, or another invariant breaks, is taken back.
 
 use crate::case::Case;
 use toml::{Table, Value};
 
-/// Trials after which what was found so far has to do.
+/// Trials after which the case found so far has to do.
 const MOST_TRIALS: u32 = 1_500;
 
 /// The smallest case found that `fails`, which `case` does.

@@ -3,7 +3,7 @@
 use headway_network::{Outcome, RunSpec};
 use headway_sim::Around;
 
-/// Events after which a run counts as one that does not end: many times what its packets need.
+/// Events after which a run counts as one that does not end: many times as many as its packets need.
 const EVENTS: u64 = 20_000_000;
 /// Largest number of events for each packet of data.
 const EVENTS_A_PACKET: u64 = 2_000;

@@ -1,7 +1,7 @@
 //! The switch without sockets and without a clock: frames and times in, frames and the next instant out.
 //!
 //! *After any input, drain [`Core::poll_frame`]; then wait until [`Core::next_event`] or the next frame.*
-//! Events happen at the time they are due, however late the driver comes round: what a port does is a
+//! Events happen at the time they are due, however late the driver comes round: the actions of a port are a
 //! function of the frames and their arrival times alone.
 
 use crate::egress::Egress;
@@ -147,7 +147,7 @@ enum EventKind {
     Change { number: u32 },
     /// A frame reaches a port.
     Arrive { port: u32, frame: u32 },
-    /// A port with frames waiting has its wire free, or may let go what it held back.
+    /// A port with frames waiting has its wire free, or may send frames that it held back.
     Serve { port: u32 },
     /// Time for a sample.
     Sample,
@@ -343,7 +343,7 @@ impl Core {
         self.measuring.take()
     }
 
-    /// Queues an event. The past cannot be changed: what is late happens now.
+    /// Queues an event. The past cannot be changed: a late event happens now.
     fn push(&mut self, at: Time, what: EventKind) {
         self.sequence += 1;
         let events = match what {
@@ -416,7 +416,7 @@ impl Core {
     fn watch(&mut self, number: u32) {
         let egress = &mut self.egress[number as usize];
         let Some(start) = egress.port.next_start() else { return };
-        // On a busy wire: what arrives meanwhile may be the first to leave after it.
+        // On a busy wire: a frame that arrives meanwhile may be the first to leave after it.
         let free_at = egress.port.free_at();
         let at = if free_at > self.now { free_at } else { start };
         if at < egress.due {

@@ -2,7 +2,7 @@
 //!
 //! A frame that carries a Headway header is that packet; a handshake of hosts and ARP are control, and any other IPv4
 //! frame is data of the lowest priority. The packet's size on the wire is the frame's own (with preamble, frame
-//! check and inter-frame gap), never what a sender claims. Marks live in the IP header's two ECN bits. Of the
+//! check and inter-frame gap), never the sender's claim. Marks live in the IP header's two ECN bits. Of the
 //! Headway header a switch writes the fields that `headway-packet` declares mutable, and no others, so that hosts
 //! may authenticate the rest; where data has room for stamps, each port fills in its own ([`Stamps`]). A payload that
 //! a port cut off is cut off the frame, and a header that a port returned has its addresses exchanged. Lengths and
@@ -288,7 +288,7 @@ fn swap_addresses(frame: &mut [u8], udp: usize) {
     swap(udp, udp + 2, 2);
 }
 
-/// Writes two bytes at an even distance from the start of what is summed, and adjusts the sums at these places.
+/// Writes two bytes at an even distance from the start of the summed bytes, and adjusts the sums at these places.
 fn write(frame: &mut [u8], at: usize, new: [u8; 2], sums: &[usize]) {
     let old = [frame[at], frame[at + 1]];
     frame[at..at + 2].copy_from_slice(&new);

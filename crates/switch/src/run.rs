@@ -204,7 +204,7 @@ fn receive_frames(
     Ok(())
 }
 
-/// Sends what is due.
+/// Sends the frames that are due.
 fn send_frames(
     core: &mut Core,
     interfaces: &mut [Option<Box<dyn FrameIo>>],

@@ -2,7 +2,7 @@
 //! them keep a mark that they should lose; by packet sockets and by AF_XDP, in turns.
 //!
 //! `cargo bench -p headway-testbed --bench datapath -- --rounds 5` prints medians and, in brackets, the smallest and the
-//! largest of five rounds; without `--rounds` there is one. It needs what the testbed needs (root). Frames have 1514
+//! largest of five rounds; without `--rounds` there is one. It needs root, as the testbed does. Frames have 1514
 //! bytes. *Forwarding*: no link is a bottleneck, the sender sends as fast as it can, and the receiving kernel drops the
 //! frames because they are addressed to another host. *Gaps*: the link to the receiver is saturated at a rate, and the
 //! kernel's receive stamps say how far apart frames are. Its port is AMRT's and is never idle, so that every mark that

@@ -26,12 +26,12 @@ pub struct ChildProcess {
 pub enum ChildEvent {
     /// The process sent an answer.
     Answer(Answer),
-    /// It ended, or broke the protocol, with what it printed on standard error.
+    /// It ended, or broke the protocol, with its output on standard error.
     Ended(String),
 }
 
 impl ChildProcess {
-    /// Starts a program in a namespace of its own; what it says goes to `said` under `number`.
+    /// Starts a program in a namespace of its own; its messages go to `said` under `number`.
     pub fn spawn(
         name: String,
         program: &Path,
@@ -78,7 +78,7 @@ impl ChildProcess {
         self.process.id()
     }
 
-    /// Tells it something. A child that is gone is found out by what it says, or does not.
+    /// Tells it something. A child that is gone is noticed by its messages, or by their absence.
     pub fn tell(&mut self, command: ControlCommand) {
         let Some(input) = &mut self.input else { return };
         let Ok(mut line) = serde_json::to_string(&command) else { return };

@@ -141,7 +141,7 @@ pub fn set_first_window(pid: u32, own: Ipv4Addr, packets: u32) -> Result<(), Tes
 /// Has the kernel of process `pid` send at no more than the rate of the host's link, so that its packets wait where a
 /// real host's do, and its TCP notices. The error is a clause that says why not.
 pub fn shape(pid: u32, rate: Rate, mtu: u32) -> Result<(), String> {
-    // Two packets, or what a late timer lets pass: some tens of microseconds.
+    // Two packets, or the bytes that a late timer lets pass: some tens of microseconds.
     let burst = (2 * (u64::from(mtu) + 14)).max(rate.bps() / 8 * 120 / 1_000_000);
     let line = format!(
         "qdisc add dev eth0 root tbf rate {}bit burst {burst} limit {} overhead {FRAMING} mpu {SHORTEST}\n",

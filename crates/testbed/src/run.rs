@@ -1,4 +1,4 @@
-//! The run itself: processes, namespaces, a common clock, and what comes back.
+//! The run itself: processes, namespaces, a common clock, and the results.
 
 #![allow(clippy::disallowed_methods, reason = "the testbed lives in real time")]
 
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Time that children may take to get ready, in addition to the round trips that they need for it.
 const READY: Duration = Duration::from_secs(20);
-/// Round trips in which two hosts meet and measure how long one takes, and as many again for what is lost.
+/// Round trips in which two hosts meet and measure how long one takes, and as many again for losses.
 const MEETING: u32 = 24;
 /// Time between the command to start and the start, so that every host has received it.
 const LEAD: Time = Time::ms(200);
@@ -309,7 +309,7 @@ mod tests {
                 JobArgs { scenario: file.path().into(), slowdown: Some(slowdown), ..JobArgs::default() };
             time_to_meet(&Job::load(&args, crate::scenario::sizes(1500, false)).expect("a good scenario"))
         };
-        // 200 ms of links, and what a packet takes.
+        // 200 ms of links, and the time of a packet.
         assert!(time(1) > READY + Duration::from_millis(4800) && time(1) < READY + Duration::from_secs(6));
         assert!(time(100) > READY + Duration::from_secs(480));
     }

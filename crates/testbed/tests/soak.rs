@@ -38,7 +38,7 @@ const PORT: u16 = headway_packet::UDP_PORT;
 const AWAY: Duration = Duration::from_millis(500);
 /// Time for which an endpoint may keep memory after the last call.
 const SETTLE: Duration = Duration::from_secs(10);
-/// Time that hosts may take to finish what they have begun.
+/// Time that hosts may take to finish their messages.
 const FINISH: Duration = Duration::from_secs(60);
 
 fn main() {
@@ -377,7 +377,7 @@ impl Stage {
         }
     }
 
-    /// Lets all hosts finish; none leaves before all have what they asked for.
+    /// Lets all hosts finish; none leaves before all have their answers.
     fn end(&mut self) -> (SwitchReport, Memory) {
         let (said, done) = std::sync::mpsc::channel();
         for host in &mut self.hosts {

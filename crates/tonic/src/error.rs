@@ -1,4 +1,4 @@
-//! The status of gRPC for what went wrong with a message.
+//! The status of gRPC for the failure of a message.
 
 use headway_host::{CallError, SendError};
 use std::sync::Arc;

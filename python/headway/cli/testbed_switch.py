@@ -66,7 +66,7 @@ def switch(
 ) -> None:
     """Connect real interfaces as the switches of a scenario do, until Ctrl-C.
 
-    The scenario's [topology] and [fabric] say what the switches are; its traffic is not looked at. Host h of the
+    The scenario's [topology] and [fabric] specify the switches; its traffic is not looked at. Host h of the
     topology has the address 10.0.0.1 + h. At the end a report is printed as JSON.
     """
     scenario = Scenario.load(file.path, sets=sets, scale=scale)

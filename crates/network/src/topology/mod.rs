@@ -16,7 +16,7 @@ use crate::link::{Link, LinkSpec};
 use headway_units::Rate;
 use sketch::Sketch;
 
-/// Declares the files of all topologies, and makes the enum of them, the list of what they are called, and the enum of
+/// Declares the files of all topologies, and makes the enum of them, the list of their names, and the enum of
 /// how they compute next hops.
 macro_rules! topologies {
     ($($module:ident::$name:ident),+ $(,)?) => {
@@ -58,7 +58,7 @@ macro_rules! topologies {
             }
         }
 
-        /// Every kind: what it declares, and how one of it is made.
+        /// Every kind: its declarations, and its maker.
         pub const KINDS: &[(Info, fn(&Values) -> TopologySpec)] =
             &[$((<$name as Declared>::INFO, |values| <$name as Declared>::of(values).into())),+];
 
@@ -148,7 +148,7 @@ pub trait Topology {
     /// Size of the topology.
     fn size(&self) -> Size;
 
-    /// Adds its hosts, its switches and its links; an error says what is wrong with it.
+    /// Adds its hosts, its switches and its links; an error names its fault.
     fn wire(&self, wiring: &mut Wiring) -> Result<(), BuildError>;
 
     /// Its links by their likeness. Where a path may cross a link more than once, it counts once.
@@ -205,7 +205,7 @@ pub trait Topology {
     }
 }
 
-/// A kind of topology: what it is called, what its keys are, and what it is made from.
+/// A kind of topology: its name, its keys, and its source.
 pub(crate) trait Declared: Topology + Clone + Into<TopologySpec> {
     /// Its name, its keys.
     const INFO: Info;

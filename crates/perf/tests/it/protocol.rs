@@ -1,4 +1,4 @@
-//! The fuzz target of the server's protocol over its committed corpus, and over what is made of it.
+//! The fuzz target of the server's protocol over its committed corpus, and over mutations of it.
 #![allow(clippy::disallowed_methods, reason = "the corpus is files")]
 
 #[path = "../../../../fuzz/src/perf_protocol.rs"]

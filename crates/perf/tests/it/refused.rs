@@ -1,4 +1,4 @@
-//! A kernel that refuses something of what is sent, put before the real one with `LD_PRELOAD`.
+//! A kernel that refuses some calls, put before the real one with `LD_PRELOAD`.
 #![allow(clippy::disallowed_methods, reason = "real processes")]
 
 use crate::run::{Running, json, number};

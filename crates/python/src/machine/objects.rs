@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const ECN: [(Ecn, &str); 4] =
     [(Ecn::NotEct, "not-ect"), (Ecn::Spare, "spare"), (Ecn::Ect, "ect"), (Ecn::Ce, "ce")];
 
-/// The value of this name, or what is wrong with it.
+/// The value of this name, or its fault.
 fn named<T: Copy>(what: &str, name: &str, known: &[(T, &'static str)]) -> PyResult<T> {
     known.iter().find(|(_, own)| *own == name).map(|(value, _)| *value).ok_or_else(|| {
         let near = names::suggestion(name, known.iter().map(|(_, own)| *own));

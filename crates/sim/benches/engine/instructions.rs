@@ -54,7 +54,7 @@ struct Cost {
     hops: u64,
 }
 
-/// Prints the table, of rows whose name contains one of the words; `against FILE` adds what a former table had.
+/// Prints the table, of rows whose name contains one of the words; `against FILE` adds the numbers of a former table.
 pub(crate) fn table(words: &[String]) {
     let place = words.iter().position(|word| word == "against");
     let (wanted, file) = words.split_at(place.unwrap_or(words.len()));

@@ -76,7 +76,7 @@ impl<'a> Conductor<'a> {
     /// Adds the counts of pauses to the records of links.
     ///
     /// # Panics
-    /// If the memory of a switch does not hold what waits at its ports: only a bug can cause that.
+    /// If the memory of a switch does not hold the packets that wait at its ports: only a bug can cause that.
     pub(super) fn note_pauses(&self, all: &Guards<'_, 'a>, records: &mut [LinkRecord]) {
         let of_node = self.division.of_node();
         let hosts = self.network.hosts();

@@ -80,7 +80,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Tells a source what is over, and schedules what it asks for.
+    /// Reports ends to a source, and schedules its requests.
     pub(crate) fn consult(&mut self, source: &mut dyn Source) -> Result<(), RunError> {
         let Some(given) = &mut self.given else { return Ok(()) };
         let mut heard = std::mem::take(&mut given.heard);

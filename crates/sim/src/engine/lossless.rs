@@ -45,15 +45,15 @@ impl Engine<'_> {
         self.queue_lossless(next, handle);
     }
 
-    /// A packet waits at a port, or leaves it, as far as its class may. Whatever the wire does, the port has to know what is first of
-    /// each queue: a pause that found the queue empty holds it from now on.
+    /// A packet waits at a port, or leaves it, as far as its class may. Whatever the wire does, the port has to know
+    /// the first packet of each queue: a pause that found the queue empty holds it from now on.
     pub(super) fn queue_lossless(&mut self, number: u32, handle: u32) {
         if let Err(full) = self.ports.offer_lossless(number, handle, self.now) {
             self.overflowed(number, full);
         }
     }
 
-    /// Asks a machine for what its host may send.
+    /// Asks a machine for a packet that its host may send.
     fn poll(&mut self, host: u32) -> Option<Packet> {
         let endpoint = &mut self.hosts[host as usize].endpoint;
         match self.ports.asks(host) {

@@ -4,11 +4,11 @@
 //! kind serves a host's wire: [`Egress::armed`](crate::ports::Egress) stays set, and code that wants to pull a packet
 //! comes to [`Engine::prepare`] instead.
 //!
-//! **Out.** While one burst is on the wire, the next one is prepared, and no more: what leaves after it is the machine's
-//! to choose for as long as possible. A burst is pulled from the machine in one instant, waits for the processor, and
-//! leaves at the rate of the wire. **In.** A packet waits at the interface for others as long as interrupts are put off,
-//! then for the processor; then the machine receives it. **Messages** wait for the processor as they are handed to the
-//! machine, and again as they are handed out.
+//! **Out.** While one burst is on the wire, the next one is prepared, and no more: the choice of later packets is the
+//! machine's to choose for as long as possible. A burst is pulled from the machine in one instant, waits for the
+//! processor, and leaves at the rate of the wire. **In.** A packet waits at the interface for others as long as
+//! interrupts are put off, then for the processor; then the machine receives it. **Messages** wait for the processor as
+//! they are handed to the machine, and again as they are handed out.
 
 use super::Engine;
 use crate::links::{

@@ -1,4 +1,4 @@
-//! Switches that choose among equal next hops when a packet arrives, by what they know then.
+//! Switches that choose among equal next hops when a packet arrives, by their state then.
 //!
 //! The state of a switch, the queues of its ports and the flowlets that cross it, belongs to the shard of the switch.
 
@@ -102,8 +102,8 @@ impl Ports<'_> {
         port
     }
 
-    /// The port where a packet would begin to leave first: what waits there and is on the wire takes the least time. Among
-    /// several, any.
+    /// The port where a packet would begin to leave first: the packets that wait there and are on the wire take the
+    /// least time. Among several, any.
     fn least_queue(
         &mut self,
         switch: u32,

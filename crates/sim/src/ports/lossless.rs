@@ -1,11 +1,11 @@
 //! Ports of lossless switches, and the switches' memory behind them.
 //!
-//! A switch counts what arrives by the link that it came over ([`headway_network::Ledger`]), and tells the far end of that
-//! link by a pause frame to stop a class, or to go on. What it knows, it knows at once: each of its ports has an event for
-//! each departure, at the instant of it. Ports of other switches are served later ([`super`]); here a departure
-//! lets go of memory that decides about packets at other ports.
+//! A switch counts arrivals by the link that they came over ([`headway_network::Ledger`]), and tells the far end of
+//! that link by a pause frame to stop a class, or to go on. What it knows, it knows at once: each of its ports has an
+//! event for each departure, at the instant of it. Ports of other switches are served later ([`super`]); here a
+//! departure lets go of memory that decides about packets at other ports.
 //!
-//! A frame waits for the packet in service on its link, and for nothing else; it says what has changed since the one
+//! A frame waits for the packet in service on its link, and for nothing else; it has the changes since the one
 //! before, in all classes. To the far end it is an event like the arrival of a packet, a link's delay after its last bit:
 //! it crosses from one shard to another in the same way.
 
@@ -21,7 +21,7 @@ use headway_units::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A packet of a host, and of a machine that reads stamps what it takes along.
+/// A packet of a host, and the stamps that it takes along, of a machine that reads them.
 pub(crate) type Pulled = (Packet, Option<Option<Stamps>>);
 
 /// A packet in the memory of a switch.
@@ -191,7 +191,8 @@ impl Ports<'_> {
         self.tell(charge.link, now);
     }
 
-    /// Sends the far end of a link what it has to know, or sees to it that this is done as soon as the wire is free.
+    /// Sends the far end of a link the changes of its pauses, or sees to it that this is done as soon as the wire is
+    /// free.
     fn tell(&mut self, link: u32, now: Time) {
         let guard = self.guard();
         let back = guard.rules.back(link);
@@ -281,7 +282,7 @@ impl Ports<'_> {
         port.hold(held);
     }
 
-    /// Sends what leaves a port now: a frame first, and then the packet whose turn it is.
+    /// Sends the packets that leave a port now: a frame first, and then the packet whose turn it is.
     #[inline(never)]
     pub(crate) fn serve(&mut self, number: u32, now: Time) {
         while self.egress[number as usize].port.free_at() <= now {
@@ -410,7 +411,7 @@ impl Ports<'_> {
         true
     }
 
-    /// The link of a host is down: what was kept back for it is lost.
+    /// The link of a host is down: packets that were kept back for it are lost.
     fn lose_kept(&mut self, link: u32) {
         for (packet, _) in std::mem::take(&mut self.guard().lanes[link as usize].kept) {
             self.egress[link as usize].port.refuse(&packet);
@@ -504,7 +505,7 @@ impl Ports<'_> {
 
 /// The whole, while all shards rest.
 impl Ports<'_> {
-    /// Adds what is stopped in this shard, and what waits for it.
+    /// Adds the stopped links of this shard, and the packets that wait for them.
     pub(crate) fn gather(&self, all: &mut Stopped) {
         let Some(guard) = &self.lossless else { return };
         for number in self.own.iter() {
@@ -527,7 +528,7 @@ impl Ports<'_> {
         }
     }
 
-    /// Checks that each switch's memory holds what waits at its ports, and no more.
+    /// Checks that each switch's memory holds the packets that wait at its ports, and no more.
     pub(crate) fn check_memory(&self, owns: impl Fn(u32) -> bool) -> Result<(), String> {
         let Some(guard) = &self.lossless else { return Ok(()) };
         let mut waits: std::collections::BTreeMap<(u32, u8), u64> = std::collections::BTreeMap::new();
@@ -559,7 +560,7 @@ impl Ports<'_> {
     }
 }
 
-/// A deadlock of the whole network; `guard_of` is what the shard of a switch knows.
+/// A deadlock of the whole network; `guard_of` is the state in the shard of a switch.
 pub(crate) fn deadlock<'g>(
     all: &Stopped,
     now: Time,

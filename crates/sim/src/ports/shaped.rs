@@ -10,7 +10,7 @@ use headway_fabric::Full;
 use headway_units::Time;
 
 impl Ports<'_> {
-    /// Sends what has left a port that shapes by `now`, in order, each at its own time.
+    /// Sends the packets that have left a port that shapes by `now`, in order, each at its own time.
     #[inline(never)]
     pub(crate) fn catch_up_shaped(&mut self, number: u32, now: Time) {
         if self.lossless.is_some() {

@@ -36,7 +36,7 @@ fn one_of_four_uses_a_quarter_of_the_path_whatever_its_hosts_could() {
     let (mut tried, mut wrong) = (0, Vec::new());
     for name in headway_transport::registry::NAMES {
         let part = match *name {
-            // Its switches say the rate; it begins without a window; it paces by what it has measured.
+            // Its switches say the rate; it begins without a window; it paces by its measurements.
             "rcp" | "expresspass" | "bbr" | "bbr3" => continue,
             // Its first window is 64 packets, whatever the path holds. EQDS §5
             "eqds" => continue,

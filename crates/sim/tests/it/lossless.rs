@@ -1,4 +1,4 @@
-//! Lossless switches: what pauses do, that nothing is dropped, and what happens when pauses wait for each other.
+//! Lossless switches: the effects of pauses, that nothing is dropped, and deadlocks of pauses.
 
 use crate::common;
 
@@ -125,7 +125,7 @@ fn an_incast_pauses_each_host_when_arithmetic_says() {
 const FULL: u64 = 1538;
 const SLOT: Time = Time(1_230_400);
 
-/// Two hosts fill the pool, and then a third begins: all of what it sends goes into the headroom. Pauses are apart from the
+/// Two hosts fill the pool, and then a third begins: all of its packets go into the headroom. Pauses are apart from the
 /// wire, and there and back take four slots and two picoseconds, so that the packet that is the last to begin has just
 /// begun when the pause is there: the headroom is full to the last byte.
 fn headroom_to_the_last_byte(less: u64) -> RunSpec {
@@ -237,7 +237,7 @@ proptest! {
         prop_assert!(open.is_empty(), "{}: {:?}", name, open);
         check_pauses(&out);
         for link in &out.links {
-            // Frames are not in it, nor in what the port counts as packets.
+            // Frames are not in it, nor in the port's count of packets.
             prop_assert_eq!(link.volumes.iter().sum::<u64>(), link.counters.wire_bytes, "{}", link.name);
         }
         for (number, flow) in out.flows.iter().enumerate() {

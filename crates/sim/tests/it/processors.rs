@@ -16,7 +16,7 @@ fn crowd(transport: &str, costs: HostCosts) -> RunSpec {
     let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 6, link: link(10, Time::us(2)) });
     let sizes = [1, 1460, 20_000, 150_000, 400_000];
     let flows = (1u32..).zip(sizes).map(|(src, bytes)| flow(src, 0, bytes, Time::us(7 * u64::from(src))));
-    // Swift takes what a host coalesces for congestion, and goes down to a packet in a thousand round trips.
+    // Swift takes the delay of coalescing for congestion, and goes down to a packet in a thousand round trips.
     RunSpec { costs, ..spec(topology, transport, flows.collect(), Time::s(2_000)) }
 }
 

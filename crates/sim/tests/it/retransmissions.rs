@@ -28,7 +28,8 @@ impl Tap for Departures {
     }
 }
 
-/// Runs to the end and compares what is counted with what left; the bytes that left again, and the packets lost on links.
+/// Runs to the end and compares the counts with the packets that left; the bytes that left again, and the packets lost
+/// on links.
 #[track_caller]
 fn repeated(run: &RunSpec) -> (u64, u64) {
     let TopologySpec::SingleSwitch(SingleSwitch { hosts, .. }) = run.topology else { panic!("a star") };

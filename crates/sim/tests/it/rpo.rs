@@ -89,7 +89,7 @@ fn a_message_alone_repeats_at_most_what_was_not_acknowledged_at_the_meeting() {
             |out: &Outcome| out.host_gauges[0].iter().find(|g| g.name == "data_packets").map(|g| g.value);
         let extra = sent(&patient).expect("counted") - packets;
         assert!(extra <= waited, "{bytes} B: {extra} more, {waited} waited");
-        // The paper's rule repeats what is on its way as well: at most a window and what waits.
+        // The paper's rule repeats packets on their way as well: at most a window and those that wait.
         let eager = outcome(&run);
         let extra = sent(&eager).expect("counted") - packets;
         assert!(extra <= 40 + gauge(&eager, "s0->s1", LOW_QUEUE).1, "{bytes} B: {extra} more");
@@ -173,7 +173,7 @@ fn without_marks_at_the_host_a_lone_flow_queues_there() {
 #[test]
 fn incast_completes_whatever_the_first_window_loses() {
     let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 21, link: link(10, Time::us(10)) });
-    // 20 x 10 packets are in flight where the path holds 20 or so: what is granted again is lost again.
+    // 20 x 10 packets are in flight where the path holds 20 or so: packets that are granted again are lost again.
     let readings = [
         ("acknowledgements", 16, 4),
         ("acknowledgements", 128, 4),

@@ -139,7 +139,7 @@ fn pieces_of_time_make_the_same_run() {
     }
 }
 
-/// Asks for a list of things once, and notes what it hears.
+/// Asks for a list of things once, and records the events that it hears.
 #[derive(Default)]
 struct List {
     asks: VecDeque<Ask>,

@@ -70,7 +70,7 @@ fn a_lone_message_takes_the_time_of_its_bytes_to_the_picosecond() {
     assert_eq!(alone(400, 6, 262_000), Time(17_745_880));
 }
 
-/// Credit paces what is beyond the speculative window: 99 % of the link, and for EQDS 98.8 %.
+/// Credit paces the data beyond the speculative window: 99 % of the link, and for EQDS 98.8 %.
 #[test]
 fn receivers_pace_the_rest_of_a_lone_message() {
     // Simulated by the other program: 2, 4 and 20 MB.

@@ -63,7 +63,7 @@ pub(super) fn ports(dice: &mut Dice, sketch: &Sketch, fabric: &mut Table) {
             }
         }
         if dice.percent(40) {
-            // Any other would leave transports without what they need, and flows unfinished.
+            // Any other would leave transports without ports that they need, and flows unfinished.
             at.insert("discipline".into(), (*dice.pick(&["drop-tail", "strict-priority"])).into());
         }
         at.insert("buffer".into(), room(dice, sketch.wire));

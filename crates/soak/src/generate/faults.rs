@@ -65,7 +65,7 @@ fn down(dice: &mut Dice, sketch: &Sketch) -> Table {
     down
 }
 
-/// Links that get another rate or another delay, not far from what they had.
+/// Links that get another rate or another delay, not far from their former one.
 fn change(dice: &mut Dice, sketch: &Sketch) -> Table {
     let at = moment(dice, sketch);
     let mut change = table([("at", duration(at)), ("links", links(dice, sketch))]);

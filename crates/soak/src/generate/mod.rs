@@ -66,7 +66,7 @@ const DRAWS: u64 = 40;
 /// # Panics
 /// If hardly any draw is accepted: the generator does not fit the reader then.
 pub fn generate(seed: u64, size: Size, folder: &Path) -> (Case, u64) {
-    // From a stream of its own, so that all other seeds stay what they are.
+    // From a stream of its own, so that all other seeds stay.
     let far = Dice::new(headway_primitives::mix(!seed)).below(FAR) == 0;
     for draw in 0..DRAWS {
         let mut dice = Dice::new(headway_primitives::mix(seed) ^ draw);
@@ -99,7 +99,7 @@ pub fn generate_lossless(seed: u64, size: Size, folder: &Path) -> Case {
 }
 
 /// One in this many has long links and tiny packets, and little to send: what flows for a round trip without being
-/// asked for, as credits do, is then most of what is in flight.
+/// asked for, as credits do, is then most of the traffic in flight.
 const FAR: u64 = 160;
 
 /// One in this many is large.
@@ -121,7 +121,7 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
     let flight = if far { (most.flight / 20.0, most.flight) } else { (0.01, size.flight) };
     let (topology, graph) = topology::draw(dice, flight);
     let seed = dice.below(1 << 32);
-    // From a stream of its own, so that all other choices stay what they are.
+    // From a stream of its own, so that all other choices stay.
     let mut asked = Dice::new(headway_primitives::mix(!seed));
     let mut scenario = table([("seed", number(seed)), ("topology", topology.into())]);
     let wild = dice.percent(WILD);
@@ -133,7 +133,7 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
     scenario.insert("transport".into(), transport.into());
     let mut case = Case { scenario, graph, flows: None };
     let sketch = Sketch { wild, ..sketch(&case, size, folder)? };
-    // From a stream of its own, so that all other choices stay what they are.
+    // From a stream of its own, so that all other choices stay.
     let mut own = Dice::new(headway_primitives::mix(dice.below(1 << 62)));
     let fabric = case.scenario.entry("fabric").or_insert_with(|| Table::new().into());
     if let Some(fabric) = fabric.as_table_mut() {

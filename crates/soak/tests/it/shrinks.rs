@@ -59,7 +59,7 @@ fn a_panic_is_a_failure_with_its_place() {
     }
 }
 
-/// A run is stopped at an event that threads do not agree about: what it had come to is compared with nothing.
+/// A run is stopped at an event that threads do not agree about: its state then is compared with nothing.
 #[test]
 fn a_run_that_is_stopped_for_its_length_is_not_held_against_another() {
     let folder = tempfile::tempdir().expect("a directory");

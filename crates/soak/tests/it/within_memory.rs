@@ -1,4 +1,4 @@
-//! A run takes no more memory than it may: what was not expected ends it.
+//! A run takes no more memory than it may: memory that was not expected ends it.
 
 use headway_lab::{Options, run_scenario};
 use headway_soak::memory::peak_of;

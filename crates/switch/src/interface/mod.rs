@@ -51,7 +51,7 @@ pub trait FrameIo {
     fn receive(&mut self, take: &mut dyn FnMut(&mut [u8], Incoming)) -> io::Result<usize>;
     /// Keeps a frame for the next [`FrameIo::flush`].
     fn queue(&mut self, frame: &[u8]);
-    /// Sends what was queued, without waiting; answers how many the kernel refused.
+    /// Sends queued frames, without waiting; answers how many the kernel refused.
     fn flush(&mut self) -> io::Result<usize>;
     /// Frames that the kernel has had for this interface so far, and did not hand over.
     fn lost(&mut self) -> io::Result<Lost>;

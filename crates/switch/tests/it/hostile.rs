@@ -7,7 +7,7 @@ use headway_primitives::mix;
 use headway_switch::Core;
 use headway_units::Time;
 
-/// Frames inside at most: the queue of the hostile host's own link, the ports' buffers and what is on links.
+/// Frames inside at most: the queue of the hostile host's own link, the ports' buffers and the frames on links.
 const MOST_INSIDE: u64 = 10_000;
 /// Times between frames of the hostile host, and of the honest one.
 const HOSTILE: Time = Time::us(20);

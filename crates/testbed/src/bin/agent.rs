@@ -1,5 +1,5 @@
 //! `headway-agent`: one host of a testbed. It runs in a network namespace of its own, sends the scenario's
-//! flows of its host at their times, and reports what arrives.
+//! flows of its host at their times, and reports arrivals.
 
 #![allow(clippy::disallowed_methods, reason = "a program has arguments, threads and an exit status")]
 #![allow(clippy::print_stdout, reason = "answers go to standard output")]
@@ -466,7 +466,7 @@ impl Agent {
     }
 }
 
-/// Adds what the kernel's flows have come to.
+/// Adds the results of the kernel's flows.
 fn add_kernels(report: &mut HostReport, received: Received, sent: Sent) {
     report.corrupted.extend(received.corrupted);
     report.failed.extend(received.failed.into_iter().chain(sent.failed));

@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 
 /// Every switch of a scenario's topology, between the interfaces of its hosts.
 ///
-/// The scenario's [topology] and [fabric] say what the switches are; its traffic is not looked at. Host h
+/// The scenario's [topology] and [fabric] specify the switches; its traffic is not looked at. Host h
 /// of the topology has the address 10.0.0.1 + h. Runs until Ctrl-C, then prints a report as JSON.
 #[derive(Parser)]
 #[command(name = "headway-switch", version)]
@@ -158,7 +158,7 @@ fn explain(error: &headway_testbed::TestbedError) -> String {
     }
 }
 
-/// Carries out what was ordered; `false` when it is time to report. `cpu_before` is the processor time until the start.
+/// Carries out the orders; `false` when it is time to report. `cpu_before` is the processor time until the start.
 fn obey(core: &mut Core, orders: &Receiver<ControlCommand>, cpu_before: &mut f64) -> bool {
     match orders.try_recv() {
         Ok(ControlCommand::Open | ControlCommand::Connect) => say(&Answer::Ready),

@@ -54,7 +54,7 @@ impl Info {
         }
     }
 
-    /// Takes in what was known before: what is counted does not become less when a subflow is gone.
+    /// Takes in earlier counts: they do not become less when a subflow is gone.
     pub(super) fn after(mut self, before: &Info) -> Info {
         self.retransmitted_packets = self.retransmitted_packets.max(before.retransmitted_packets);
         self.retransmitted_bytes = self.retransmitted_bytes.max(before.retransmitted_bytes);

@@ -72,7 +72,7 @@ impl Plan {
         ends.into_iter()
     }
 
-    /// Settings of the host's namespace: no flow may use what the kernel remembers of a path from an earlier one.
+    /// Settings of the host's namespace: no flow may use the kernel's memory of a path from an earlier one.
     pub(super) fn settings(&self) -> Vec<(&'static str, &'static str)> {
         let mut settings = vec![("net/ipv4/tcp_no_metrics_save", "1")];
         if self.outgoing.iter().chain(self.incoming.values()).any(|p| p.kernel.mptcp) {
@@ -108,7 +108,7 @@ fn planned(flows: &[FlowSpec], stacks: &[Option<Kernel>], addresses: &Addresses)
     list
 }
 
-/// The first window of the connections that a host opens, and a clause about what a host cannot have at once.
+/// The first window of the connections that a host opens, and a clause about combinations that a host cannot have.
 pub fn first_window(opened: &[Kernel]) -> Result<Option<u32>, &'static str> {
     let windows: BTreeSet<_> = opened.iter().map(|k| k.initial_window).collect();
     if windows.len() > 1 {

@@ -149,7 +149,7 @@ impl<'a> Sending<'a> {
         self.open = kept;
     }
 
-    /// Sends what there is room for. The receiver closes when it has everything.
+    /// Sends as much as there is room for. The receiver closes when it has everything.
     fn turn(&mut self, outgoing: &mut Outgoing) -> Turn {
         if !outgoing.connected {
             match outgoing.socket.take_error() {

@@ -46,7 +46,7 @@ pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes what this machine lacks for a testbed, without the advice that follows.
+/// Records the prerequisites of a testbed that this machine lacks, without the advice that follows.
 pub fn absent(what: &str) {
     let first = what.trim_start_matches("the testbed needs ");
     headway_testing::absent(&format!("testbed: {}", first.split(':').next().unwrap_or_default()));

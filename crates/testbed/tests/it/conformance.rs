@@ -111,7 +111,7 @@ fn several_transports_share_links_and_hosts_and_every_byte_of_each_arrives() {
             let delivered: Vec<u64> = outcome.flows.iter().map(|f| f.delivered).collect();
             assert_eq!((&delivered, run.corrupted), (&bytes, 0), "{arm}");
             assert_eq!(broken_identities(outcome), [] as [String; 0], "{arm}");
-            // Each measures itself, and dctcp's windows say what they are.
+            // Each measures itself, and dctcp's windows are reported.
             assert_eq!(outcome.by_transport.len(), 1 + others.matches("[[traffic]]").count(), "{arm}");
             let measured: Vec<bool> =
                 outcome.by_transport.iter().map(|one| one.round_trips.is_some()).collect();

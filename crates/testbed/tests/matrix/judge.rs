@@ -111,7 +111,7 @@ pub fn marks(idle: &[Bottleneck; 2], full: &[Bottleneck; 2]) -> (String, Option<
 }
 
 /// If the simulator's senders share the link without a loss, real ones must nearly: a price, credit or grant that did
-/// not arrive would have them send twice what the link carries.
+/// not arrive would have them send twice as much as the link carries.
 pub fn restraint(full: &[Bottleneck; 2]) -> Option<String> {
     let [real, simulated] = full;
     let lost = real.dropped / real.packets;

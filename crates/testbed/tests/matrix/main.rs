@@ -137,7 +137,7 @@ impl Row {
         Ok(row)
     }
 
-    /// Adds what is to be said of a run.
+    /// Adds the sentences about a run.
     fn take(&mut self, name: &str, pair: &Pair) {
         let done = pair.real.flows.iter().filter(|f| f.finish.is_some()).count();
         self.flows = [self.flows[0] + done, self.flows[1] + pair.bytes.len()];
@@ -235,8 +235,8 @@ fn lost(outcome: &Outcome) -> u64 {
     outcome.links.iter().map(|l| l.faults.dropped_by_number).sum()
 }
 
-/// Kinds of packets that a transport sends while it repairs the loss of a data packet: what the simulator can lose. Then
-/// those that it sends only where ports are full: what is left of packets, and the answers to that.
+/// Kinds of packets that a transport sends while it repairs the loss of a data packet: those that the simulator can
+/// lose. Then those that it sends only where ports are full: cut packets, and the answers to that.
 fn kinds(entry: &Case, slowdown: u64) -> Result<(Vec<PacketKind>, Vec<PacketKind>), String> {
     let mut ample = vec![PacketKind::Data];
     ample.extend(sent(entry, Room::Ample, slowdown)?);
@@ -320,7 +320,7 @@ fn priced(text: &str, slowdown: u64) -> Result<(Pair, Prices), String> {
     captured(text, slowdown, |file, ways, bps| Prices::read(file, ways, (bps / 1000) as u32))
 }
 
-/// A run with a key, and what is read from its capture: the file, the numbers of the links there and back, and the bits a
+/// A run with a key, and the data of its capture: the file, the numbers of the links there and back, and the bits a
 /// second of the one there.
 fn captured<T>(
     text: &str,

@@ -1,4 +1,4 @@
-//! tonic's helloworld over Headway, and what can go wrong with a unary call.
+//! tonic's helloworld over Headway, and the failures of a unary call.
 #![allow(unsafe_code, reason = "fork, and the end of a child")]
 
 use crate::code::helloworld::greeter_client::GreeterClient;

@@ -144,7 +144,7 @@ fn spec(flows: Vec<FlowSpec>, costs: HostCosts) -> RunSpec {
 /// Time at which a packet was received, its flow, and its position in that.
 type Receipt = (Time, u32, u32);
 
-/// A run, and what each host's machine received.
+/// A run, and the packets that each host's machine received.
 fn run(spec: &RunSpec) -> (Outcome, Vec<Vec<Receipt>>) {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric).expect("a network"));
     let received = Arc::new(Mutex::new(vec![Vec::new(); HOSTS as usize]));

@@ -112,7 +112,7 @@ impl AfXdp {
         back
     }
 
-    /// Puts what was queued into the ring and has the kernel send it.
+    /// Puts queued frames into the ring and has the kernel send it.
     fn hand_over(&mut self) -> io::Result<()> {
         self.reclaim();
         if std::mem::take(&mut self.down) {
@@ -133,7 +133,7 @@ impl AfXdp {
         Ok(())
     }
 
-    /// Has the kernel send what is in the ring.
+    /// Has the kernel send the frames in the ring.
     fn send(&mut self) -> io::Result<()> {
         loop {
             // SAFETY: no pointers; the socket is open.
