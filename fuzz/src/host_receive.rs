@@ -46,7 +46,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// The world, and what the steps have done to it.
+/// The world, and the effects of the steps on it.
 struct Attack {
     world: World,
     sealed: bool,
@@ -56,7 +56,7 @@ struct Attack {
     spent: usize,
 }
 
-/// Panics when an endpoint does what it must not.
+/// Panics when an endpoint breaks a rule.
 pub fn check(bytes: &[u8]) {
     let mut input = Input(bytes);
     let mut attack = Attack::begin(input.byte());

@@ -5,7 +5,7 @@ use headway_perf::frames::Frames;
 use headway_perf::protocol::{Answer, LARGEST, Order};
 use headway_perf::service::{MOST, Service};
 
-/// Panics when a server does what it must not with a connection on which `bytes` arrive.
+/// Panics when a server breaks a rule with a connection on which `bytes` arrive.
 pub fn check(bytes: &[u8]) {
     codec(bytes);
     let service = Service::default();

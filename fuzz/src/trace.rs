@@ -9,7 +9,8 @@ use headway_units::Time;
 /// Largest number of ranks for a workload.
 const RANKS: u32 = 8;
 
-/// Panics when bytes are neither read nor refused at a place of them, or when what is read refers to what is not there.
+/// Panics when bytes are neither read nor refused at a place of them, or when a result refers to an item that is not
+/// there.
 pub fn check(bytes: &[u8]) {
     let Some((first, bytes)) = bytes.split_first() else { return };
     let format = Format::at(usize::from(*first & 7).min(NAMES.len() - 1));

@@ -1,6 +1,6 @@
-//! Aeolus: what a receiver-driven transport adds for its first window. The window leaves at line rate in
+//! Aeolus: the additions of a receiver-driven transport for its first window. The window leaves at line rate in
 //! packets that a switch drops while it has a queue; each that arrives is acknowledged, a probe behind them
-//! says where the window ends, and what was lost is sent again with the permissions of the host protocol,
+//! says where the window ends, and lost packets are sent again with the permissions of the host protocol,
 //! before anything else.
 //!
 //! Source: S. Hu et al., SIGCOMM 2020 (APNet 2018), whose text was not at hand: rules are as the papers that
@@ -98,7 +98,7 @@ impl FirstWindow {
         }
     }
 
-    /// The probe was answered: what is not acknowledged by now was lost.
+    /// The probe was answered: packets that are not acknowledged by now were lost.
     pub fn probe_answered(&mut self) {
         self.judge(self.window);
     }
@@ -117,12 +117,12 @@ impl FirstWindow {
         self.lost.len() as u32
     }
 
-    /// The first packet that is known to be lost: what a permission is used for before all else.
+    /// The first packet that is known to be lost: a permission is used for it before all else.
     pub fn first_lost(&self) -> Option<u32> {
         self.lost.first().copied()
     }
 
-    /// The first packet that nothing is known of: what a permission is used for when all else is sent.
+    /// The first packet that nothing is known of: a permission is used for it when all else is sent.
     pub fn first_unheard(&self) -> Option<u32> {
         let mut index = self.acked.next_missing(0);
         while self.again.contains(index) {

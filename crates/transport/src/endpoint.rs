@@ -149,7 +149,7 @@ pub struct HostContext {
 /// Distance of an input that is announced: see [`Endpoint::anticipate`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ahead {
-    /// The machine itself is at hand: it may ask for what it points at.
+    /// The machine itself is at hand: it may ask for the memory that it points at.
     Far,
     /// The input that it requested is at hand, and may be followed further.
     Near,
@@ -235,7 +235,7 @@ pub trait Endpoint {
     fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
         let _ = (packet, ahead);
     }
-    /// True if ports write into the packets of this machine, and [`Endpoint::receive_stamped`] brings what they wrote
+    /// True if ports write into the packets of this machine, and [`Endpoint::receive_stamped`] brings their stamps
     /// ([`Capabilities::telemetry`]).
     #[inline]
     fn reads_stamps(&self) -> bool {
@@ -440,7 +440,7 @@ pub struct Traffic {
     pub nic: Rate,
     /// Packet sizes.
     pub packet: Sizes,
-    /// Ratio of what the hosts of a switch can send to what its uplinks carry, at the worst switch; at least 1.
+    /// Ratio of the rates of a switch's hosts to those of its uplinks, at the worst switch; at least 1.
     pub oversubscription: f64,
 }
 
@@ -502,7 +502,7 @@ pub struct Capabilities {
     /// Windows grow until packets are lost or marked: senders find their own rate, and an acknowledged packet may
     /// release two.
     pub window_grows: bool,
-    /// A rate alone may bound what a sender has under way: it needs no answer to go on.
+    /// A rate alone may bound the data that a sender has under way: it needs no answer to go on.
     pub rate_alone: bool,
     /// Receivers give out credits at the rate of a link, whether data answers them or not; every packet but those of
     /// first windows takes one, which has a number and no name.

@@ -50,7 +50,7 @@ impl IndexWindow {
         true
     }
 
-    /// Raises the watermark over what has become contiguous.
+    /// Raises the watermark over indices that have become contiguous.
     fn raise(&mut self, base: u32) {
         // Bits under the old watermark stand for indices that are present.
         self.words[0] |= (1u64 << (self.below - base)) - 1;

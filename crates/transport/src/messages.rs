@@ -127,7 +127,7 @@ impl<V> Messages<V> {
     }
 }
 
-/// See [`Messages::covered`]. It does not depend on what is kept, so that it is compiled once.
+/// See [`Messages::covered`]. It does not depend on the kept type, so that it is compiled once.
 fn covered(keys: &FxHashMap<MessageId, DefaultKey>, gone: Gone) -> Vec<MessageId> {
     let mut ids: Vec<MessageId> = keys.keys().copied().filter(|id| gone.covers(*id)).collect();
     // The order of a hash map must not show in a run, which has to be the same each time.

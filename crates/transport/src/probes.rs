@@ -42,13 +42,13 @@ pub const PERMITTED: GaugeInfo = GaugeInfo::packets(
     "permitted",
     "packets that the sender is permitted to send and has not sent",
 );
-/// At a receiver: what is on its way to it.
+/// At a receiver: packets on their way to it.
 pub const OUTSTANDING: GaugeInfo = GaugeInfo::packets(
     "outstanding_packets",
     "outstanding",
     "packets that the receiver has permitted, or knows to leave without permission, and that have not arrived",
 );
-/// At a receiver: what waits for a missing packet.
+/// At a receiver: data that waits for a missing packet.
 pub const HELD: GaugeInfo = GaugeInfo::bytes(
     "held_bytes",
     "held for a missing packet",

@@ -22,7 +22,7 @@ pub(crate) struct Ranking {
 }
 
 impl Ranking {
-    /// Adds a message, or what is left of one.
+    /// Adds a message, or the rest of one.
     pub(crate) fn insert(&mut self, (peer, id): Key, rank: Rank) {
         let own = self.senders.entry(peer).or_default();
         let before = own.first().copied();

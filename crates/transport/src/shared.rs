@@ -45,7 +45,7 @@ impl<K: TimerKey> Shared<K> {
         self.control.pop_control()
     }
 
-    /// A control packet about a message of `peer`, ready but for what its kind adds.
+    /// A control packet about a message of `peer`, ready but for the fields of its kind.
     pub fn control_packet(&self, kind: PacketKind, peer: HostId, id: u32, tag: u32, entropy: u32) -> Packet {
         let mut packet = Packet::new(kind, self.context.host, peer, id);
         packet.wire = self.context.sizes.control;

@@ -1,7 +1,7 @@
 //! Entropy of each packet of a message, which decides the one of several equal paths that it takes.
 //!
 //! Switches that hash the entropy send packets of one message over many paths. A policy chooses the next entropy, and may learn
-//! from what came of those before: packets arrived, arrived marked, arrived without their payload, or did not arrive.
+//! from the outcome of those before: packets arrived, arrived marked, arrived without their payload, or did not arrive.
 //! Rules and numbers are those of the public simulator of Ultra Ethernet (uet-htsim); REPS is arXiv 2407.21625.
 
 use crate::endpoint::Path;
@@ -308,7 +308,7 @@ mod tests {
             policy.hear(Time::ZERO, 1012, Fate::Marked);
             assert_eq!(take(policy, 3), [7, 9, 11]);
         }
-        // A ring of eight: what is overwritten is lost.
+        // A ring of eight: overwritten entries are lost.
         (0..10).for_each(|n| reps.hear(Time::ZERO, 1000 + n, Fate::Good));
         assert_eq!(take(&mut reps, 8), [2, 3, 4, 5, 6, 7, 8, 9]);
         (0..10).for_each(|n| mixed.hear(Time::ZERO, 1000 + n, Fate::Good));

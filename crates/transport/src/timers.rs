@@ -13,7 +13,7 @@ pub trait TimerKey: Ord + Copy {
     fn peer(self) -> Option<HostId>;
 }
 
-/// Declares what the deadlines of a machine are for. A variant that is about a message begins with the peer.
+/// Declares the purposes of a machine's deadlines. A variant that is about a message begins with the peer.
 ///
 /// ```
 /// use headway_packet::HostId;

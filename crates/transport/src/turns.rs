@@ -28,7 +28,7 @@ impl<T> Turns<T> {
         self.waiting.push_back(thing);
     }
 
-    /// Drops what is not to be kept.
+    /// Drops the items that are not to be kept.
     pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
         self.waiting.retain(keep);
     }

@@ -43,7 +43,7 @@ pub trait SendingHalf<K> {
 
 /// The half of a machine that receives messages of other hosts.
 pub trait ReceivingHalf<K> {
-    /// A sender is gone: drops its messages, and what is remembered of finished ones. Or a message is over: it is dropped,
+    /// A sender is gone: drops its messages, and the records of finished ones. Or a message is over: it is dropped,
     /// and remembered as finished.
     fn forget(&mut self, shared: &mut Shared<K>, now: Time, gone: Gone);
     /// Messages that are being received.
@@ -59,7 +59,7 @@ pub trait ReceivingHalf<K> {
     }
 }
 
-/// A protocol that is two halves: what they are, and which of them an input is for.
+/// A protocol that is two halves: their types, and the half that an input is for.
 pub trait TwoSided: Sized + 'static {
     /// Purpose of a deadline: see [`crate::timer_keys!`].
     type TimerKey: TimerKey;
@@ -93,7 +93,7 @@ pub trait TwoSided: Sized + 'static {
     /// Hands a deadline that was `at` to the half that armed it.
     fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: Self::TimerKey);
 
-    /// The next packet: control leaves first, then what the sending half has. A protocol whose host link has an
+    /// The next packet: control leaves first, then packets of the sending half. A protocol whose host link has an
     /// order of its own says it here.
     #[inline]
     fn poll_transmit(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {

@@ -215,7 +215,7 @@ impl Receiver {
         true
     }
 
-    /// AMRT §IV-B: grants again what has not arrived in time.
+    /// AMRT §IV-B: grants packets again that have not arrived in time.
     pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let key = (peer, id);
         let Some(incoming) = self.messages.get_mut(&key) else { return };

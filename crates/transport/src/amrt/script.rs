@@ -1,4 +1,4 @@
-//! AMRT packet by packet: what goes in, what must come out, and when.
+//! AMRT packet by packet: inputs, expected outputs, and their times.
 //!
 //! The path holds 10 packets (base round trip 12.304 us at 10 Gb/s); its largest round trip, and so
 //! the loss time-out, is 20 us, and the restart time-out 60 us. Outputs are written as words: `data 3`,
@@ -16,7 +16,7 @@ use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 const SLOT: Time = Time::ns(1230).saturating_add(Time::ps(400));
 const T_LOSS: Time = Time::us(20);
 
-/// One host's AMRT and the words for what it does.
+/// One host's AMRT and the words for its outputs.
 struct Script {
     machine: Checked<AmrtEndpoint>,
 }

@@ -126,7 +126,7 @@ impl Incoming {
         self.received.next_missing(self.named.map_or(0, |named| named + 1)) >= self.packets
     }
 
-    /// Waits for what is under way.
+    /// Waits for packets under way.
     pub(super) fn wait(&mut self, until: Time) {
         self.goal = self.given;
         self.until = until;

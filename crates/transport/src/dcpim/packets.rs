@@ -42,9 +42,9 @@ headway_packet::packets! {
             channels: u32 = count,
             /// Of these, channels that may be used at once.
             prompt: u32 = remaining,
-            /// As in what it answers.
+            /// As in the packet that it answers.
             round: u64 = message_bytes,
-            /// As in what it answers.
+            /// As in the packet that it answers.
             packets: u32 = token,
         }
         /// Permission for a packet.

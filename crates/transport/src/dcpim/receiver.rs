@@ -53,7 +53,7 @@ pub struct Receiver {
     /// Messages of each sender.
     senders: BTreeMap<HostId, u32>,
     offers: Vec<Bid>,
-    /// The epoch that it takes part in, and what it has got.
+    /// The epoch that it takes part in, and the channels that it has got.
     epoch: u64,
     got: BTreeMap<HostId, Got>,
     /// Channels that it got in the epoch before, in this one, and of these those that it used at once.
@@ -187,7 +187,7 @@ impl Receiver {
         }
     }
 
-    /// The wait for what was under way is over.
+    /// The wait for packets under way is over.
     pub(super) fn overdue(&mut self, shared: &mut Shared, at: Time, now: Time, key: MessageId) {
         let Some(incoming) = self.messages.named(key) else { return };
         if incoming.until == at && !incoming.is_eligible() {
@@ -329,7 +329,7 @@ impl Receiver {
         shared.control.push_back(packet);
     }
 
-    /// Takes what was offered in a round, as far as channels are free. dcPIM §3.2
+    /// Takes the offers of a round, as far as channels are free. dcPIM §3.2
     fn accept(&mut self, shared: &mut Shared, terms: &Terms, round: u64, now: Time) {
         let mut offers = std::mem::take(&mut self.offers);
         let smallest = round <= self.params.smallest_rounds;

@@ -1,4 +1,4 @@
-//! dcPIM packet by packet: what goes in, what must come out, and when.
+//! dcPIM packet by packet: inputs, expected outputs, and their times.
 //!
 //! A round lasts 20 us, and an epoch of four rounds 80 us: requests leave at 0, 20, 40 and 60 us, offers at 10, 30, 50 and 70 us,
 //! and the data phase of an epoch begins with the next one. The bandwidth-delay product is 10 packets, and one of the four
@@ -55,7 +55,7 @@ impl Script {
         assert_eq!(self.events(), none());
     }
 
-    /// Deadlines met up to `until`, with what left that is not a token or data.
+    /// Deadlines met up to `until`, with the packets that left and are no token or data.
     fn matching(&mut self, until: Time) -> Vec<(Time, Vec<String>)> {
         let mut out = self.effects(until);
         out.iter_mut().for_each(|(_, words)| words.retain(|word| !word.starts_with("token")));

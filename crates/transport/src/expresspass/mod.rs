@@ -6,7 +6,7 @@
 //! fabric crate. Each message is a flow of its own.
 //!
 //! [`ExpressPassAeolus`] is the same machine with the parts of [`crate::aeolus`]: a first window leaves together with
-//! the request for credits, and credits bring what is lost of it.
+//! the request for credits, and credits bring its lost packets.
 
 mod burst;
 mod feedback;

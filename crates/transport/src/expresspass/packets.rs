@@ -58,7 +58,7 @@ headway_packet::packets! {
             /// Number of packets.
             missing: u32 = count,
         }
-        /// Asks what has become of the first window. Aeolus §4
+        /// Asks for the outcome of the first window. Aeolus §4
         Probe {
             /// Last packet of the first window.
             index: u32 = index,

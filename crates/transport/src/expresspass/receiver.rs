@@ -59,7 +59,7 @@ struct Incoming {
     rtt: Time,
     /// Seed of jitter and sizes of credits.
     seed: u64,
-    /// Deadlines in force, `Time::MAX` when none is: the next credit, the next repetition of what is missing.
+    /// Deadlines in force, `Time::MAX` when none is: the next credit, the next request for missing packets.
     credit_due: Time,
     missing_due: Time,
     timeout: Time,
@@ -287,7 +287,7 @@ impl Receiver {
         }
     }
 
-    /// The sender asks what has become of its first window: all of it that will come is here. Aeolus §4
+    /// The sender asks for the outcome of its first window: all of it that will come is here. Aeolus §4
     pub(super) fn probe(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         if self.finished.contains(packet.src, packet.message) {
             return shared.say_finished(packet);

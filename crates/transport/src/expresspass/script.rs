@@ -1,4 +1,4 @@
-//! ExpressPass packet by packet: what goes in, what must come out, and when.
+//! ExpressPass packet by packet: inputs, expected outputs, and their times.
 //!
 //! The link has 10 Gb/s: credits at the highest rate are 1297.6 ns apart. The path's largest round trip is 20 us;
 //! requests are repeated after 100 us. Gaps have no jitter and credits are 84 bytes. Outputs are written as
@@ -398,7 +398,7 @@ fn with_aeolus_credits_bring_what_is_lost_then_what_is_new_then_what_nothing_is_
         // A largest round trip after the probe.
         let next = if unheard == Unheard::Overdue { 3 } else { 4 };
         assert_eq!(s.on(us(21), credit(5, 1)), [format!("data {next} for 5 again")]);
-        // The probe's answer tells what is lost of the rest; what was sent again is not sent a third time.
+        // The probe's answer tells the losses of the rest; a packet that was sent again is not sent a third time.
         assert!(s.on(us(22), ack(Some(5))).is_empty());
         assert!(s.on(us(22), ack(None)).is_empty());
         let left = (next + 1..9).filter(|i| *i != 5);
@@ -435,7 +435,7 @@ fn with_aeolus_a_receiver_acknowledges_each_packet_and_the_probe() {
     assert_eq!(s.on(us(0), unscheduled(3)), ["ack 3"]);
     let probe = Packet { token: 1, ..Packet { kind: PacketKind::Probe, ..unscheduled(8) } };
     assert_eq!(s.on(us(0), probe), ["ack of the probe"]);
-    // A credited packet beyond the window names what is missing beyond the window alone.
+    // A credited packet beyond the window names the missing packets beyond the window alone.
     assert_eq!(s.on(us(1), data(11, 10, 1, us(0))), ["delivered 1460", "missing 9..10"]);
 
     // A packet of a message whose request is lost stands for it.

@@ -116,14 +116,14 @@ impl Outgoing {
         let stop = CreditStop { sent, attempt, left, message_bytes: self.message.bytes };
         shared.control.push_back(self.control(shared, stop));
         let timeout = match self.rtt {
-            // No answer comes sooner than a round trip, and what is repeated without waiting never ends.
+            // No answer comes sooner than a round trip, and repetitions without waiting never end.
             Time::ZERO => linger.max((shared.context.path)(self.message.dst).base_rtt).max(Time(1)),
             rtt => rtt.saturating_mul(2),
         };
         self.wait(shared, now, timeout);
     }
 
-    /// The packet for a credit. Aeolus §4: what is lost first, then what is new, then what nothing is known of.
+    /// The packet for a credit. Aeolus §4: lost packets first, then new ones, then those of which nothing is known.
     fn choose(&mut self, now: Time) -> Option<u32> {
         let lost = self.burst.as_ref().and_then(|burst| burst.window.first_lost());
         if let Some(index) = self.again.pop_first().or(lost) {
@@ -307,7 +307,7 @@ impl Sender {
         let Some(out) = self.messages.named((peer, id)).filter(|out| out.due <= now) else { return };
         out.due = Time::MAX;
         if out.state == SenderState::Stopped && out.left() > 0 {
-            // It stopped early, and what came after that was not enough.
+            // It stopped early, and the credits after that were not enough.
             return out.request_more(shared, now, SenderEvent::More);
         }
         out.state.step(SenderEvent::IdleTimeout);

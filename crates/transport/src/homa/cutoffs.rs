@@ -117,7 +117,7 @@ pub(super) fn bytes_from(bytes: u64, index: u32, sizes: &Sizes) -> u64 {
     bytes.saturating_sub(u64::from(index) * u64::from(sizes.payload))
 }
 
-/// Sets what a scenario leaves open from the sizes of its messages. Homa §3.4
+/// Sets the parameters that a scenario leaves open from the sizes of its messages. Homa §3.4
 ///
 /// The unscheduled packets get as many of the priorities as their share of the bytes, at least one, and at
 /// least one is left for the scheduled ones. The cut-offs give each of their levels as many bytes.

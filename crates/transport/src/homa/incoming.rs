@@ -1,4 +1,4 @@
-//! A message at its receiver: what it was permitted, what of that is on its way, and what is missing.
+//! A message at its receiver: the packets that are permitted, on their way, and missing.
 
 use super::packets::{Data, Grant, Resend};
 use super::{CUMULATIVE, Shared, TimerKey};
@@ -160,7 +160,7 @@ impl Incoming {
         self.arm(shared, key, at);
     }
 
-    /// The sender serves others first: what is missing is given more time. Homa §3.7
+    /// The sender serves others first: missing packets are given more time. Homa §3.7
     pub(super) fn busy(&mut self, shared: &mut Shared, key: Key, now: Time, backoff: u32) {
         self.active = now;
         self.state.step(ReceiverEvent::Busy);
@@ -225,7 +225,7 @@ impl Incoming {
         self.arm(shared, key, at);
     }
 
-    /// Asks for what is missing, a packet for each run of it. Homa §3.7
+    /// Asks for missing packets, with one request for each run of them. Homa §3.7
     pub(super) fn ask(&mut self, shared: &mut Shared, key: Key, now: Time, class: u8, backoff: u32) {
         let mut runs: Vec<(u32, u32)> = Vec::new();
         for index in self.missing(self.looked_at.max(self.window)) {

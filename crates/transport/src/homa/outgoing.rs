@@ -138,7 +138,7 @@ impl Outgoing {
         if self.permitted - window <= self.used {
             return None;
         }
-        // Aeolus §4: what is lost first, then what is new, then what nothing is known of.
+        // Aeolus §4: lost packets first, then new ones, then those of which nothing is known.
         match first_window.first_lost() {
             Some(index) => Some(Pick::Recovered(index)),
             None if may_go_on => Some(Pick::Granted(next)),
@@ -146,7 +146,7 @@ impl Outgoing {
         }
     }
 
-    /// A grant raises what is permitted in all; one that comes late changes nothing. Homa §3.3
+    /// A grant raises the number of permitted packets; one that comes late changes nothing. Homa §3.3
     pub(super) fn permit(&mut self, number: u32, class: u8) {
         if number > self.permitted {
             self.permitted = number;
@@ -234,7 +234,7 @@ impl Outgoing {
         }
     }
 
-    /// Asks the receiver what it has, behind all packets of the first window. Aeolus §4
+    /// Asks the receiver for its arrivals, behind all packets of the first window. Aeolus §4
     pub(super) fn probe(&self, context: &HostContext, priorities: &Priorities) -> Packet {
         let message = &self.message;
         let window = self.initial_window.window();

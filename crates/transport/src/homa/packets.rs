@@ -40,7 +40,7 @@ headway_packet::packets! {
         }
         /// The sender has heard, and serves others first.
         Busy {}
-        /// Asks what has arrived.
+        /// Asks for the arrived packets.
         Probe {
             /// Last packet of the first window.
             index: u32 = index,

@@ -86,7 +86,7 @@ headway_params::params! {
         preset: Preset = Preset::Sigcomm18, ParamKind::Choice(Preset::WORDS);
         /// Messages granted at a time, the degree of overcommitment; 0 = as many as there are scheduled priorities. Homa §3.5. linux: 8, amrt: 2 of the paper's 2 to 8
         overcommit: u64 = 0, ParamKind::Int { min: 0, max: 1000 };
-        /// RTTbytes: bytes granted beyond what has arrived, in whole packets; 0 = a bandwidth-delay product of the pair. linux: 40000
+        /// RTTbytes: bytes granted beyond those that have arrived, in whole packets; 0 = a bandwidth-delay product of the pair. linux: 40000
         rtt_bytes: u64 = 0, ParamKind::Bytes { min: 0, max: 1_000_000_000 };
         /// Bytes sent without a grant, in whole packets; 0 = RTTbytes
         unscheduled_bytes: u64 = 0, ParamKind::Bytes { min: 0, max: 1_000_000_000 };

@@ -164,7 +164,7 @@ impl Receiver {
         }
     }
 
-    /// Puts a message where its rank is now, and accounts for what is on its way.
+    /// Puts a message where its rank is now, and accounts for the packets on their way.
     fn rank(&mut self, key: Key) {
         let Some(message) = self.messages.get_mut(&key) else { return };
         let counted = message.outstanding();
@@ -190,7 +190,7 @@ impl Receiver {
         }
     }
 
-    /// Grants the messages with the least left to receive, until each has what may be on its way. Homa §3.5
+    /// Grants the messages with the least left to receive, until each has as much on its way as it may. Homa §3.5
     fn grant(&mut self, shared: &mut Shared, now: Time) {
         // Taken out for its memory, while the messages are borrowed.
         let mut active = std::mem::take(&mut self.active);
@@ -269,7 +269,7 @@ impl Receiver {
         }
     }
 
-    /// The sender asks what there is of a message.
+    /// The sender asks for the state of a message.
     pub(super) fn probe(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         let known = self.messages.contains_key(&key);
@@ -280,7 +280,7 @@ impl Receiver {
             let ack = Ack { index: Probe::read(packet).index };
             acknowledge(shared, ack, packet, PacketFlags::UNSCHEDULED);
             if let Some(message) = self.messages.get_mut(&key) {
-                // Aeolus §4: what has not arrived ahead of the probe was dropped.
+                // Aeolus §4: packets that have not arrived ahead of the probe were dropped.
                 let arrived = message.received.next_missing(0).min(message.window);
                 let missing = (arrived..message.window).filter(|i| !message.received.contains(*i)).count();
                 message.first.probed(missing as u32);

@@ -1,4 +1,4 @@
-//! Homa packet by packet, with Aeolus and without: what goes in, what must come out, and when.
+//! Homa packet by packet, with Aeolus and without: inputs, expected outputs, and their times.
 //!
 //! RTTbytes is 4 packets, the base round trip 10 us and the largest 30 us, so that the time-out is 50 us. Four
 //! priorities are unscheduled, by the cut-offs of Linux, and four scheduled: classes 1 to 4 and 5 to 8. Outputs
@@ -94,7 +94,7 @@ fn probe(peer: u32, id: u32, packets: u64, flags: PacketFlags) -> Packet {
     Packet { count, message_bytes, index: count - 1, flags, ..from(PacketKind::Probe, peer, id) }
 }
 
-/// One host and the words for what it does.
+/// One host and the words for its outputs.
 struct Script {
     machine: Checked<HomaEndpoint>,
 }

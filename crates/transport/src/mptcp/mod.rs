@@ -3,7 +3,7 @@
 //! Sources: RFC 8684 (machinery), RFC 6356 (LIA), and the papers of the couplings, named in [`control`], one file
 //! each. Subflows are connections of the TCP machine ([`crate::tcp`]), with sequence space, selective
 //! acknowledgements, round trips, time-outs and window each. A data packet carries its place in the message and its
-//! number in the subflow; an acknowledgement says what has arrived of both. Scheduler, reinjection and the rules for
+//! number in the subflow; an acknowledgement reports the arrivals of both. Scheduler, reinjection and the rules for
 //! a full receive window are those of the out-of-tree Linux implementation.
 
 pub mod control;

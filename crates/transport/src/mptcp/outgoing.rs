@@ -1,8 +1,8 @@
 //! A message sent over several subflows: its data sequence, and which subflow carries what.
 //!
-//! The order of choice: what a subflow has lost is repeated by itself, since its sequence space has to be complete;
-//! then what a subflow that timed out has handed over; then new packets; and where the receive window keeps these
-//! back, the packet that the receiver waits for.
+//! The order of choice: a subflow repeats its lost packets itself, since its sequence space has to be complete;
+//! then packets that a subflow that timed out has handed over; then new packets; and where the receive window keeps
+//! these back, the packet that the receiver waits for.
 
 use super::packets::Ack;
 use super::params::{MultipathParams, Scheduler};
@@ -275,7 +275,7 @@ impl Outgoing {
         Some((number, packet))
     }
 
-    /// Takes in what an acknowledgement says of the message. Answers whether all of it has arrived, or nothing
+    /// Takes in the part of an acknowledgement about the message. Answers whether all of it has arrived, or nothing
     /// if it is of packets never sent.
     pub(super) fn advance(&mut self, ack: &Packet) -> Option<bool> {
         let data_ack = Ack::read(ack).data_ack;
@@ -293,7 +293,7 @@ impl Outgoing {
         Some(self.una == self.packets)
     }
 
-    /// Takes in what an acknowledgement says of its subflow.
+    /// Takes in the part of an acknowledgement about its subflow.
     pub(super) fn acknowledge(&mut self, number: usize, now: Time, ack: &Packet) {
         let subflow = &mut self.subflows[number];
         if !self.coupled {

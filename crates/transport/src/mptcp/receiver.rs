@@ -30,7 +30,7 @@ pub struct Receiver {
     finished: FinishedMessages,
 }
 
-/// Acknowledgements of a subflow also say what has arrived of the message.
+/// Acknowledgements of a subflow also report the arrivals of the message.
 fn towards(
     shared: &mut Shared,
     (peer, message): (HostId, u32),

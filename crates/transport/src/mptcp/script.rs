@@ -76,7 +76,7 @@ fn a_second_subflow_opens_with_the_first_acknowledgement_of_data() {
     assert_eq!(s.open(us(0), message(20)), ["0.0 = 0", "0.1 = 1"]);
     // Equal round trips: the lower number first, and a window of two on each.
     assert_eq!(s.on(RTT, ack(0, 1, 1, us(0))), ["0.2 = 2", "0.3 = 3", "1.0 = 4", "1.1 = 5"]);
-    // A shorter round trip is preferred: slow start on subflow 1 takes what comes.
+    // A shorter round trip is preferred: slow start on subflow 1 takes the next packets.
     let packets: Vec<_> = {
         assert!(s.hear(us(150), ack(1, 1, 1, us(100))).is_empty());
         s.packets(us(150))
@@ -170,7 +170,7 @@ fn a_fast_retransmission_is_not_handed_over() {
     assert_eq!(s.on(RTT, hole), ["0.1 = 1 again"], "by its own subflow, once");
 }
 
-/// Window 8, subflow 1 slow: what the receiver waits for is on it.
+/// Window 8, subflow 1 slow: the packet that the receiver waits for is on it.
 fn blocked(opportunistic: bool) -> Script<<Reno as Transport>::Endpoint> {
     let mut s = start::<Reno>(
         0,

@@ -1,4 +1,4 @@
-//! One path of a message: a TCP connection, what its sequence numbers stand for, and how it comes and goes.
+//! One path of a message: a TCP connection, the mapping of its sequence numbers, its beginning and its end.
 
 use super::packets::{Ack, Data, Rts};
 use crate::endpoint::HostContext;
@@ -135,7 +135,7 @@ impl Subflow {
         Packet { entropy: self.entropy, ..data.on(packet) }
     }
 
-    /// Takes in its part of an acknowledgement, and hands on to the coupled controller what the others do.
+    /// Takes in its part of an acknowledgement, and hands on to the coupled controller the state of the others.
     pub(super) fn acknowledge(&mut self, now: Time, ack: &Packet, siblings: &[Sibling]) {
         let before = self.connection.board.una();
         self.connection.acknowledge(now, &ack.in_subflow(), u32::MAX, siblings);

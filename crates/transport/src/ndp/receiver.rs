@@ -86,7 +86,7 @@ impl Receiver {
         let Some(incoming) = self.messages.named(key) else {
             return self.first(shared, now, packet);
         };
-        // A header says what its packet did.
+        // A header has the fields of its packet.
         let index = Data::read(packet).index;
         if index >= incoming.packets {
             return;
@@ -119,7 +119,7 @@ impl Receiver {
             }
         }
         let arrived = incoming.received.next_missing(0);
-        // A header of what has arrived by now needs no repetition.
+        // A header of a packet that has arrived by now needs no repetition.
         let answer = match whole || !new {
             true => incoming.control(shared, key, Ack { index, arrived, permitted }),
             false => incoming.control(shared, key, Nack { index, arrived, permitted }),

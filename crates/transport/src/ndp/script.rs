@@ -1,4 +1,4 @@
-//! NDP packet by packet: what goes in, what must come out, and when.
+//! NDP packet by packet: inputs, expected outputs, and their times.
 //!
 //! The path holds 10 packets, its largest round trip is 20 us: a packet is lost after 50 us, and a pull is
 //! repeated after 100 us of silence. Windows are 4 packets. Outputs are written as words: `data 3 push`,
@@ -17,7 +17,7 @@ use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 const SLOT: Time = Time::ns(1230).saturating_add(Time::ps(400));
 const LOST: Time = Time::us(50);
 
-/// One host's NDP and the words for what it does.
+/// One host's NDP and the words for its outputs.
 struct Script {
     machine: Checked<NdpEndpoint>,
 }

@@ -182,7 +182,7 @@ impl Sender {
         }
     }
 
-    /// NDP §3.2.3: what was lost is sent again at once, on another path.
+    /// NDP §3.2.3: a lost packet is sent again at once, on another path.
     pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];

@@ -285,7 +285,7 @@ impl Incoming {
         r.used + r.expired + r.written_off + self.open == self.issued
     }
 
-    /// Gives up every authorisation that is out, and forgives the source what it left unanswered.
+    /// Gives up every authorisation that is out, and forgives the source its unanswered tokens.
     fn write_off_all(&mut self) {
         self.retired.written_off += self.open;
         self.open = 0;

@@ -90,7 +90,7 @@ headway_params::params! {
         restore: Restore = Restore::Window, ParamKind::Choice(Restore::WORDS);
         /// Frame times after the last token before missing packets get new ones; 0 = the bandwidth-delay product plus 2 when paced, the largest round trip plus 2 on arrival. pHost §3
         resend_wait: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
-        /// Frame times for each packet of a message within its free tokens, from its announcement on, before what is missing of it gets tokens; 0 = as any other, `resend_wait` after the last free packet. Paced only. The authors' simulator: twice a packet's 1.2 us at any rate, so 2 at 10 Gb/s
+        /// Frame times for each packet of a message within its free tokens, from its announcement on, before its missing packets get tokens; 0 = as any other, `resend_wait` after the last free packet. Paced only. The authors' simulator: twice a packet's 1.2 us at any rate, so 2 at 10 Gb/s
         short_wait: f64 = 0.0, ParamKind::Float { min: 0.0, max: 1000.0 };
         /// Silence after which a source announces a message again, in largest round trips; doubles each time.
         rts_retry: f64 = 3.0, ParamKind::Float { min: 0.5, max: 1000.0 };

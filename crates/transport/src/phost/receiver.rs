@@ -1,4 +1,4 @@
-//! The receiving half of pHost: messages, what arrives for them, and tokens.
+//! The receiving half of pHost: messages, arrivals for them, and tokens.
 
 use super::incoming::{Announced, Incoming, ReceiverEvent, ReceiverState, Terms};
 use crate::probes::{self, Sink};
@@ -246,7 +246,7 @@ impl Receiver {
 }
 
 impl ReceivingHalf<TimerKey> for Receiver {
-    /// The source is gone: what it was given goes on to others.
+    /// The source is gone: its slots go on to others.
     fn forget(&mut self, shared: &mut Shared, now: Time, gone: Gone) {
         self.finished.forget(gone);
         let all = self.messages.forget(gone);

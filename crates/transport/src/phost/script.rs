@@ -1,4 +1,4 @@
-//! pHost packet by packet: what goes in, what must come out, and when.
+//! pHost packet by packet: inputs, expected outputs, and their times.
 //!
 //! The path holds 10 packets (base round trip 12.304 us at 10 Gb/s); its largest round trip is 20 us. From
 //! this follow a limit of 12 unanswered tokens, a downgrade time of 30 slots, a resend wait of 12 slots
@@ -19,7 +19,7 @@ const SLOT: Time = Time::ps(1_230_400);
 const RTT: Time = Time::ps(12_304_000);
 const LIMIT: usize = 12;
 
-/// One host's pHost and the words for what it does.
+/// One host's pHost and the words for its outputs.
 struct Script {
     machine: Checked<PhostEndpoint>,
 }
@@ -664,7 +664,7 @@ fn srpt_feeds_the_shorter_message_and_returns_what_it_took() {
     let long = |index| Packet { count: 5, ..data_from(OTHER, 500, index) };
     let short = |index| Packet { count: 5, ..data_from(PEER, 9, index) };
     let to = |out: Vec<String>, s: &str| out.iter().filter(|w| w.starts_with(s)).count();
-    // Four arrivals of the long one, four tokens for what is left of the short one.
+    // Four arrivals of the long one, four tokens for the rest of the short one.
     s.hear(us(20), short(0));
     s.hear(us(20), long(0));
     s.hear(us(20), long(1));

@@ -3,7 +3,7 @@
 //! *Paced*: the downlink's frame times are the slots; [`Receiver::pace`] gives each to the message that
 //! the policy prefers.
 //!
-//! *Arrival*: a slot is what an authorisation leaves behind when it retires, so that the authorisations
+//! *Arrival*: an authorisation leaves a slot behind when it retires, so that the authorisations
 //! and slots of a message stay as many as they were, and it keeps the rate at which its packets arrive.
 //! A slot that an arrival frees becomes a token at once; slots freed by time-outs, which no arrival
 //! clocks, go through the pacer as well. Slots move between messages of one receiver only:

@@ -95,7 +95,7 @@ impl Outgoing {
         self.state != SenderState::Announced
     }
 
-    /// The end of what it will ever send.
+    /// The end of the packets that it will ever send.
     fn limit(&self) -> u32 {
         if self.message.responsive { self.packets } else { self.initial_window.window() }
     }
@@ -202,7 +202,7 @@ impl Outgoing {
         Some(self.control(context, response, number))
     }
 
-    /// Announces the message, or asks what has arrived of it.
+    /// Announces the message, or asks for its arrivals.
     pub(super) fn probe(&self, context: &HostContext) -> Packet {
         let fastest = self.shares.fastest();
         let (message_bytes, window) = (self.message.bytes, self.initial_window.window());

@@ -62,7 +62,7 @@ headway_packet::packets! {
             /// Subflow, and above 16 bits how many the host that sends it allows.
             subflow: u32 = remaining,
         }
-        /// Announces a message, or asks what has arrived.
+        /// Announces a message, or asks for the arrivals.
         Probe {
             /// Bytes of the whole message.
             message_bytes: u64 = message_bytes,

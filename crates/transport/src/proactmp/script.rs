@@ -1,4 +1,4 @@
-//! ProactMP packet by packet: what goes in, and what must come out.
+//! ProactMP packet by packet: inputs, and expected outputs.
 
 use crate::script;
 
@@ -126,7 +126,7 @@ fn credit_is_divided_and_a_subflow_has_owdbytes_in_flight_at_most() {
 fn a_silent_subflow_is_removed_and_its_packets_move() {
     let mut s = joined();
     assert_eq!(s.on(us(40), grant(6, None)).len(), 4);
-    // Subflow 0 goes on, subflow 1 is never answered: what it carried is missing.
+    // Subflow 0 goes on, subflow 1 is never answered: its packets are missing.
     assert!(s.on(us(60), grant(6, Some((0, 2, us(40))))).is_empty());
     let lost = s.on(us(230), resend(3, 1));
     assert_eq!(lost, ["data 3 on 0 again"]);

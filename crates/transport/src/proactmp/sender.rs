@@ -106,7 +106,7 @@ impl Sender {
         self.settle(shared);
     }
 
-    /// ProactMP §III-C5: what is missing is sent again at once, outside of the credit.
+    /// ProactMP §III-C5: missing packets are sent again at once, outside of the credit.
     pub(super) fn resend(&mut self, shared: &mut Shared, now: Time, ask: &Packet) {
         let Some(key) = self.messages.find((ask.src, ask.message)) else { return };
         let out = &mut self.messages[key];

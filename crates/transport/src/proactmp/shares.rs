@@ -156,7 +156,7 @@ impl Shares {
         self.subflows.iter().any(|s| s.flight.iter().any(late))
     }
 
-    /// A grant came on a subflow, answering what left it at `sent`. ProactMP §III-C3
+    /// A grant came on a subflow, answering a packet that left it at `sent`. ProactMP §III-C3
     pub(super) fn heard(&mut self, settings: &Settings, number: usize, now: Time, sent: Time) {
         let idle = now.saturating_sub(self.granted_at);
         if settings.idle_reset > Time::ZERO && idle > settings.idle_reset {
@@ -172,7 +172,7 @@ impl Shares {
         }
         let subflow = &mut self.subflows[number];
         subflow.state.step(SubflowEvent::Grant);
-        // A path keeps its packets in order: what left before has arrived, or never will.
+        // A path keeps its packets in order: earlier packets have arrived, or never will.
         subflow.land(|f| f.sent <= sent);
         subflow.lost = 0;
         subflow.sample(now.saturating_sub(sent));

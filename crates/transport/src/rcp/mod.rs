@@ -4,7 +4,7 @@
 //! Source: N. Dukkipati, M. Kobayashi, R. Zhang-Shen, N. McKeown, IWQoS 2005, as the authors' ns-2 agent
 //! (`rcp-host.cc`) and queue (`rcp.cc`) have it; their functions are cited where they are implemented. The
 //! router side is the `explicit-rate` discipline of the fabric crate. Recovery is not theirs: the agent counts
-//! packets and sends as many more as are missing, here acknowledgements name what has arrived.
+//! packets and sends as many more as are missing, here acknowledgements name arrived packets.
 
 mod flight;
 mod packets;

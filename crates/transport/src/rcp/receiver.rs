@@ -67,7 +67,7 @@ impl Receiver {
         }
     }
 
-    /// Echoes the rate and the time that a packet brought, with what has arrived of its message.
+    /// Echoes the rate and the time that a packet brought, with the arrivals of its message.
     fn answer(&self, shared: &mut Shared, packet: &Packet) {
         let (src, id) = (packet.src, packet.message);
         // A request has these in the fields of data packets; as it has no index, that is 0.

@@ -1,6 +1,6 @@
-//! RCP packet by packet: what goes in, what must come out, and when.
+//! RCP packet by packet: inputs, expected outputs, and their times.
 //!
-//! The path's base round trip is 10 full packets, 12.304 us, its largest 20 us: what is silent for 40 us goes
+//! The path's base round trip is 10 full packets, 12.304 us, its largest 20 us: a message that is silent for 40 us goes
 //! again. Rates are in kilobits a second. Outputs are written as words: `rts` (a SYN, or a reference packet),
 //! `data 3`, `data 3 again`, `ack 3 <2` (all below 2 have arrived), each with the rate it carries where that is
 //! not the greatest.
@@ -22,7 +22,7 @@ const LINE: u32 = 10_000_000;
 const HALF: u32 = 5_000_000;
 const SLOW: u32 = 500_000;
 
-/// One host's RCP and the words for what it does.
+/// One host's RCP and the words for its outputs.
 struct Script {
     machine: Checked<RcpEndpoint>,
 }
@@ -40,7 +40,7 @@ fn data(packets: u64, index: u32, rate: u32) -> Packet {
     packet
 }
 
-/// An answer to what left here at `sent`: its rate, all below `below` have arrived, and these above.
+/// An answer to a packet that left here at `sent`: its rate, all below `below` have arrived, and these above.
 fn answer(sent: Time, rate: u32, below: u32, above: &[std::ops::Range<u32>]) -> Packet {
     let mut packet = Packet::new(PacketKind::Ack, PEER, HERE, 0);
     (packet.count, packet.lifetime, packet.remaining) = (below, sent, rate);
@@ -125,7 +125,7 @@ fn a_new_rate_counts_from_the_last_packet() {
     assert_eq!(s.effects(us(13) + SLOT * 2), paced(&[us(13) + SLOT * 2], 1));
     // At the rate of the link it was due a slot ago: it leaves with the answer.
     assert_eq!(s.on(us(17), answer(us(13), LINE, 1, &[])), ["data 2"]);
-    // A slower rate puts off what was due before.
+    // A slower rate puts off packets that were due before.
     assert!(s.on(us(18), answer(us(14), HALF / 2, 1, &[])).is_empty());
     assert_eq!(s.effects(us(17) + SLOT * 4), paced(&[us(17) + SLOT * 4], 3));
 }

@@ -91,7 +91,7 @@ impl<C: RateControl> Transport for Roce<C> {
 }
 
 impl<C: RateControl> Promised for Roce<C> {
-    /// A sender that goes back repeats what left in a round trip.
+    /// A sender that goes back repeats the packets of a round trip.
     const COPIES: u64 = 64;
     const BOUND: Bound = if C::WINDOWED { Bound::WidestWindow } else { Bound::Rate };
     /// Windows are bytes of payload, and one packet may be begun.

@@ -17,9 +17,9 @@ headway_params::choice! {
 headway_params::choice! {
     /// Way in which losses are repaired.
     pub enum Recovery {
-        /// The receiver drops what comes behind a gap, and the sender goes back to it.
+        /// The receiver drops packets behind a gap, and the sender goes back to it.
         GoBackN = "go-back-n",
-        /// The receiver keeps it, and the sender repeats what is missing. IRN §3
+        /// The receiver keeps it, and the sender repeats missing packets. IRN §3
         Selective = "selective-repeat",
     }
 }
@@ -33,7 +33,7 @@ headway_params::params! {
         recovery: Recovery = Recovery::GoBackN, ParamKind::Choice(Recovery::WORDS);
         /// Round trip of an empty path, that of the longest one; windows and utilisation are computed with it. 0 = the network's, as far as it is known. HPCC §3.2
         base_rtt: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
-        /// Time without any answer after which what is under way is taken for lost; 0 = three base round trips of the path, or its largest one if that is longer. IRN §3.1
+        /// Time without any answer after which packets under way are taken for lost; 0 = three base round trips of the path, or its largest one if that is longer. IRN §3.1
         rto: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// The same with selective repeat while no more than `few` packets are under way, `rto` at most; 0 = four base round trips of the path. IRN §3.1
         rto_low: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };

@@ -1,4 +1,4 @@
-//! The receiving half: what is kept, and what is answered.
+//! The receiving half: packets that are kept, and answers.
 
 use super::packets::{Ack, Data, Nack};
 use super::{Shared, TimerKey};
@@ -50,7 +50,7 @@ pub struct Receiver {
     rules: Rules,
     messages: Messages<Incoming>,
     finished: FinishedMessages,
-    /// Answers that wait for the wire, and where they have telemetry, what each brings back.
+    /// Answers that wait for the wire, and where they have telemetry, the stamps that each brings back.
     answers: VecDeque<Packet>,
     echoes: VecDeque<Option<Stamps>>,
     /// Stamps that the answer that left last brings back.
@@ -91,7 +91,7 @@ impl Receiver {
         self.echo.take()
     }
 
-    /// A data packet: what is to be answered, if anything is.
+    /// A data packet: the answer to it, if there is one.
     fn take(&mut self, shared: &mut Shared, now: Time, packet: &Packet) -> Option<Packet> {
         let key = (packet.src, packet.message);
         let Data { index, message_bytes, left, .. } = Data::read(packet);

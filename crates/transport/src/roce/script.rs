@@ -1,4 +1,4 @@
-//! RoCE packet by packet: what goes in, what must come out, and when.
+//! RoCE packet by packet: inputs, expected outputs, and their times.
 //!
 //! The path's base round trip is 10 full packets, 12.304 us, and its largest 40 us: the time-out is 40 us, and with at most
 //! three packets under way and selective repeat 40 us as well, unless it is set. Outputs are written as words: `data 3`,
@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 
 const SLOT: Time = Time(1_230_400);
 
-/// One host's machine and the words for what it does.
+/// One host's machine and the words for its outputs.
 struct Script<C> {
     machine: Checked<RoceEndpoint>,
     control: PhantomData<C>,

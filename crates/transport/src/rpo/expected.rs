@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(expected.next(Time(100), &received), Time(120));
         received.insert(2);
         assert_eq!(expected.next(Time(100), &received), Time(130));
-        // The time-out is what it is now: a shorter one brings forward what was granted.
+        // The time-out is the present one: a shorter one brings earlier grants forward.
         assert_eq!(expected.next(Time(70), &received), Time(120));
         assert_eq!(overdue(&mut expected, 150, &received), [(4, 0), (1, 1)]);
         assert_eq!(expected.next(Time(100), &received), Time::MAX);

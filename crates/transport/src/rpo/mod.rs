@@ -4,7 +4,7 @@
 //! Source: J. Hu et al., ICNP 2021. Sections are cited where they are implemented. The switch side is the
 //! `cross-queue-ecn` discipline of the fabric crate; the host's own link is served and marked here by the
 //! same rule. The sender chooses the packets, so a grant names none: it says which packet earned it, how many
-//! it permits, and what has arrived from either end of the message.
+//! it permits, and those that have arrived from either end of the message.
 
 mod expected;
 mod opportunistic;
@@ -93,7 +93,7 @@ headway_params::params! {
         meeting_patience: f64 = 0.0, ParamKind::Float { min: 0.0, max: 1000.0 };
         /// Mark in grants for opportunistic packets.
         opportunistic_mark: OpportunisticMark = OpportunisticMark::Inherit, ParamKind::Choice(OpportunisticMark::WORDS);
-        /// True if unmarked grants release an opportunistic packet as well; false shows what they cost.
+        /// True if unmarked grants release an opportunistic packet as well; false shows their cost.
         opportunistic: bool = true, ParamKind::Bool;
         /// The host's own link marks by its opportunistic queue, as ports do.
         nic_marks: bool = true, ParamKind::Bool;
@@ -168,7 +168,8 @@ impl Transport for Rpo {
 
 impl Promised for Rpo {
     const GRANTS_NAME: bool = false;
-    /// A loss moves the instant at which the two ends meet, and what is on its way then goes again: a short path's packets.
+    /// A loss moves the instant at which the two ends meet, and packets on their way then go again: a short path's
+    /// packets.
     const COPIES: u64 = 10;
 
     fn promises(params: &RpoParams, path: &crate::Path, _: u64) -> Promises {

@@ -29,8 +29,8 @@ crate::state_machine! {
 /// as lost.
 const REMEMBERED: u32 = 1024;
 
-/// Round trips after which a packet without acknowledgement may be lost. A receiver asks for what it permitted three
-/// round trips ago, and so for a packet that left three round trips before.
+/// Round trips after which a packet without acknowledgement may be lost. A receiver asks for packets that it permitted
+/// three round trips ago, and so for a packet that left three round trips before.
 const ON_ITS_WAY: u64 = 2;
 
 /// A packet on its way to a queue of the host.
@@ -146,7 +146,7 @@ impl Outgoing {
         self.opportunistic.waiting()
     }
 
-    /// Takes in what a grant says of arrivals and losses; `false` for a grant heard before.
+    /// Takes in the arrivals and losses of a grant; `false` for a grant heard before.
     pub(super) fn acknowledge(&mut self, now: Time, grant: &Packet, tolerance: Option<u32>) -> bool {
         let Grant { index, departure, arrived_below, arrived_from, .. } = Grant::read(grant);
         self.arrived.skip_to(arrived_below.min(self.packets));
@@ -202,7 +202,7 @@ impl Outgoing {
         !marked
     }
 
-    /// The next normal packet, if one is permitted: what was lost, then the front, and after the meeting
+    /// The next normal packet, if one is permitted: lost ones, then the front, and after the meeting
     /// those opportunistic packets that are not heard of.
     pub(super) fn next_normal(&mut self, now: Time) -> Option<Next> {
         if self.credit == 0 {
@@ -249,9 +249,9 @@ impl Outgoing {
         Some(Next { index, again })
     }
 
-    /// The next opportunistic packet: what was lost, then the next one from the end. RPO §IV-A
+    /// The next opportunistic packet: lost ones, then the next one from the end. RPO §IV-A
     ///
-    /// After the meeting what is lost is all that is left to send, from either end: a message that lost most
+    /// After the meeting lost packets are all that is left to send, from either end: a message that lost most
     /// of its first window doubles like any other.
     pub(super) fn next_opportunistic(&mut self) -> Option<Next> {
         let met = self.has_met();
@@ -275,7 +275,7 @@ impl Outgoing {
 
     /// The receiver asks for packet `index`: the queue it goes to, if it is to be sent again. A packet that has
     /// never left counts as permitted instead. So does, where the grant is for `any` packet, one that a permission
-    /// at hand has repeated already: what was lost is the permission for it. A packet that is on its way needs
+    /// at hand has repeated already: the permission for it was lost. A packet that is on its way needs
     /// nothing, if this sender finds losses itself.
     pub(super) fn requested(&mut self, now: Time, index: u32, any: bool, finds: bool) -> Option<(Next, u8)> {
         if index >= self.packets || self.has_arrived(index) {

@@ -188,7 +188,7 @@ impl Receiver {
         shared.say_finished(packet);
     }
 
-    /// A message's deadline: what is overdue waits for its turn to be granted again.
+    /// A message's deadline: overdue packets wait for their turn to be granted again.
     pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let key = (peer, id);
         let Some(incoming) = self.messages.get_mut(&key) else { return };
@@ -211,7 +211,7 @@ impl Receiver {
         }
     }
 
-    /// Grants again as much of what is missing as may be by now.
+    /// Grants as many of the missing packets again as may be by now.
     pub(super) fn reissue(&mut self, shared: &mut Shared, now: Time) {
         self.again.due();
         let slot = match self.params.reissue {
@@ -310,7 +310,7 @@ impl Incoming {
         shared.control.push_back(Packet { flags: PacketFlags::AGAIN, ..grant });
     }
 
-    /// A grant about a packet, with what has arrived of the message.
+    /// A grant about a packet, with the arrivals of the message.
     fn about(&self, index: u32, permitted: u32, departure: u32) -> Grant {
         let (arrived_below, arrived_from) = (self.received.next_missing(0), self.above.into());
         Grant { index, permitted, departure, arrived_below, arrived_from }

@@ -1,9 +1,8 @@
-//! RPO packet by packet: what goes in, what must come out, and when.
+//! RPO packet by packet: inputs, expected outputs, and their times.
 //!
-//! The path holds 10 packets, windows are 4. A receiver grants again what has not come in 3 round trips, and asks after
-//! as much silence; a sender repeats packet 0 after as long, and an opportunistic packet is due as a normal one after
-//! 1.5. Outputs are
-//! written as words: `normal 3 push`, `normal 5`, `low 9`, `low 9 again`, `normal 5 ce`,
+//! The path holds 10 packets, windows are 4. A receiver grants packets again that have not come in 3 round trips, and
+//! asks after as much silence; a sender repeats packet 0 after as long, and an opportunistic packet is due as a normal
+//! one after 1.5. Outputs are written as words: `normal 3 push`, `normal 5`, `low 9`, `low 9 again`, `normal 5 ce`,
 //! `grant 3 x2 <4 >8` (for packet 3, two packets, all below 4 and from 8 on have arrived), `grant 3 x1 ece`,
 //! `again 5` (packet 5 is missing).
 
@@ -19,7 +18,7 @@ use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 const SLOT: Time = Time::ns(1230).saturating_add(Time::ps(400));
 const RTT: Time = Time::ps(12_304_000);
 
-/// One host's RPO and the words for what it does.
+/// One host's RPO and the words for its outputs.
 struct Script {
     machine: Checked<RpoEndpoint>,
     /// Data packets that have left, for grants to answer.
@@ -84,7 +83,7 @@ impl Script {
         Script { machine: Checked::new(Rpo::endpoint(&params, context)), left: Vec::new() }
     }
 
-    /// The receiver's grant for the last packet with this index that left here, and what comes of it.
+    /// The receiver's grant for the last packet with this index that left here, and its effects.
     fn grant(&mut self, now: Time, index: u32, ece: bool) -> Vec<String> {
         let grant = self.grant_for(index, ece);
         self.on(now, grant)
@@ -230,7 +229,7 @@ fn normal_packets_go_first_at_the_host_too() {
 fn the_hosts_own_link_marks_by_its_opportunistic_queue() {
     let mut s = Script::new(RpoParams { window: 4, ..RpoParams::default() });
     s.open(us(1), message(100));
-    // In the first round trip nothing is known of normal packets: k is 10, what the link carries in one.
+    // In the first round trip nothing is known of normal packets: k is 10, the packets that the link carries in one.
     for index in 0..4 {
         let grant = s.grant_for(index, false);
         s.machine.receive(us(10), &grant);

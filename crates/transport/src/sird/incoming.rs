@@ -1,4 +1,4 @@
-//! A message at its receiver: what it has credit for, and what of that has not arrived.
+//! A message at its receiver: the packets that have credit, and those of them that have not arrived.
 
 use super::packets::{Data, Grant, Resend};
 use super::pair::PairCredit;
@@ -240,7 +240,7 @@ impl Incoming {
         std::mem::take(&mut self.out)
     }
 
-    /// Gives credit again for what is missing of the packets looked at. Returns how many these are.
+    /// Gives credit again for the missing ones of the examined packets. Returns how many these are.
     fn ask(&self, shared: &mut Shared, (peer, id): MessageId) -> u32 {
         let mut first = self.received.next_missing(0);
         let (mut gaps, mut asked) = (0, 0);

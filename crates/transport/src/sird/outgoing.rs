@@ -1,4 +1,4 @@
-//! A message at its sender: what it has credit for, and what leaves next.
+//! A message at its sender: its credit, and the packet that leaves next.
 
 use super::packets::{Data, Rts};
 use super::{Pool, Shared, TimerKey};
@@ -132,7 +132,7 @@ impl Outgoing {
         if self.departed.contains(index) { 0 } else { wire(sizes, &self.message, index) }
     }
 
-    /// A credit raises what is permitted in all; one that comes late changes nothing.
+    /// A credit raises the number of permitted packets; one that comes late changes nothing.
     pub(super) fn permit(&mut self, number: u32) {
         let number = number.min(self.packets);
         if number > self.permitted {

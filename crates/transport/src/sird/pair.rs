@@ -7,7 +7,7 @@
 
 use headway_units::Time;
 
-/// The pool at its receiver: credit that is out, and what there still is to give it for.
+/// The pool at its receiver: credit that is out, and the data that it is still to be given for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PairCredit {
     /// Credits given in all; it wraps around.

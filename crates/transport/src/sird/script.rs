@@ -1,4 +1,4 @@
-//! SIRD packet by packet: what goes in, what must come out, and when.
+//! SIRD packet by packet: inputs, expected outputs, and their times.
 //!
 //! The path's base round trip is 10 full packets, 12.304 us, and so is the bandwidth-delay product; its largest round trip is 20 us,
 //! the time-out 60 us. Outputs are written as words: `rts 20 (0)` (a request for 20 packets of which none left), `data 3`,
@@ -122,7 +122,7 @@ fn credit_is_paced_and_bounded_for_a_sender_and_in_all() {
         (1..10).map(|n| SLOT * n).collect::<Vec<_>>(),
         "a bandwidth-delay product, one a frame time"
     );
-    // Another sender gets what is left of one and a half.
+    // Another sender gets the rest of one and a half.
     assert_eq!(s.on(us(40), request(OTHER, 0, 100)), ["credit 1"]);
     assert_eq!(s.effects(us(59)).len(), 4);
     // A packet that arrives makes room for the next credit.
@@ -284,7 +284,7 @@ fn a_receiver_counts_the_credit_of_a_pair_over_all_its_messages() {
         ["delivered 1460"],
         "the next credit is a frame time later"
     );
-    // Silence: what has not come is asked for, and its credit is given again with new numbers.
+    // Silence: packets that have not come are asked for, and its credit is given again with new numbers.
     let later: Vec<String> = s.effects(us(200)).into_iter().flat_map(|(_, out)| out).collect();
     assert!(
         later.contains(&"resend 1+2".to_string()) && later.contains(&"credit 13".to_string()),

@@ -250,7 +250,7 @@ impl Sender {
         }
     }
 
-    /// Announces a message again of which nothing is heard: it, or what the receiver said last, may be lost.
+    /// Announces a message again of which nothing is heard: it, or the receiver's last packet, may be lost.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];

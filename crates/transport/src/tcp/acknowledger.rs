@@ -53,7 +53,7 @@ pub(crate) struct Acknowledger {
     count: u32,
     /// True if the last packet was marked. RFC 8257 §3.2
     ce: bool,
-    /// Packets in order that no acknowledgement has answered, the last of them, and what the first echoes.
+    /// Packets in order that no acknowledgement has answered, the last of them, and the echo of the first.
     owed: u32,
     last: u32,
     echo: Time,
@@ -74,7 +74,7 @@ pub(crate) struct Towards<'a, K, F> {
     pub(crate) message: u32,
     /// The deadline of one that is put off.
     pub(crate) timer: K,
-    /// Writes what an acknowledgement carries in addition to its sequence space.
+    /// Writes the fields of an acknowledgement in addition to its sequence space.
     pub(crate) complete: F,
 }
 
@@ -117,7 +117,7 @@ impl Acknowledger {
         self.state.step(ReceiverEvent::Last);
     }
 
-    /// A packet arrives, with number `sequence`. If marks began or ended with it, what came before it is
+    /// A packet arrives, with number `sequence`. If marks began or ended with it, the packets before it are
     /// acknowledged first, so that every acknowledgement speaks of marked packets or of others. RFC 8257 §3.2
     #[inline]
     pub(crate) fn take<K: TimerKey, F: Fn(&mut Packet)>(
@@ -178,7 +178,7 @@ impl Acknowledger {
         }
     }
 
-    /// The deadline `at` has come: what is owed has been put off for as long as it may.
+    /// The deadline `at` has come: the owed acknowledgement has been put off for as long as it may.
     pub(crate) fn overdue<K: TimerKey, F: Fn(&mut Packet)>(
         &mut self,
         to: &mut Towards<'_, K, F>,
@@ -217,7 +217,7 @@ impl Acknowledger {
         self.state.step(ReceiverEvent::Acknowledged);
     }
 
-    /// Says what has arrived, whether it is owed or not.
+    /// Acknowledges the arrivals, owed or not.
     pub(crate) fn acknowledge<K: TimerKey, F: Fn(&mut Packet)>(
         &self,
         to: &mut Towards<'_, K, F>,

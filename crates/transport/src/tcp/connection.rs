@@ -1,4 +1,4 @@
-//! A sequence space with a window: what may leave of it, and what becomes of it when its timer expires.
+//! A sequence space with a window: the packets that may leave of it, and its changes when its timer expires.
 //!
 //! TCP sends a message over one of them (`outgoing.rs`), multipath transports over several. Acknowledgements are
 //! taken in by `input.rs`.

@@ -57,7 +57,7 @@ impl RateSampler {
         self.limited_until = self.delivered + u64::from(pipe.max(1));
     }
 
-    /// Takes in an acknowledgement; `marked` if it says that what it acknowledges was.
+    /// Takes in an acknowledgement; `marked` if it says that the packets that it acknowledges were.
     pub(crate) fn deliver(
         &mut self,
         now: Time,
@@ -108,7 +108,7 @@ impl Usage {
         self.limited
     }
 
-    /// True if the window may grow: in slow start up to twice what was in flight, later if it held back data.
+    /// True if the window may grow: in slow start up to twice the packets in flight, later if it held back data.
     pub(crate) fn allows_growth(&self, window: &Window) -> bool {
         if window.slow_start() { window.cwnd < 2.0 * f64::from(self.most) } else { self.limited }
     }
@@ -147,7 +147,7 @@ impl Proportional {
     pub(crate) fn window(&mut self, delivered: u32, repaired: bool, pipe: u32, ssthresh: f64) -> f64 {
         let (delivered, pipe) = (f64::from(delivered), f64::from(pipe));
         self.delivered += delivered;
-        // RFC 6937 §3: above the threshold a share of what was delivered leaves, rounded up; below it slow
+        // RFC 6937 §3: above the threshold a share of the delivered packets leaves, rounded up; below it slow
         // start catches up.
         let quota = if pipe > ssthresh {
             (self.delivered * ssthresh / self.prior).ceil() - self.sent

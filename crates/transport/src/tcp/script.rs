@@ -95,7 +95,7 @@ fn marks_are_echoed_exactly_under_delayed_acknowledgements() {
     assert_eq!(answers, [(2, false), (3, true), (5, true), (6, false)]);
     let echoes: Vec<_> = heard.iter().map(|a| a.lifetime).collect();
     assert_eq!(echoes, [0, 2, 3, 5].map(Time::us), "the earliest packet that each answers");
-    // A mark that begins while a packet is owed: what came before is answered for itself.
+    // A mark that begins while a packet is owed: the packets before are answered for themselves.
     machine.receive(Time::us(70), &data(6, 100, false, Time::us(6)));
     assert_eq!(sent(&mut machine, Time::us(70)), []);
     machine.receive(Time::us(80), &data(7, 100, true, Time::us(7)));

@@ -307,7 +307,7 @@ crate::timer_keys! {
 
 type Shared = crate::shared::Shared<TimerKey>;
 
-/// Marks a request that only asks what has arrived, and its answer. NSCC §2.7
+/// Marks a request that only asks for the arrivals, and its answer. NSCC §2.7
 const PROBE: PacketFlags = PacketFlags::PULL;
 /// Marks a header that was cut in front of its receiver.
 const LAST_HOP: PacketFlags = PacketFlags::LAST_HOP;

@@ -1,4 +1,4 @@
-//! A message at its sender: where its packets are, what may leave, and what the answers say.
+//! A message at its sender: the places of its packets, those that may leave, and the answers.
 
 use super::control::nscc::{Scale, Window};
 use super::control::rccc::Credit;
@@ -83,7 +83,7 @@ pub(super) struct Outgoing {
     asks_again: bool,
     /// Packets in order of departure; entries that no longer match their slot mean nothing.
     flight: VecDeque<(Time, u32)>,
-    /// Bytes under way: what was sent, less what the receiver says that it has and what was given up.
+    /// Bytes under way: those sent, less those that the receiver says that it has and those given up.
     in_flight: i64,
     received: u32,
     /// Bytes of a full packet on the wire, and of the last one.
@@ -153,7 +153,7 @@ impl Outgoing {
         if index + 1 == self.packets { self.last } else { self.full }
     }
 
-    /// Bytes of the packets from `index` to the end of what the application has.
+    /// Bytes of the packets from `index` to the end of the application's data.
     fn bytes_from(&self, index: u32) -> i64 {
         match self.limit.checked_sub(index) {
             None | Some(0) => 0,
@@ -186,7 +186,7 @@ impl Outgoing {
         self.slots.get_mut(index.checked_sub(self.base)? as usize)
     }
 
-    /// The packet that is next, if there is one: what is sent again comes first.
+    /// The packet that is next, if there is one: repetitions come first.
     fn candidate(&self) -> Option<u32> {
         if let Some(&index) = self.again.first() {
             return Some(index);
@@ -206,7 +206,7 @@ impl Outgoing {
         let index = self.candidate()?;
         let needs = self.in_flight.max(0) + self.wire(index);
         let fits = self.window.as_ref().is_none_or(|window| window.bytes() >= needs);
-        // NSCC §2.7: what is sent again does not wait for the window.
+        // NSCC §2.7: repetitions do not wait for the window.
         let repairs = !self.again.is_empty() && self.sleek.as_ref().is_some_and(|sleek| sleek.is_repairing());
         ((fits || repairs) && !self.is_without_credit()).then_some(index)
     }
@@ -288,7 +288,7 @@ impl Outgoing {
     fn reached(&mut self, index: u32, place: Place) {
         if place == Place::Again && self.again.remove(&index) {
             let size = self.wire(index);
-            // It was taken out of what is under way when it was given up, and what the receiver says counts it.
+            // It was taken out of the packets under way when it was given up, and the receiver's number counts it.
             self.in_flight += size;
             self.again_bytes -= size;
         }
@@ -420,7 +420,7 @@ impl Outgoing {
             window.trimmed(scale, now, (sample, guarded), size, self.in_flight.max(0));
         }
         self.repeat(index);
-        // No path is to blame for what its receiver's own link does.
+        // No path is to blame for its receiver's own link.
         let fate = match (last_hop, packet.flags.has(PacketFlags::ECE)) {
             (false, _) => Fate::Trimmed,
             (true, true) => Fate::Marked,

@@ -93,7 +93,7 @@ impl Pacer {
         self.next = now.saturating_add(quantum.saturating_mul(quanta));
     }
 
-    /// A data packet has arrived, or what is left of it, or a request.
+    /// A data packet has arrived, or its header, or a request.
     pub(super) fn arrived(&mut self, now: Time, packet: &Packet, base_rtt: impl FnOnce() -> Time) {
         if let Some(uplinks) = &mut self.uplinks {
             uplinks.learn(now, base_rtt);

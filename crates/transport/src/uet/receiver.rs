@@ -34,7 +34,7 @@ pub(crate) const WANTED: GaugeInfo = GaugeInfo::bytes(
 
 /// Entropies of pulls, in turn. RCCC §3.2
 const PULL_ENTROPIES: u64 = 128;
-/// Acknowledgements of a largest window at the least: what is not acknowledged keeps the window closed.
+/// Acknowledgements of a largest window at the least: packets without acknowledgement keep the window closed.
 const ACKS_IN_WINDOW: u64 = 16;
 
 /// A message being received.
@@ -73,7 +73,7 @@ impl Receiver {
         Receiver { settings, messages: Messages::default(), finished: FinishedMessages::default(), pacer }
     }
 
-    /// A packet of a sender: data, what is left of data, or a request.
+    /// A packet of a sender: data, the header of cut data, or a request.
     pub(super) fn arrived(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         let (rules, ack_bytes) = (self.settings.credit.clone(), self.settings.common.ack_bytes);
@@ -278,7 +278,7 @@ impl Incoming {
         }
     }
 
-    /// Says what has arrived, the packet itself and those before it first of all. UET §1.1
+    /// Reports the arrivals, the packet itself and those before it first of all. UET §1.1
     fn acknowledge(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
         self.unacked = 0;
         let arrived = self.received.next_missing(0);
@@ -306,7 +306,7 @@ impl Incoming {
         shared.control.push_back(nack);
     }
 
-    /// The sender asks for credit, and does not know what has arrived.
+    /// The sender asks for credit, and does not know the arrivals.
     fn request(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
         self.state.step(ReceiverEvent::Request);
         self.acknowledge(shared, key, packet);

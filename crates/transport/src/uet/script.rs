@@ -1,4 +1,4 @@
-//! Ultra Ethernet packet by packet: what goes in, what must come out, and when.
+//! Ultra Ethernet packet by packet: inputs, expected outputs, and their times.
 //!
 //! The path's base round trip is 10 full packets, 12.304 us; a bandwidth-delay product and a half is 15 packets. Its largest round
 //! trip is 40 us, so that a packet is lost after 50 us. Outputs are written as words: `data 3`, `data 3 ask` (an acknowledgement is
@@ -26,7 +26,7 @@ const fn us_const(n: u64) -> Time {
     Time::us(n)
 }
 
-/// One host's machine and the words for what it does.
+/// One host's machine and the words for its outputs.
 struct Script {
     machine: Checked<UetEndpoint>,
 }

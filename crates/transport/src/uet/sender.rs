@@ -117,7 +117,7 @@ impl Sender {
         if out.is_done() {
             return self.finished(shared, key, (packet.src, packet.message));
         }
-        // The receiver knows nothing of what is returned.
+        // The receiver knows nothing of returned headers.
         if event == SenderEvent::Bounce && out.wants_credit() {
             out.request(shared, now);
         }
@@ -130,7 +130,7 @@ impl Sender {
         self.take_turns(key);
     }
 
-    /// NSCC §2.7: a sender that has heard nothing for a while asks what has arrived.
+    /// NSCC §2.7: a sender that has heard nothing for a while asks for the arrivals.
     pub(super) fn probe_due(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         if let Some(key) = self.messages.find((peer, id)) {
             self.messages[key].0.probe(shared, now);
@@ -147,7 +147,7 @@ impl Sender {
         }
     }
 
-    /// UET §2.6: what was lost is sent again, or credit for it asked for.
+    /// UET §2.6: lost packets are sent again, or credit for them is asked for.
     pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let (out, scale) = &mut self.messages[key];

@@ -1,4 +1,4 @@
-//! The contract between a machine and its driver: what the wrapper asserts, and what a machine bears.
+//! The contract between a machine and its driver: the assertions of the wrapper, and the inputs that a machine bears.
 
 use crate::harness;
 

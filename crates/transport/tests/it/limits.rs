@@ -9,7 +9,7 @@ use headway_transport::{CreditDemand, HostContext, InitialWindow, Message, Path}
 use headway_units::{Rate, Time};
 use std::panic::catch_unwind;
 
-/// Packets between the two at most, what they may be woken for, and one way between them.
+/// Packets between the two at most, their possible wake-ups, and one way between them.
 const MOST_PACKETS: usize = 1500;
 const MOST_STEPS: usize = 50_000;
 const WAY: Time = Time::us(10);
@@ -132,7 +132,7 @@ fn talk_to_nobody(name: &str, params: &[(&'static str, ParamValue)]) {
     assert!(waiting.count() <= MOST_WAITING, "more waits for the wire than there is to say");
 }
 
-/// Tries what is to be tried, and says of which values it did not come out well.
+/// Makes all trials, and names the values with which they failed.
 fn try_all(cases: impl Iterator<Item = (&'static str, Vec<(&'static str, ParamValue)>)>) -> usize {
     let (mut broken, mut tried) = (Vec::new(), 0);
     for (name, params) in cases {

@@ -189,7 +189,7 @@ fn receiver_driven(name: &str) -> bool {
     outcome.expect("no promise broken").permissions > 0
 }
 
-/// The mutation check: each way of being broken is noticed, for what it is.
+/// The mutation check: each fault is noticed, and named rightly.
 #[test]
 fn every_fault_is_caught() {
     for name in harness::transports() {

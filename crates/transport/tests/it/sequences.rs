@@ -4,8 +4,8 @@
 //! Every transport of the registry that has a controller is walked ([`registry::visit_controller`]); the machine is the one that
 //! runs, and the controller is watched ([`Watched`]):
 //!
-//! * the window is a number, not below nothing, and what comes of it is the same each time;
-//! * slow start adds no more than what was acknowledged, and what comes after it no more than that either;
+//! * the window is a number, not below nothing, and its course is the same each time;
+//! * slow start adds no more than was acknowledged, and later phases no more than that either;
 //! * marks and losses make no window larger, a time-out leaves a packet, and a repair no more than there was;
 //! * a round with marks leads to no larger window than the same one without;
 //! * a pace is finite, and more than nothing;

@@ -335,7 +335,7 @@ mod tests {
         (dcqcn.rate() / 1e7).round() / 100.0
     }
 
-    /// One notification: alpha has fallen four times when the rate is cut, and the target stays what it was.
+    /// One notification: alpha has fallen four times when the rate is cut, and the target stays.
     #[test]
     fn one_notification_halves_the_rate_nearly_and_timers_bring_it_back() {
         let mut dcqcn = dcqcn(Preset::HpccSim);

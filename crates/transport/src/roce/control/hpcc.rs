@@ -1,4 +1,4 @@
-//! HPCC: ports say what they carry, and the rate goes where the busiest of them is used to 95 %.
+//! HPCC: ports report their load, and the rate goes where the busiest of them is used to 95 %.
 //!
 //! Source: Y. Li et al., SIGCOMM 2019, with the numbers of its simulator (`hpcc-sim`) or of the paper. The paper controls a window and
 //! sends at that window in a base round trip; the simulator controls the rate, and the window follows. Both are the same.
@@ -100,8 +100,8 @@ impl Memory {
         })
     }
 
-    /// Takes an answer's stamps in, and says what each hop has done since those of the one before; nothing if they do not follow
-    /// those, or are not all there. HPCC §3.2
+    /// Takes an answer's stamps in, and returns the change of each hop since those of the one before; nothing if they
+    /// do not follow those, or are not all there. HPCC §3.2
     pub(super) fn take(
         &mut self,
         stamps: Option<&Stamps>,
@@ -149,7 +149,7 @@ impl Hpcc {
         self.utilisation = (1.0 - weight) * self.utilisation + weight * busiest.0;
     }
 
-    /// Sets the rate, and with the end of a round also what the next ones start from. HPCC §3.2
+    /// Sets the rate, and with the end of a round also the start of the next ones. HPCC §3.2
     fn decide(&mut self, ends: bool) {
         let excess = self.utilisation / self.params.eta;
         let adds = self.params.rate_ai * self.flow.line;

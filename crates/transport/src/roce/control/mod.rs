@@ -75,7 +75,7 @@ pub trait RateControl: Send + Sized + 'static {
     /// Makes the controller of one message.
     fn new(params: &Self::Params, flow: &Flow) -> Self;
 
-    /// Time passes: what it does by itself until `now`, it has done.
+    /// Time passes: it has done its own steps until `now`.
     fn pass(&mut self, now: Time) {
         let _ = now;
     }
@@ -99,7 +99,7 @@ pub trait RateControl: Send + Sized + 'static {
         None
     }
 
-    /// Tells what is its own among [`RateControl::PROBES`].
+    /// Reports its own values among [`RateControl::PROBES`].
     fn probe(&self, found: &mut Sink<'_>) {
         let _ = found;
     }
@@ -143,7 +143,7 @@ impl<C: RateControl> Controller for C {
 
 type Make = dyn Fn(&Flow) -> Box<dyn Controller> + Send;
 
-/// Makes the controllers of one transport, and knows what its machine goes by.
+/// Makes the controllers of one transport, and knows the parameters of its machine.
 pub(super) struct Controllers {
     make: Box<Make>,
     pub(super) machine: MachineParams,

@@ -1,5 +1,5 @@
-//! PowerTCP: the window follows the power of the busiest hop, the product of what waits and of how fast that changes; theta-PowerTCP
-//! does the same with round trips, and asks nothing of ports.
+//! PowerTCP: the window follows the power of the busiest hop, the product of its queue and of the rate of change of
+//! that; theta-PowerTCP does the same with round trips, and asks nothing of ports.
 //!
 //! Source: V. Addanki et al., NSDI 2022. Preset `hpcc-sim` has the numbers of its authors' simulator, which descends from HPCC's.
 
@@ -176,7 +176,7 @@ impl RateControl for PowerTcp {
             let period = self.law.flow.base_rtt.as_secs_f64();
             let mut busiest = (0.0, 0.0);
             for hop in intervals[..hops].iter().flatten() {
-                // PowerTCP §3.3: what arrives at the port in a second, times what is under way there.
+                // PowerTCP §3.3: the bytes that arrive at the port in a second, times those under way there.
                 let current = (hop.queues.1 - hop.queues.0 + hop.sent) / hop.seconds;
                 let voltage = hop.queues.1 + hop.rate / 8.0 * period;
                 let base = (hop.rate / 8.0) * (hop.rate / 8.0) * period;
@@ -304,10 +304,10 @@ mod tests {
         let halved = 26_000.0 * 0.55 + 0.9 * 520.0;
         // A bandwidth-delay product waits, and stays.
         near(after(stamp(0, 0, 52_000), stamp(4160, 52_000, 52_000)), halved);
-        // The port is fed twice of what it sends, for half of a round trip: of that, the window remembers half.
+        // The port receives twice as much as it sends, for half of a round trip: of that, the window remembers half.
         let fed = (1.0 + 2.0 * (26_000.0 + 52_000.0) / 52_000.0) / 2.0;
         near(after(stamp(0, 0, 0), stamp(2080, 26_000, 26_000)), 0.9 * (26_000.0 / fed + 520.0) + 2600.0);
-        // It drains, fed with half of what it sends, and a bandwidth-delay product is left.
+        // It drains, and receives half of what it sends, and a bandwidth-delay product is left.
         near(after(stamp(0, 0, 78_000), stamp(4160, 52_000, 52_000)), 26_000.0 + 0.9 * 520.0);
     }
 

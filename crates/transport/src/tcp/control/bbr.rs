@@ -1,4 +1,4 @@
-//! BBR v1: sends at the measured bandwidth, with a window of a few times what the path holds.
+//! BBR v1: sends at the measured bandwidth, with a window of a few times the content of the path.
 //!
 //! Sources: N. Cardwell et al., ACM Queue 2016; Linux 4.19. Bandwidth is the largest delivery rate of ten
 //! round trips, the round trip the smallest of ten seconds. Neither losses nor marks cut anything.
@@ -83,7 +83,7 @@ pub enum Mode {
     ProbeRtt,
 }
 
-/// The largest of what the last rounds have measured.
+/// The largest measurement of the last rounds.
 #[derive(Clone, Debug, Default)]
 struct LargestRecent {
     /// Rounds and rates in packets a second, rates falling.
@@ -160,7 +160,7 @@ impl Bbr {
         self.mode
     }
 
-    /// Packets that are on their way at `gain` times what the path holds, with room for bursts.
+    /// Packets that are on their way at `gain` times the content of the path, with room for bursts.
     fn target(&self, gain: f64) -> f64 {
         // Nothing bounds the window before the first measurement.
         if self.min_rtt == Time::MAX {
@@ -188,7 +188,7 @@ impl Bbr {
             Bursts::Ideal => 1.0,
             Bursts::Linux419 => {
                 let millisecond = self.pace * self.packet / 1024.0;
-                // Linux: what is paced in about a millisecond (a right shift by 10), at least two segments.
+                // Linux: the data that is paced in about a millisecond (a right shift by 10), at least two segments.
                 (millisecond.min(65_536.0) / self.packet).floor().max(2.0)
             }
         }
@@ -300,7 +300,7 @@ impl Bbr {
     fn set_window(&mut self, window: &mut Window, ack: &Ack, was: Mode, gain: f64) {
         let acked = f64::from(ack.delivered);
         if ack.lost > 0 {
-            // Linux, `bbr_set_cwnd_to_recover_or_restore`: what was lost is not in flight any more.
+            // Linux, `bbr_set_cwnd_to_recover_or_restore`: lost packets are not in flight any more.
             window.cwnd = (window.cwnd - f64::from(ack.lost)).max(1.0);
         }
         if was == Mode::ProbeRtt && self.mode != Mode::ProbeRtt {

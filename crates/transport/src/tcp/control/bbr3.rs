@@ -1,4 +1,4 @@
-//! BBR v3: BBR with bounds on what is in flight, which losses and marks lower and probes raise.
+//! BBR v3: BBR with bounds on the data in flight, which losses and marks lower and probes raise.
 //!
 //! Source: `net/ipv4/tcp_bbr.c` of github.com/google/bbr, branch v3 (commit 2aaf0059), which draft-ietf-ccwg-bbr describes;
 //! sections named below are its functions. Windows and rates are real numbers, rounded where Linux rounds windows; constants
@@ -99,7 +99,7 @@ pub enum Mode {
     Startup,
     /// Sending slowly until the queue of startup is gone.
     Drain,
-    /// Probing: draining what the last probe has queued.
+    /// Probing: draining the queue of the last probe.
     Down,
     /// Cruises between two probes.
     Cruise,
@@ -107,7 +107,7 @@ pub enum Mode {
     Refill,
     /// Sending faster than the bandwidth, and raising the upper bound.
     Up,
-    /// Half of what the path holds, to see the round trip without a queue.
+    /// Half of the path's content, to see the round trip without a queue.
     ProbeRtt,
 }
 
@@ -300,7 +300,7 @@ pub struct Bbr3 {
     loss_round: u64,
     loss_round_begins: bool,
     loss_events: u32,
-    /// Bounds of what is in flight.
+    /// Bounds of the data in flight.
     lower: f64,
     upper: f64,
     slope: Slope,
@@ -599,7 +599,7 @@ impl Bbr3 {
         }
     }
 
-    /// The upper bound, less what is left free for others. BBRv3 §bbr_inflight_with_headroom
+    /// The upper bound, less the part that is left free for others. BBRv3 §bbr_inflight_with_headroom
     fn with_headroom(&self) -> f64 {
         if self.upper.is_infinite() {
             return f64::INFINITY;
@@ -756,7 +756,7 @@ impl Bbr3 {
     }
 }
 
-/// More than the share of what was in flight that may be lost.
+/// More than the share of the packets in flight that may be lost.
 fn too_many_lost(lost: u32, in_flight: u32) -> bool {
     lost > 0 && in_flight > 0 && f64::from(lost) > (f64::from(in_flight) * LOSS_THRESHOLD).floor()
 }

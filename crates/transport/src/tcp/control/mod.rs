@@ -238,7 +238,7 @@ pub trait CongestionControl: Send + Sized + 'static {
     }
 
     /// Losses are found, the first of their window: the threshold, and with it the window, that is wanted.
-    /// `flight` is what was in flight, at most a window.
+    /// `flight` is the number of packets in flight, at most a window.
     fn lost(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
         let _ = (window, now);
         half(flight)
@@ -254,12 +254,12 @@ pub trait CongestionControl: Send + Sized + 'static {
         let _ = now;
     }
 
-    /// All that was lost is repaired; the window is what the machine made it.
+    /// All that was lost is repaired; the machine has set the window.
     fn recovered(&mut self, window: &mut Window, now: Time) {
         let _ = (window, now);
     }
 
-    /// Tells what is its own among [`CongestionControl::PROBES`].
+    /// Reports its own values among [`CongestionControl::PROBES`].
     fn probe(&self, found: &mut Sink<'_>) {
         let _ = found;
     }
@@ -295,7 +295,7 @@ fn gap_at(pace: f64) -> Option<Time> {
     (pace > 0.0).then(|| Time((1e12 / pace) as u64).max(Time(1)))
 }
 
-/// Half of what was in flight, at least two packets. RFC 5681 §3.1
+/// Half of the packets in flight, at least two packets. RFC 5681 §3.1
 pub fn half(flight: f64) -> f64 {
     (flight / 2.0).max(2.0)
 }

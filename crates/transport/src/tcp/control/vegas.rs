@@ -71,7 +71,7 @@ impl Vegas {
         let mut decision = Decision::Hold;
         if window.slow_start() {
             if excess > self.params.gamma {
-                // Linux, `tcp_vegas_cong_avoid`: slow start stops at what the path held without a queue, and
+                // Linux, `tcp_vegas_cong_avoid`: slow start stops at the content of the path without a queue, and
                 // one packet more.
                 window.cwnd = cwnd.min((cwnd * base / rtt).floor() + 1.0);
                 window.ssthresh = window.ssthresh.min(window.cwnd);

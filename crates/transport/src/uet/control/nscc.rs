@@ -21,7 +21,7 @@ headway_params::params! {
         quick_adapt: bool = true, ParamKind::Bool;
         /// True if the round trip of a trimmed header may be the base round trip: it skips the queues of data, and takes less time on each link. NSCC §2.3
         base_rtt_on_nack: bool = false, ParamKind::Bool;
-        /// True if SLEEK finds losses, for switches that do not trim: what is missing ahead of five packets and a window and a half is sent again, and
+        /// True if SLEEK finds losses, for switches that do not trim: packets missing ahead of five others and a window and a half are sent again, and
         /// a sender that hears nothing for a few round trips probes. NSCC §2.7
         sleek: bool = false, ParamKind::Bool;
     }

@@ -20,8 +20,8 @@ headway_params::params! {
         window: bool = false, ParamKind::Bool;
         /// True if the round trip of a trimmed header may be the base round trip of that window, as with `uet-nscc`. NSCC §2.3
         base_rtt_on_nack: bool = false, ParamKind::Bool;
-        /// Ratio of what the hosts of a switch can send to what its links upwards carry. Above 1, and without a window, the rate of pulls
-        /// follows what is marked or trimmed on the way; 0 = the network's, as far as it is known. RCCC §3.4
+        /// Ratio of the rates of a switch's hosts to those of its links upwards. Above 1, and without a window, the rate of pulls
+        /// follows the packets that are marked or trimmed on the way; 0 = the network's, as far as it is known. RCCC §3.4
         oversubscription: f64 = 0.0, ParamKind::Float { min: 0.0, max: MOST_OVERSUBSCRIPTION };
     }
 }
@@ -55,7 +55,8 @@ impl Credit {
         self.bytes -= bytes;
     }
 
-    /// The receiver has answered: what is left of the speculative credit is void, and what was spent beyond it is owed. RCCC §3.1
+    /// The receiver has answered: the rest of the speculative credit is void, and bytes spent beyond it are owed. RCCC
+    /// §3.1
     pub(in crate::uet) fn stop_speculating(&mut self) {
         self.bytes = self.bytes.min(0);
     }

@@ -17,10 +17,11 @@ const DECREASE: f64 = 0.5;
 /// Growth of the rate in a period, as a share of the link's. It doubles from period to period while nothing is marked.
 /// RCCC §3.4
 const INCREASE: f64 = 0.01;
-/// The lowest rate, as a share of what a receiver has of the uplinks, and of its link. RCCC §3.4
+/// The lowest rate, as a share of a receiver's part of the uplinks, and of its link. RCCC §3.4
 const LEAST_OF_UPLINKS: f64 = 0.9;
 const LEAST: f64 = 0.01;
-/// Periods without a packet after which nothing is left of what was seen before: the rate takes seven to grow from the lowest.
+/// Periods without a packet after which nothing is left of the earlier estimate: the rate takes seven to grow from the
+/// lowest.
 const FORGOTTEN: u32 = 64;
 
 /// Packets that have arrived within a period.
@@ -50,7 +51,7 @@ pub(in crate::uet) struct Uplinks {
 }
 
 impl Uplinks {
-    /// Estimate for links upwards that carry one part in `oversubscription` of what the hosts below can send. A base
+    /// Estimate for links upwards that carry one part in `oversubscription` of the hosts' rates below. A base
     /// round trip of 0 is not known yet.
     pub(in crate::uet) fn new(oversubscription: f64, base_rtt: Time, seed: u64) -> Uplinks {
         let least = (LEAST_OF_UPLINKS / oversubscription).max(LEAST);

@@ -44,7 +44,7 @@ pub(crate) fn message(packets: u64) -> Message {
     }
 }
 
-/// A machine, and the words for what it does.
+/// A machine, and the words for its outputs.
 pub(crate) trait Steps {
     /// Type of the machine under test.
     type Machine: Endpoint;
@@ -71,14 +71,14 @@ pub(crate) trait Steps {
         due
     }
 
-    /// Opens a message, and answers what leaves over a free wire.
+    /// Opens a message, and answers the packets that leave over a free wire.
     fn open(&mut self, now: Time, message: Message) -> Vec<String> {
         self.machine().open(now, &message);
         assert!(self.events().is_empty());
         self.sends(now)
     }
 
-    /// Hands in a packet and answers what the application hears; the wire stays busy.
+    /// Hands in a packet and answers the application's events; the wire stays busy.
     fn hear(&mut self, now: Time, packet: Packet) -> Vec<String> {
         self.machine().receive(now, &packet);
         self.events()
@@ -91,7 +91,7 @@ pub(crate) trait Steps {
         out
     }
 
-    /// Deadlines met up to `until`, with what came out of those that had an effect.
+    /// Deadlines met up to `until`, with the outputs of those that had an effect.
     fn effects(&mut self, until: Time) -> Vec<(Time, Vec<String>)> {
         let mut out = Vec::new();
         for wakes in 0.. {

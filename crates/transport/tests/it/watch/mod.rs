@@ -68,7 +68,7 @@ impl<C: CongestionControl> Watched<C> {
 
     /// The window is to be brought down from `cwnd` to `target`, at once or in proportion.
     fn expect(&mut self, after: &'static str, cwnd: f64, target: f64) {
-        // Proportional reduction counts from what is in flight, and lets a packet go at first.
+        // Proportional reduction counts from the packets in flight, and lets a packet go at first.
         let most = if self.proportional { cwnd.max(target).max(self.flight) + 1.0 } else { target };
         self.ceiling = Some(Ceiling { after, cwnd: most });
     }
@@ -99,7 +99,7 @@ impl<C: CongestionControl> CongestionControl for Watched<C> {
         }
     }
 
-    /// Book-keeping takes from a window, or gives back what it has had before. A controller that owns its window adds
+    /// Book-keeping takes from a window, or gives back earlier reductions. A controller that owns its window adds
     /// what arrives.
     fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
         self.look(window);
@@ -147,7 +147,7 @@ impl<C: CongestionControl> CongestionControl for Watched<C> {
         target
     }
 
-    /// Losses make no window larger that has two packets; one that is its controller's may hold what is in flight.
+    /// Losses make no window larger that has two packets; one that is its controller's may hold the packets in flight.
     fn lost(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
         self.look(window);
         assert!(flight >= 0.0 && flight <= window.cwnd);
