@@ -1,4 +1,4 @@
-"""The commands as functions: what they return is what the command line prints.
+"""The commands as functions: they return the data that the command line prints.
 
 Nothing here prints, and each function may be called from several threads at once, with directories of their own.
 `overwrite` is `--force`, as it is of `headway.sweep`.

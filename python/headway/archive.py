@@ -96,7 +96,7 @@ def write_archive(directory: str | Path, out: str | Path | None = None, *, overw
 
 
 def verify_archive(file: str | Path, *, told: Callable[[str], None] = lambda _: None) -> Verified:
-    """Run everything in an archive again and compare it with what is in it; `told` hears of each run.
+    """Run everything in an archive again and compare it with its results; `told` hears of each run.
 
     A run comes out the same if its events are in the same order, and its summary and its tables hold the same values.
     Raises `HeadwayError` for what is no archive, was changed, or is of another version, which has to be installed.

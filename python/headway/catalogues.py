@@ -44,7 +44,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Named(Jsonable):
-    """Something that a scenario names. `facts` is what its JSON holds: more than the fields here for some kinds."""
+    """Something that a scenario names. `facts` is the content of its JSON: more than the fields here for some kinds."""
 
     name: str
     summary: str
@@ -80,7 +80,7 @@ class Deployment(Jsonable):
 
 @dataclass(frozen=True)
 class TransportEntry(Named):
-    """A transport: the discipline it is designed for, what it needs, and where it deviates from its paper."""
+    """A transport: the discipline it is designed for, its needs, and its deviations from its paper."""
 
     discipline: str
     needs: tuple[str, ...]
@@ -91,7 +91,7 @@ class TransportEntry(Named):
 
 @dataclass(frozen=True)
 class DisciplineEntry(Named):
-    """A port discipline: what it writes into packets, and what it needs of its driver."""
+    """A port discipline: its changes to packets, and its needs of a driver."""
 
     rewrites: tuple[str, ...]
     needs: tuple[str, ...]

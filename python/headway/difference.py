@@ -20,7 +20,7 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True)
 class Side:
-    """A scenario to run, and what a directory says about the run that was made of it."""
+    """A scenario to run, and the manifest of the run that was made of it."""
 
     name: str
     native: _headway.Scenario
@@ -28,7 +28,7 @@ class Side:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """The scenario with every default filled in, without what it is called."""
+        """The scenario with every default filled in, without its name and title."""
         keys: dict[str, Any] = json.loads(self.native.resolved_json())
         for key in ("name", "title", "description", "paper", "report"):
             keys.pop(key, None)

@@ -171,7 +171,7 @@ def finished_points(out: Path) -> dict[str, str]:
 
 
 def drop_derived(out: Path) -> None:
-    """Remove what was made from results that are about to change: verdicts, the report, drawn figures."""
+    """Remove files that were made from results that are about to change: verdicts, the report, drawn figures."""
     _remove(out, (CLAIMS_FILE, EXPECTATIONS_FILE, REPORT_FILE))
     drawn = out / DRAWN
     if drawn.is_dir():

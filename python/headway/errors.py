@@ -100,7 +100,7 @@ def shown(message: str, place: str, line: int, source: str = "", column: int = 0
 
 
 def _window(source: str, column: int) -> tuple[str, int]:
-    """A long line as a message shows it: what stands around a column, and where that is in it."""
+    """A long line as a message shows it: the text around a column, and the column's place in that."""
     if len(source) <= SHOWN_COLUMNS:
         return source, column
     start = max(0, min(column - SHOWN_COLUMNS // 2, len(source) - SHOWN_COLUMNS))

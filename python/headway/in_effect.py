@@ -71,7 +71,7 @@ def _between(ports: Ports, low: float, high: float) -> str:
 
 
 def _core(ports: Ports) -> str:
-    """A threshold, which is a part of what a round trip carries where it is not given."""
+    """A threshold, which is a part of the bytes of a round trip where it is not given."""
     if given := ports.bytes("threshold"):
         return f"from {size(given)} ({ports.packets(given)})"
     rtt_s = parse_seconds(ports.fabric["round_trip"]) or ports.rtt_s
@@ -181,7 +181,7 @@ ALWAYS, COLUMNS = 5, 8
 
 
 def table_of(found: Sequence[InEffect]) -> tuple[list[str], list[list[str]], list[str]]:
-    """Heads, a row for each variant, and what goes below them.
+    """Heads, a row for each variant, and the notes below them.
 
     Columns that say the same for all, or that the first one says, are left out: a line is to fit a terminal.
     """

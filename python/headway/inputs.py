@@ -65,7 +65,7 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
 
 
 def unpacked(path: Path, data: bytes, most: int = MOST_BYTES) -> bytes:
-    """The bytes, or where they are compressed by gzip what they stand for: at most `most`, or else `ResultsError`."""
+    """The bytes, or where they are compressed by gzip the original ones: at most `most`, or else `ResultsError`."""
     if not data.startswith(GZIP):
         return data
     whole = bytearray()
@@ -84,7 +84,7 @@ def unpacked(path: Path, data: bytes, most: int = MOST_BYTES) -> bytes:
 
 
 def parse_json(path: Path, text: str) -> Any:  # noqa: ANN401  (whatever JSON holds)
-    """A JSON document from its text; raises `ResultsError` with the place of what is wrong."""
+    """A JSON document from its text; raises `ResultsError` with the place of the fault."""
     hint = "it may be truncated"
     try:
         return json.loads(text)

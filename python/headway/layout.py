@@ -37,7 +37,7 @@ READINGS_FILE = "readings.json"
 SIMULATOR = "simulator"
 SEARCH = "search"
 
-# All that a directory of results may hold: of a run, of a sweep, and what is made from them.
+# All that a directory of results may hold: of a run, of a sweep, and files made from them.
 OF_RESULTS = frozenset(
     {
         *RUN_FILES,

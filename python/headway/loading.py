@@ -54,7 +54,7 @@ class _Written:
         return _headway.Scenario.from_text(self.text, self.title, list(self.sets), self.scale, str(self.folder), own)
 
     def check_report(self, native: _headway.Scenario) -> None:
-        """Raise `ScenarioError` for what no report understands in the `[report]` table."""
+        """Raise `ScenarioError` for keys of the `[report]` table that no report understands."""
 
         def resolved() -> dict[str, Any]:
             return dict(json.loads(native.resolved_json()))
@@ -130,7 +130,7 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """One line of what it shows."""
+        """Its content in one line."""
         return self._native.title
 
     @property

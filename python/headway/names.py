@@ -1,4 +1,4 @@
-"""From what a user types to a scenario file: a path, a name such as `amrt/fig01-multi-bottleneck`, or a
+"""From a user's word to a scenario file: a path, a name such as `amrt/fig01-multi-bottleneck`, or a
 prefix that only one name has."""
 
 from __future__ import annotations

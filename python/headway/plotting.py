@@ -107,7 +107,7 @@ class Plots:
         y: str | Sequence[str] | None = None,
         **look: Any,  # noqa: ANN401
     ) -> Canvas:
-        """Numbers of the summary against what was swept, with 95 % confidence intervals over seeds.
+        """Numbers of the summary against the swept key, with 95 % confidence intervals over seeds.
 
         x: a swept key, or its last part (default: the load if it varies, else the first number that varies)
         y: numbers of `summary.json` (default: those of the scenario's report, else `["fct_mean_s", "fct_p99_s"]`)
@@ -283,14 +283,14 @@ class Drawings:
 
 
 def _card(scope: str, svg: str, css: str, legend: Sequence[tuple[int, str]], title: str, numbers: str) -> str:
-    """A picture with its legend and what stands below it; its rules hold for it alone."""
+    """A picture with its legend and the notes below it; its rules hold for it alone."""
     entries = "".join(f'<span><i class="swatch k{slot}"></i>{escape(text)}</span> ' for slot, text in legend)
     style = _style(f".{scope}") + css
     return f'<div class="{scope}"><style>{style}</style><b>{escape(title)}</b>{svg}<p>{entries}</p>{numbers}</div>'
 
 
 def _style(scope: str) -> str:
-    """The rules of the report's style sheet that a picture needs, for what is below `scope`."""
+    """The rules of the report's style sheet that a picture needs, for elements below `scope`."""
     sheet = files("headway.reporting").joinpath("assets/report.css").read_text(encoding="utf-8")
     modes = r"^(?:@media screen and \(prefers-color-scheme:dark\)\{:root[^{]*|:root)\{([^}]*)\}"
     light, dark = re.findall(modes, sheet, flags=re.MULTILINE)[:2]

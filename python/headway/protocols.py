@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Artist(Protocol):
-    """Draws what a run, or a sweep, holds."""
+    """Draws the content of a run, or of a sweep."""
 
     def plots(self, results: Run | Sweep) -> Plots:
         """Its figures."""

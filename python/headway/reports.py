@@ -22,7 +22,7 @@ Format = Literal["html", "svg", "pdf", "png", "csv"]
 
 @dataclass(frozen=True)
 class ReportFiles(Jsonable):
-    """The files of a report. `notes` are sentences about what the report should show and does not."""
+    """The files of a report. `notes` are sentences about parts that the report should show and does not."""
 
     files: tuple[Path, ...]
     notes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The store of finished runs: what was run once, by any command and for any figure, is not run again.
+"""The store of finished runs: a point that was run once, by any command and for any figure, is not run again.
 
 A run is kept under its digest: version, epoch of behaviour, resolved scenario and seed. Titles, reports, and the name
 of the scenario are no part of that, so that figures that run the same share it; the manifest is written anew for

@@ -1,4 +1,4 @@
-"""Functions that make the parts of a scenario, from what the native module declares.
+"""Functions that make the parts of a scenario, from the declarations of the native module.
 
 Each takes the keys of its part as keyword arguments. Its docstring gives the meaning, type and default of each.
 `tools/stubs.py` writes the same signatures for editors and type checkers.
@@ -20,7 +20,7 @@ from headway.building import parts
 from headway.building.parts import Part, given
 from headway.errors import nearest
 
-# The annotation of what a key takes, by the name of its type; those of `parts` are aliases.
+# The annotation of a key's value, by the name of its type; those of `parts` are aliases.
 _TYPES = {
     "bool": "bool",
     "int": "int",
@@ -147,7 +147,7 @@ def _key(entry: Mapping[str, Any], siblings: Iterable[str]) -> Key:
 
 
 def _shown(default: str, siblings: set[str]) -> str:
-    """A default in words, with what is written in TOML in quotes."""
+    """A default in words, with TOML text in quotes."""
     if not default or "`" in default:
         return default
     if default in siblings or "/" in default or re.fullmatch(r"[\d.]+", default):

@@ -85,7 +85,7 @@ class Model(Part):
     """A `[model]` table."""
 
 
-# Keys that name what a part is; the function that makes it says so.
+# Keys that name the kind of a part; the function that makes it says so.
 _NAMES = ("kind", "name", "discipline")
 
 

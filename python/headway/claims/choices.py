@@ -360,7 +360,7 @@ def transports_of(resolved: Mapping[str, Any]) -> list[str]:
 
 @cache
 def _parameters() -> Mapping[str, Mapping[str, str]]:
-    """Every transport, and what each of its parameters is made of."""
+    """Every transport, and the source of each of its parameters."""
     listed = json.loads(_headway.catalogue("transports"))
     return {entry["name"]: {one["name"]: one["kind"] for one in entry["params"]} for entry in listed}
 

@@ -71,7 +71,7 @@ def finished_runs(out: Path, rows: Sequence[Mapping[str, Any]]) -> list[Point]:
     ]
 
 
-# From a claim, what was measured for each seed and the word for the claimed numbers to a verdict.
+# From a claim, the measures for each seed and the word for the claimed numbers to a verdict.
 Judge: TypeAlias = Callable[[Claim, Sequence[Value], str], Judgement]
 
 
@@ -108,7 +108,7 @@ def samples_of(claim: Claim, runs: Sequence[Point]) -> list[Value]:
 
 
 def write_results(path: Path, results: Sequence[Result], scale: str | None = None) -> tuple[JudgedClaim, ...]:
-    """Write `claims.json` or `expectations.json`; returns what was written."""
+    """Write `claims.json` or `expectations.json`; returns its content."""
     rows = tuple(result.row(scale) for result in results)
     write_json(path, plain(rows))
     return rows
@@ -138,7 +138,7 @@ def _evaluate(
 
 
 def _samples(measure: Expression, contexts: Sequence[Context]) -> tuple[list[Value], list[str]]:
-    """The measure for each seed that has what it needs, and why the others have not."""
+    """The measure for each seed that has the data for it, and the reasons for the others."""
     samples: list[Value] = []
     gaps: list[str] = []
     for context in contexts:
@@ -182,7 +182,7 @@ def _moved(value: Any, to: float) -> Any:  # noqa: ANN401
 
 
 def judge_over_seeds(claim: Claim, samples: Sequence[Value], stated: str = PUBLISHED) -> Judgement:
-    """The verdict on a claim of which `samples` holds what was measured for each seed."""
+    """The verdict on a claim of which `samples` holds the measure for each seed."""
     direction = _Holds(claim.direction, claim.published) if claim.direction else None
     if claim.holds is not None:
         return judge_statement(samples, _Holds(claim.holds, claim.published), direction)
@@ -207,7 +207,7 @@ class _Holds:
 def _explained(
     claim: Claim, judgement: Judgement, beside: Mapping[str, float | None], gaps: Sequence[str]
 ) -> Judgement:
-    """Add what is known about a difference, what other variants gave, and which seeds are not in."""
+    """Add the known reason of a difference, the values of other variants, and the missing seeds."""
     reason = judgement.reason
     if claim.otherwise and judgement.verdict in ("direction-only", "not-reproduced"):
         reason += f"; {claim.otherwise}"

@@ -46,7 +46,7 @@ class LongestPath:
 
     @classmethod
     def of(cls, facts: Mapping[str, float] | None) -> LongestPath | None:
-        """From what the native module says; none without flows."""
+        """From the native module; none without flows."""
         if facts is None:
             return None
         rate = facts["rate_bps"] / 8.0

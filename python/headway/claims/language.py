@@ -36,7 +36,7 @@ class ExpressionError(Exception):
 
 
 class CannotMeasure(Exception):
-    """The runs at hand do not hold what an expression asks for; the claim is pending."""
+    """The runs at hand do not hold the data that an expression asks for; the claim is pending."""
 
 
 @dataclass(frozen=True)

@@ -194,7 +194,7 @@ class _Reader(TableReader):
             raise self.error("qualifier", f"no qualifier '{text}'; known: {known}") from None
 
     def _check_sense(self, claim: Claim) -> None:
-        """Statements need a predicate, numbers must not have one, orders name what they order."""
+        """Statements need a predicate, numbers must not have one, orders name their items."""
         if (claim.measure is None) == (not claim.pending):
             raise self.error("id", "a claim has either 'measure', or 'pending' and the reason")
         if claim.pending:

@@ -39,7 +39,8 @@ def verdicts_path(file: ScenarioFile) -> Path:
 
 
 def digest(claim: Claim, document: Mapping[str, Any], scale: str | None) -> str:
-    """Digest of what a verdict depends on apart from the program: the claim as it is judged, and what is run for it.
+    """Digest of all that a verdict depends on apart from the program: the claim as it is judged, and what is run for
+    it.
 
     `document` is the scenario's file. Its titles, its report, its other scales, and variants that the claim does not
     name do not enter: a transport of one's own may stand beside those of a paper without unsettling its verdicts.
@@ -78,7 +79,7 @@ def record(file: ScenarioFile, results: Sequence[Result], scale: str | None) -> 
 
 
 def recorded(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[Recorded]:
-    """For each claim what is on record about it, and the command that measures it."""
+    """For each claim its entry on record, and the command that measures it."""
     verdicts = cache(_read)
     documents = cache(scenario_document)
     rows = []

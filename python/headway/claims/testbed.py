@@ -49,7 +49,7 @@ class RealRuns:
     otherwise: str | None = None
 
     def judged(self, claims: Sequence[Claim]) -> list[Claim]:
-        """Those of a figure's claims that it measures, with what is known about them on real packets."""
+        """Those of a figure's claims that it measures, with their records on real packets."""
         measured = [claim for claim in claims if not self.only or claim.id in self.only]
         if self.otherwise is None:
             return measured
@@ -176,7 +176,7 @@ def _ends(low: Value, high: Value) -> Interval:
 
 
 def digest_of(runs: RealRuns, claim_digest: str) -> str:
-    """Digest of what a verdict of the testbed depends on apart from the program and the machine."""
+    """Digest of all that a verdict of the testbed depends on apart from the program and the machine."""
     facts = json.dumps([claim_digest, runs.facts()], sort_keys=True, default=str)
     return hashlib.sha256(facts.encode()).hexdigest()[:16]
 

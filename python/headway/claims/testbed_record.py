@@ -82,7 +82,7 @@ def record(
 
 
 def recorded(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[RealClaim | None]:
-    """For each claim what the testbed has on record about it, and the command that measures it; None for nothing."""
+    """For each claim the testbed's entry on record, and the command that measures it; None for nothing."""
     entries, documents, tables = cache(_read), cache(scenario_document), cache(real_runs)
 
     def row(claim: Claim) -> RealClaim | None:

@@ -1,4 +1,4 @@
-"""From what was measured over the seeds to a verdict. All tolerances are here and nowhere else.
+"""From the measures over the seeds to a verdict. All tolerances are here and nowhere else.
 
 A number is `reproduced` when the mean over seeds is within the tolerance of its qualifier; `direction-only` when it is
 not, but the claim's `direction` (for instance `measured > 0`) holds at both ends of the 95 % interval. A statement is
@@ -89,7 +89,7 @@ def judge_number(
     direction: Predicate | None,
     stated: str = PUBLISHED,
 ) -> Judgement:
-    """Compare the means over seeds with what is published: one number for all of them, a number each, or a range.
+    """Compare the means over seeds with the published numbers: one number for all of them, a number each, or a range.
 
     `stated` is what reasons call the number that is compared with.
     """

@@ -201,7 +201,7 @@ def _measured_how(entry: RealClaim) -> str:
 
 
 def _print_readings(entries: Sequence[ListedClaim]) -> None:
-    """Each reading on record: what it sets, and how many claims stand how under it."""
+    """Each reading on record: its settings, and the number of claims with each verdict under it."""
     under: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
         if entry.reading_values:

@@ -74,7 +74,7 @@ _add_commands()
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The console script: never a traceback for what a user can cause."""
+    """The console script: never a traceback for a fault that a user can cause."""
     sys.exit(status_of(arguments))
 
 

@@ -94,7 +94,8 @@ class _StopProgram(Stop):
 
 
 def measure(name: str, command: list[str]) -> tuple[int, dict[str, Any] | None]:
-    """Exit status, and the last line: both summaries; raises what the program complains of, `None` if it was killed."""
+    """Exit status, and the last line: both summaries; raises the error that the program reports, `None` if it was
+    killed."""
     last: dict[str, Any] | None = None
     # Its complaints are shown when the bar is gone.
     with tempfile.TemporaryFile("w+", encoding="utf-8") as complaints:

@@ -128,7 +128,7 @@ def _plan(file: ScenarioFile, out: Path, request: Request, *, strict: bool = Fal
 
 
 def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> tuple[SweepOutcome, Done]:
-    """Run a figure, judge its claims, write its report, and print what came out."""
+    """Run a figure, judge its claims, write its report, and print the result."""
     quiet, scale = request.quiet, request.scale
     if scale == SMOKE and not quiet:
         echo("smoke scale: fewer and smaller runs than the paper's, whose verdicts do not count (--scale paper)")

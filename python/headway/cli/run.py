@@ -133,7 +133,7 @@ def run(
 
 
 def _learn(scenario: Scenario, run: Run, took_s: float, cpu_s: float) -> None:
-    """Remember what a run took: a sweep of its like is forecast from it."""
+    """Remember the cost of a run: a sweep of its like is forecast from it."""
     if run.directory is not None:
         files = sum(file.stat().st_size for file in run.directory.iterdir() if file.is_file())
         learn(scenario, cpu_s, float(run.manifest["wall_s"] or 0.0) / max(took_s, 1e-9), files)

@@ -21,7 +21,7 @@ Topology = Mapping[str, Sequence[Mapping[str, Any]]]
 
 @dataclass(frozen=True)
 class Drawing:
-    """The lines of a picture, the nodes that are in it, and what is not, in sentences."""
+    """The lines of a picture, the nodes that are in it, and sentences about the omitted parts."""
 
     lines: list[str]
     shown: frozenset[str]

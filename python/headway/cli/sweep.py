@@ -166,7 +166,7 @@ def run_watched(
     """Run a sweep with progress, one line a point, and a closing line.
 
     `warn` also shows what runs warn of; `judged` says that its claims are judged after it, which takes time too.
-    Unless `yes` is `None`, what is much to be written is asked about first, or goes on by `yes`.
+    Unless `yes` is `None`, a large amount to be written is asked about first, or goes on by `yes`.
     """
     began = time.monotonic()
     mine = planned.points if shard is None else shard.of(planned.points)
@@ -202,7 +202,7 @@ def run_watched(
 
 
 def announce(ahead: Forecast, before: str = "") -> None:
-    """Say beforehand what there is to do, how long it will take, and what it will take up."""
+    """Say beforehand the work to do, and the time and space that it will take."""
     if ahead.points > 1:
         echo(f"{before}{ahead.text()}")
 
@@ -272,7 +272,7 @@ class _Display:
         self._show_whole()
 
     def _show_whole(self) -> None:
-        """The whole sweep, with the time left at the pace of what was run so far."""
+        """The whole sweep, with the time left at the pace of the runs so far."""
         if self._total < 2:
             return
         begun = self._ended + sum(self._fractions.values())

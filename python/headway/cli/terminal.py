@@ -213,7 +213,7 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequ
 
 
 def print_effect(found: Sequence[InEffect]) -> None:
-    """Print what is in effect: a line for each variant, and notes about all."""
+    """Print the values in effect: a line for each variant, and notes about all."""
     heads, rows, notes = table_of(found)
     print_table(heads, rows)
     for note in notes:

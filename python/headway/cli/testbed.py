@@ -156,7 +156,7 @@ def _not_done(summary: dict[str, Any]) -> str:
 
 
 def _rows(label: str, summary: dict[str, Any]) -> list[tuple[str, ...]]:
-    """The whole, and where there are several transports a line for each, with what is known of it."""
+    """The whole, and where there are several transports a line for each, with its numbers."""
     parts = summary.get("by_transport") or {}
     return [_row(label, summary), *(_row(f"  {name}", part) for name, part in parts.items())]
 

@@ -48,7 +48,7 @@ WIDTH = 120
 
 @dataclass(frozen=True)
 class Case:
-    """A question at one load: what is asked, and every transport's numbers."""
+    """A question at one load: its text, and every transport's numbers."""
 
     name: str
     title: str
@@ -98,7 +98,7 @@ def run(
     if missing:
         out.mkdir(parents=True, exist_ok=True)
         text = text_of(folder, question, only=missing)
-        # A folder for each set of transports: what was begun there goes on, and nothing else is in its way.
+        # A folder for each set of transports: runs that were begun there go on, and nothing else is in its way.
         where = out / f"{question}-{hashlib.sha256(f'{scale} {text}'.encode()).hexdigest()[:8]}"
         whole = where.with_suffix(".toml")
         write_text(whole, text)

@@ -51,7 +51,7 @@ NUMBER_KEYS = ("name", "of", "theirs", "within", "least", "unit")
 
 @dataclass(frozen=True)
 class Number:
-    """One number of a row: what it is, the peer's value, and how far from it ours may be.
+    """One number of a row: its name, the peer's value, and the tolerance of ours.
 
     `of` is a number of completion times, `same` or `nearly` (the share of flows that are equal to 1 ns or 1 %), or an
     expression over the run. `theirs` is a range, of equal ends unless the peer's own seeds give several values; None
@@ -89,7 +89,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Peer:
-    """Another implementation, where it is, how it was run, and what is compared."""
+    """Another implementation, its place, its command, and the compared numbers."""
 
     folder: Path
     name: str
@@ -136,7 +136,7 @@ def read_peers(folder: Path) -> tuple[Peer, ...]:
 
 
 def read_peer(folder: Path) -> Peer:
-    """One peer; raises `HeadwayError` for what is wrong with its file."""
+    """One peer; raises `HeadwayError` for a fault of its file."""
     path = folder / PEER_FILE
     try:
         text = tomllib.loads(read_text(path))
@@ -213,7 +213,7 @@ def _check(
 
 
 def measure(peer: Peer, row: Row) -> tuple[Found, ...]:
-    """Run what a row says, and its numbers."""
+    """Makes the run of a row, and returns its numbers."""
     samples = _samples(peer.folder / f"{row.scenario}.toml", row.at, row.sets)
     if row.until == "sender":
         samples = tuple(until_sender(sample) for sample in samples)

@@ -28,7 +28,7 @@ SIZES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 @dataclass(frozen=True)
 class Comparison(Jsonable):
-    """A run compared with a reference: what is the same, what is not, and by how much.
+    """A run compared with a reference: the equal parts, the differences, and their sizes.
 
     >>> found = headway.compare("out/r", "theirs.csv", within=0.03)
     >>> found.ok, found.ratio("mean").ratio.mean
@@ -41,7 +41,7 @@ class Comparison(Jsonable):
     within: float
     judged: tuple[str, ...] = NUMBERS
     at_sender: bool = False
-    # True if that is what the runs noted.
+    # True if the runs noted that.
     sender_noted: bool = False
     of_summaries: tuple[str, ...] = ()
 

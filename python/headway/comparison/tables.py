@@ -102,7 +102,7 @@ def read_flows(path: Path, reference: str | None = None) -> tuple[polars.DataFra
 
 
 def misspelt(heads: Sequence[str], column: Callable[[str], Sequence[str]]) -> tuple[str, str] | None:
-    """The first column that seems to be one by which flows are known, under another name, and what is to be said of it.
+    """The first column that seems to be one by which flows are known, under another name, and a sentence about it.
 
     A column whose fields could not be such values is none.
     """

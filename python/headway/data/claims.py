@@ -33,7 +33,7 @@ class Verdict(enum.StrEnum):
 
 @dataclass(frozen=True)
 class JudgedClaim(Jsonable):
-    """A claim with what its runs gave: an entry of `claims.json`, or of `expectations.json`.
+    """A claim with the results of its runs: an entry of `claims.json`, or of `expectations.json`.
 
     `ci95` are the ends of the 95 % confidence interval of `measured` over `seeds`. `range` are the smallest and the
     largest of repeated measurements. `beside` is the same measure on other variants and at other values of the axes.

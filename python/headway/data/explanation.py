@@ -18,7 +18,7 @@ Counts = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class ReadingFound(Jsonable):
-    """A reading with what it costs."""
+    """A reading with its costs."""
 
     key: str
     text: str
@@ -49,7 +49,7 @@ class BoundFound(Jsonable):
 
 @dataclass(frozen=True)
 class TriedValue(Jsonable):
-    """A value of a range, and what came out of a claim there."""
+    """A value of a range, and the verdict on a claim there."""
 
     value: float
     outcome: OutcomeFound | None

@@ -1,4 +1,4 @@
-"""The machine that measures: what it is, and how much other work it had meanwhile."""
+"""The machine that measures: its properties, and its other work meanwhile."""
 
 from __future__ import annotations
 

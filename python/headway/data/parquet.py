@@ -36,7 +36,7 @@ def frame(columns: Iterable[_Column]) -> polars.DataFrame:
 
 
 def write(columns: Iterable[_Column], schema: ArrowSchema) -> bytes:
-    """A whole file; `schema` has what it says of the columns."""
+    """A whole file; `schema` has the descriptions of the columns."""
     file = BytesIO()
     frame(columns).write_parquet(
         file,

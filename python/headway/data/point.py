@@ -36,7 +36,7 @@ class Point:
 
     @property
     def place(self) -> str:
-        """Variant and axes as one text. Points of one place differ in their seeds alone: in what is drawn."""
+        """Variant and axes as one text. Points of one place differ in their seeds alone: in random draws."""
         return json.dumps([self.variant, dict(self.axes)], sort_keys=True, default=str)
 
     @property

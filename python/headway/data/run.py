@@ -60,7 +60,7 @@ class Run:
 
     @cached_property
     def edges(self) -> Table | None:
-        """One row for each flow or step and what it waits for; None of a run in which nothing waits."""
+        """One row for each dependency of a flow or step; None of a run in which nothing waits."""
         return self._table("edges") if self._has_graph else None
 
     @property
@@ -168,7 +168,7 @@ class Run:
         return str(self.summary.get("ended_by", ""))
 
     def look(self) -> None:
-        """Read the documents, and look at the tables; raises `ResultsError` for what is missing or cut off."""
+        """Read the documents, and look at the tables; raises `ResultsError` for a file that is missing or cut off."""
         for name in DOCUMENTS:
             getattr(self, name)
         for name in TABLES:

@@ -53,7 +53,7 @@ def waiting(summary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def transport_lines(summary: dict[str, Any]) -> list[str]:
-    """The text of `one_line` for each of several transports, and its share of what was delivered."""
+    """The text of `one_line` for each of several transports, and its share of the delivered bytes."""
     lines = []
     for name, part in summary.get("by_transport", {}).items():
         share = part.get("goodput_share")
@@ -76,7 +76,7 @@ UNSAMPLED = "series.parquet is empty: the scenario has no [sample] table"
 
 
 def surprising(warnings: Iterable[str]) -> list[str]:
-    """The warnings of a manifest less what the scenario itself says: that nothing is to be sampled."""
+    """The warnings of a manifest less those that follow from the scenario itself: that nothing is to be sampled."""
     return [warning for warning in warnings if warning != UNSAMPLED]
 
 
@@ -132,7 +132,7 @@ def in_columns(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def as_html(headline: str, heads: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[str]) -> str:
-    """A table for a notebook, with what it is of above it and lines below it."""
+    """A table for a notebook, with its subject above it and lines below it."""
     head = "".join(f"<th style='text-align:left'>{html.escape(text)}</th>" for text in heads)
     body = "".join(
         "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in row) + "</tr>"

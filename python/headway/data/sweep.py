@@ -137,7 +137,7 @@ def read_sweep(directory: str | Path) -> Sweep:
 def read_entries(directory: Path) -> list[dict[str, Any]]:
     """The list of a sweep's points, each with its `variant`, `axes`, `seed` and the folder `dir` inside the sweep.
 
-    Raises `ResultsError` for what is no such list, with the number of the first entry that is wrong.
+    Raises `ResultsError` for a file that is no such list, with the number of the first entry that is wrong.
     """
     path = directory / SWEEP_FILE
     listed = read_list(path, "points")
@@ -150,7 +150,7 @@ def read_entries(directory: Path) -> list[dict[str, Any]]:
 
 
 def check_entry(directory: Path, entry: Mapping[str, Any]) -> None:
-    """Compare a line of a sweep's list with what its point says of itself, where it is finished.
+    """Compare a line of a sweep's list with the record of its point, where that is finished.
 
     The list changes as points finish and has no checksum; what a point is does not change, and has one. Raises
     `ResultsError` if either was changed after it was written.
@@ -167,7 +167,7 @@ def check_entry(directory: Path, entry: Mapping[str, Any]) -> None:
 
 
 def _means(runs: Sequence[Point]) -> str:
-    """The cells of a variant: how many runs, and the means of what is shown."""
+    """The cells of a variant: the number of runs, and the means of the shown numbers."""
     cells = [str(len(runs))]
     for key in SHOWN:
         values = [in_document(one.summary, key, one.summary[key]) for one in runs if one.summary.get(key) is not None]

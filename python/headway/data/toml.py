@@ -24,7 +24,7 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class Entry:
-    """One key: its whole path with dots inside quotes taken apart, where it stands, and what it is given."""
+    """One key: its whole path with dots inside quotes taken apart, its place, and its value."""
 
     path: tuple[str, ...]
     place: Place

@@ -47,7 +47,7 @@ def parse_rate(value: object) -> float | None:
 
 
 def parse_any(value: object) -> tuple[float, str] | None:
-    """A scenario's number, with what it is a number of: "5 MB" is (5e6, "bytes"), 0.7 is (0.7, "ratio")."""
+    """A scenario's number, with its dimension: "5 MB" is (5e6, "bytes"), 0.7 is (0.7, "ratio")."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value), "ratio"
     kinds = {"time": _TIME, "bytes": _BYTES, "rate": _RATE, "count": {"packets": 1.0, "packet": 1.0}}

@@ -104,7 +104,7 @@ class BlockingEndpoint:
             yield message
 
     def stats(self) -> dict[str, int]:
-        """Counters since it was bound, by name; docs/real-hosts.md says what each means."""
+        """Counters since it was bound, by name; docs/real-hosts.md has the meaning of each."""
         return self._native.stats()
 
     def prometheus(self) -> str:

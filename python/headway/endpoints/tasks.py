@@ -138,7 +138,7 @@ class Endpoint:
                 tasks.create_task(answer(message))
 
     def stats(self) -> dict[str, int]:
-        """Counters since it was bound, by name; docs/real-hosts.md says what each means."""
+        """Counters since it was bound, by name; docs/real-hosts.md has the meaning of each."""
         return self._native.stats()
 
     def prometheus(self) -> str:
@@ -150,7 +150,7 @@ class Endpoint:
         return self._native.memory_used()
 
     def close(self) -> None:
-        """Closes it: tasks that wait for it get `Closed`, and what was not acknowledged fails."""
+        """Closes it: tasks that wait for it get `Closed`, and messages that were not acknowledged fail."""
         # A loop that a fork has copied shares its list of descriptors with the process that bound the endpoint.
         if self._loop is not None and not self._closed and not self._native.forked:
             self._loop.remove_reader(self._fd)
@@ -196,7 +196,7 @@ class Endpoint:
             raise
 
     def _take(self) -> None:
-        """Takes what has become of messages; the loop calls it again while there is more."""
+        """Takes the outcomes of messages; the loop calls it again while there is more."""
         for _ in range(_AT_A_TIME):
             try:
                 found = self._native.next()

@@ -64,7 +64,8 @@ def of_search(bench: Bench, trajectories: int, jobs: int | None, remote: int | N
 
 
 def most_readings(choices: Choices, claims: int, trajectories: int) -> dict[str, int]:
-    """The readings that each step tries at most, with what has a part in it; steps that are repeated, in all."""
+    """The readings that each step tries at most, with the choices that have a part in it; steps that are repeated,
+    in all."""
     every = choices.all
     combined = [choice for choice in every if not choice.costly]
     ranges = sum(1 for choice in every if choice.span is not None)

@@ -1,4 +1,4 @@
-"""Judges claims under readings, and remembers what came out of each."""
+"""Judges claims under readings, and remembers the verdict on each."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Bench:
         return tuple(c for figure in self.figures for c in figure.claims if c.measure is not None)
 
     def try_all(self, step: str, readings: Iterable[Reading]) -> None:
-        """Run what is not known yet of these readings; raises `Stopped` if the user stops it."""
+        """Run the missing points of these readings; raises `Stopped` if the user stops it."""
         wanted = list(dict.fromkeys(reading for reading in readings if not self.choices.conflict(reading)))
         for figure in self.figures:
             parts = (restricted(reading, self.choices, figure.name) for reading in wanted)
@@ -86,7 +86,7 @@ class Bench:
             self.tried.setdefault(reading.key, reading)
 
     def recall(self, step: str, figure: Figure, outcomes: Mapping[str, Outcome]) -> None:
-        """Take what came out of a figure as stated from the record; one seed is run, to see where its claims look."""
+        """Take the verdicts on a figure as stated from the record; one seed is run, to see where its claims look."""
         one = replace(figure, seeds=1)
         runs = self._runs(step, one, [Reading()]).get(Reading().key, [])
         trace = Trace()
@@ -159,7 +159,8 @@ class Bench:
 
 
 def distance(claim: Claim, outcome: Outcome, base: Outcome) -> float:
-    """Distance by which a reading moves a claim: in tolerances of what is published for a number, else in verdicts."""
+    """Distance by which a reading moves a claim: in tolerances of the published value for a number, else in
+    verdicts."""
     if outcome.rank is None or base.rank is None:
         return 0.0
     moved = float(abs(outcome.rank - base.rank))

@@ -1,4 +1,4 @@
-"""The most that a transport could gain on the flows of a run: each of its flows takes what it takes alone.
+"""The most that a transport could gain on the flows of a run: each of its flows takes as long as alone.
 
 A claim of a lower completion time compares a paper's transport with a peer. No transport beats the empty network, so
 the claim measured with the transport's completion times replaced by the ideal ones bounds what any transport could

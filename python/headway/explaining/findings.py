@@ -62,7 +62,7 @@ class Findings:
         self.reach = Reach(bench.figures)
 
     def along(self, choice: Choice, reading: Reading) -> list[tuple[float, dict[str, Outcome]]]:
-        """The values of a range that were tried with everything else as in a reading, and what came out."""
+        """The values of a range that were tried with everything else as in a reading, and the verdicts."""
         others = self._with(reading, choice, choice.default)
         found = {}
         for tried in self.bench.readings():
@@ -133,7 +133,7 @@ class Findings:
         return max([(o.rank or 0) - here for o in self._outcomes(claim, choice)], default=0)
 
     def _nearness(self, claim: Claim, choice: Choice, value: Value) -> tuple[float, ...]:
-        """Greater is better: the verdict on a claim, and how near it comes to what is published."""
+        """Greater is better: the verdict on a claim, and its distance from the published value."""
         outcome = self.bench.outcome(claim.id, self._with(AS_WRITTEN, choice, value))
         if outcome is None or outcome.rank is None:
             return (-1.0,)

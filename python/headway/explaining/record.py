@@ -54,7 +54,7 @@ def readings_path(file: ScenarioFile) -> Path:
 
 
 def record(target: Target, found: Explanation) -> tuple[Path, int]:
-    """Put what was found on record, and say where and of how many claims; entries about all other claims stay.
+    """Put the findings on record, and say where and of how many claims; entries about all other claims stay.
 
     Entries of other figures become the reading's own where it sets the same for their runs as theirs did.
     Without whole figures these are the bounds of the search alone.
@@ -198,7 +198,7 @@ def digest(claim: Claim, file: ScenarioFile, entry: Mapping[str, Any]) -> str:
 
 
 def listed(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[ListedClaim]:
-    """For each claim its facts, its verdict on record, and what its reading gives.
+    """For each claim its facts, its verdict on record, and the verdict under its reading.
 
     A claim that does not come out and that cannot, because the paper contradicts itself or because no transport could
     show it on these flows, has a verdict that says so; `judged` keeps what the runs alone gave.
@@ -252,7 +252,7 @@ def _why_not(row: ListedClaim, contradictions: Sequence[Contradiction]) -> Liste
 
 
 def _readings(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[UnderReading]:
-    """For each claim what its reading gives."""
+    """For each claim the verdict under its reading."""
     entries = cache(_read)
     rows = []
     for claim in claims:

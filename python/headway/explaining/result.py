@@ -59,7 +59,7 @@ def search_found(search: Search) -> SearchFound:
 
 
 def reading(choices: Choices, one: Reading) -> ReadingFound:
-    """A reading with what it costs."""
+    """A reading with its costs."""
     return ReadingFound(one.key, choices.show(one), dict(one.values), choices.degrees(one), choices.strain(one))
 
 

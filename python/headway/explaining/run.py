@@ -1,4 +1,5 @@
-"""Explains a claim, a figure or a paper: the search on short runs, and what it found held against whole figures."""
+"""Explains a claim, a figure or a paper: the search on short runs, and a check of its findings against whole
+figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search: what could be reached at all, which choices matter, what they give together, and where it ends."""
+"""The search: the bound on all readings, the choices that matter, their combination, and the end."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Search(Findings):
     # --- steps ---
 
     def _step(self, name: str, readings: Iterable[Reading]) -> None:
-        """Try readings, and keep what the step was."""
+        """Try readings, and keep the step."""
         wanted = [reading for reading in readings if not self._conflict(reading)]
         points, tried = self.bench.points, len(self.bench.tried)
         new = len({reading.key for reading in wanted} - self.bench.tried.keys())
@@ -177,7 +177,7 @@ class Search(Findings):
         return list(self._untried(less, {}).values())
 
     def _taken_back(self, readings: Iterable[Reading], most: int) -> int:
-        """Try what was not tried of these readings, but no more than some; returns how many."""
+        """Try those of these readings that were not tried, but no more than some; returns how many."""
         new = list(self._untried(readings, {}).values())[:most]
         if new:
             self._step("taken back", new)
@@ -228,7 +228,7 @@ class Search(Findings):
 
 
 def _turns(claim: Claim, below: Outcome | None, above: Outcome | None) -> bool:
-    """True if a claim comes out at one of two values and not at the other, or passes what is published in between."""
+    """True if a claim comes out at one of two values and not at the other, or passes the published value in between."""
     if below is None or above is None:
         return False
     if below.reproduced or above.reproduced:

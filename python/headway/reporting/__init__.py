@@ -65,7 +65,7 @@ def build(
 
 
 def build_page(directory: Path, tape: Tape | None = None) -> tuple[Path, Report]:
-    """Write `report.html` of `directory` as `build` does; returns its path, and what it shows."""
+    """Write `report.html` of `directory` as `build` does; returns its path, and its content."""
     report = _assembled(Path(directory))
     from .page import write_page
 

@@ -1,4 +1,4 @@
-"""Claims as the page shows them: text for what is published and measured, and how far the two are apart.
+"""Claims as the page shows them: text for published and measured values, and the distance between the two.
 
 `claims.json` holds numbers, lists, tables by name or statements; nothing is judged here, only written out.
 """
@@ -40,7 +40,7 @@ class Real:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """One claim as shown. `judged` is what the runs alone gave; `under` what they give under the reading on record.
+    """One claim as shown. `judged` is the verdict of the runs alone; `under` the one under the reading on record.
 
     `ranged` says that it was measured in repetitions, of which the smallest and the largest are shown.
     """

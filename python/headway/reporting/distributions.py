@@ -48,7 +48,7 @@ def few_flows(study: Study) -> str | None:
 
 
 def tail_name(label: str, counts: Iterable[float | None]) -> str:
-    """A label such as `p99 FCT`, or what it is of so few flows: the largest value."""
+    """A label such as `p99 FCT`, or of so few flows its meaning: the largest value."""
     if "p99" not in label:
         return label
     known = [count for count in counts if count]

@@ -1,4 +1,4 @@
-"""The page of `headway explain`: what can be reached, under which reading, and what it costs elsewhere."""
+"""The page of `headway explain`: the best verdicts, their reading, and its costs elsewhere."""
 
 from __future__ import annotations
 

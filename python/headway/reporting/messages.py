@@ -55,7 +55,7 @@ def write_messages(paths: Sequence[Path]) -> tuple[Path, list[str]]:
 
 
 def render(traces: Sequence[Trace]) -> tuple[str, list[str]]:
-    """The page as text, and what is missing."""
+    """The page as text, and the missing parts."""
     found = messages(traces)
     missing = [f"{trace.path}: has no end, so that its endpoint was not closed" for trace in traces if not trace.ended]
     shown = found

@@ -14,7 +14,7 @@ NAMED = 3  # links or switches that a sentence names
 
 
 def shades(points: Iterable[Point], x: Axis) -> tuple[Shade, ...]:
-    """Spans in which links are not what they are at the beginning, as far as the axis goes."""
+    """Spans in which links differ from the beginning, as far as the axis goes."""
     found: dict[Shade, None] = {}
     for point in points:
         for fault in _faults(point):

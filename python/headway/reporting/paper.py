@@ -108,7 +108,7 @@ def paper_style(look: Look | None = None, settings: Mapping[str, Any] | None = N
 
 
 def _use(look: Look) -> None:
-    """Set what a look says of styles and fonts; raises `HeadwayError` for a style or a setting that there is not."""
+    """Set the styles and fonts of a look; raises `HeadwayError` for a style or a setting that there is not."""
     if isinstance(look.style, Mapping):
         own: Any = dict(look.style)
         try:
@@ -209,7 +209,7 @@ def _legend_columns(legend: Sequence[Line2D], width: float) -> int:
 
 
 def _legend(figure: Figure, named: Mapping[str, Style]) -> list[Line2D]:
-    """The lines that are in the figure: what a page's selectors would bring is not."""
+    """The lines that are in the figure: those that a page's selectors would bring are not."""
     if all(isinstance(panel, Sketch) for panel in figure.panels):
         return []
     hidden = _keys(figure.more) - _keys(figure.panels)

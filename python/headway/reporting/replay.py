@@ -15,7 +15,7 @@ from .figures.topology import stored_sketch
 from .spec import Edge, Sketch
 from .svg_sketch import draw_sketch, laid_out
 
-# Light and dark colour of each entry of `WHATS`; marks of AMRT's switches are what a replay is mostly looked at for.
+# Light and dark colour of each entry of `WHATS`; a replay mostly serves to see marks of AMRT's switches.
 COLOURS = (
     ("#0072b2", "#4d9ff5"), ("#00875f", "#8ff5d2"), ("#d55e00", "#ff9a4d"), ("#a8328a", "#e5518a"),
     ("#4a2010", "#bf6a2a"), ("#8468ea", "#c4b0ff"), ("#8a8f99", "#b9c0cc"), ("#15068a", "#6b73ff"),

@@ -39,7 +39,7 @@ class SiteFigure:
 
 @dataclass(frozen=True)
 class SitePaper:
-    """A paper: its figures in their order, and what it comes to."""
+    """A paper: its figures in their order, and its verdict."""
 
     name: str
     title: str
@@ -77,7 +77,7 @@ def site_figure(
 
 
 def write_site(directory: Path, papers: Sequence[SitePaper], scale: str | None, stopped: str = "") -> Path:
-    """Write `index.html`; `stopped` says what is missing of a site that was not finished."""
+    """Write `index.html`; `stopped` names the missing part of a site that was not finished."""
     pictures = [figure.picture for paper in papers for figure in paper.figures if figure.picture is not None]
     colours = "".join(one.css for one in pictures)
     page = (

@@ -17,7 +17,7 @@ About = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis: what it shows, its range in base units, and its scale; `marks` are ticks wanted just there."""
+    """One axis: its quantity, its range in base units, and its scale; `marks` are ticks wanted just there."""
 
     label: str
     quantity: str
@@ -166,7 +166,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """A cable of the sketch with what there is to say about it."""
+    """A cable of the sketch with the sentences about it."""
 
     a: str
     b: str

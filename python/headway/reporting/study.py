@@ -1,4 +1,4 @@
-"""The shape of what was run: variants, sweep axes, facets and seeds, with one style a variant.
+"""The shape of the runs: variants, sweep axes, facets and seeds, with one style a variant.
 
 A sweep's first axis to be drawn against (`x`) is the offered load if there is one, or what `[report] x` names, or the
 first numeric axis. Every other axis (workload, start mode, ...) makes a facet: figures get one panel or row for each.

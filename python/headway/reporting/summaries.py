@@ -1,4 +1,4 @@
-"""Numbers out of a run's summary, and what the schema of results calls them."""
+"""Numbers out of a run's summary, and their names in the schema of results."""
 
 from __future__ import annotations
 

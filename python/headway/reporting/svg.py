@@ -176,7 +176,7 @@ def _events(events: Sequence[Event], frame: Frame, slots: Slots) -> list[str]:
 
 
 def _clipped(panel_id: str, frame: Frame, content: Sequence[str]) -> list[str]:
-    """Keep what is drawn inside the plot, with room for half a marker."""
+    """Keep the drawing inside the plot, with room for half a marker."""
     size = f'width="{frame.width + 8:.1f}" height="{frame.height + 6:.1f}"'
     box = f'x="{frame.left - 4:.1f}" y="{frame.top - 3:.1f}" {size}'
     name = f"clip.{panel_id}"

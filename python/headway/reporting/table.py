@@ -44,7 +44,7 @@ class _Check:
         self._sets = sets
 
     def all(self, swept: Callable[[], Iterable[str]], variants: Callable[[], Iterable[str]]) -> None:
-        """Keys first, then what they hold."""
+        """Keys first, then their values."""
         for key in self._report:
             if key not in KEYS:
                 self._fail(f"key `{key}` has no effect: [report] does not use it", key, None, _hint(key, KEYS, KEYS))

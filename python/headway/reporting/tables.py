@@ -1,4 +1,4 @@
-"""The tables of the report: summary, run facts, flows, unfinished flows, and what each column means."""
+"""The tables of the report: summary, run facts, flows, unfinished flows, and the meaning of each column."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def summary(study: Study) -> Table:
     return Table("summary", "Summary by variant", head, tuple(rows), tuple(sort), caption, owners)
 
 
-# Of the numbers that the summary shows: tables by what the names of their numbers begin with; the rest is of links.
+# Of the numbers that the summary shows: tables by the beginnings of their numbers' names; the rest is of links.
 OF_FLOWS = ("flows_", "fct_", "slowdown_", "deadline_", "jain", "goodput_")
 OF_PACKETS = ("drops", "data_drops", "trims", "marks", "retransmitted_")
 
@@ -208,7 +208,7 @@ def _lacking(missing: Sequence[str]) -> list[str]:
 
 
 def _summaries(study: Study) -> dict[str, list[Mapping[str, Any]]]:
-    """Those of runs that differ in their seeds alone, by what they are called."""
+    """Those of runs that differ in their seeds alone, by their names."""
     return {_called(own[0]): [point.summary for point in own] for own in by_place(study.points)}
 
 
@@ -327,7 +327,7 @@ def job_tables(study: Study) -> tuple[Table, ...]:
 
 
 def volume_tables(study: Study) -> tuple[Table, ...]:
-    """The busiest links of all runs with what each entry of traffic has of them; empty if volumes were not sampled."""
+    """The busiest links of all runs with the bytes of each entry of traffic; empty if volumes were not sampled."""
     rows: list[tuple[str, ...]] = []
     sort: list[tuple[float | str, ...]] = []
     for point in study.points:

@@ -41,7 +41,8 @@ class Line:
 
 
 def other_runs(study: Study) -> Iterator[tuple[Facet, list[Point]]]:
-    """The runs that selectors bring, by what is chosen: facets that are not drawn, other values of x, other seeds."""
+    """The runs that selectors bring, by the chosen values: facets that are not drawn, other values of x, other
+    seeds."""
     drawn = {facet for facet, _ in chosen_runs(study)[0]}
     for facet in study.facets:
         picks = [] if facet in drawn else [Pick()]

@@ -64,7 +64,7 @@ def plan_figure(
 
 
 def judge_figure(file: ScenarioFile, outcome: SweepOutcome, scale: str | None) -> Judged:
-    """Judge what a ledger claims and expects of a figure by the runs that there are, and write both."""
+    """Judge the claims and expectations of a ledger about a figure by the runs that there are, and write both."""
     began = time.process_time()
     out, needs_runs = outcome.plan.out, bool(outcome.plan.points)
     runs = finished_runs(out, read_entries(out))

@@ -1,4 +1,4 @@
-"""All figures of papers, and the site that shows what came of them."""
+"""All figures of papers, and the site that shows their verdicts."""
 
 from __future__ import annotations
 

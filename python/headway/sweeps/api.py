@@ -56,7 +56,8 @@ def sweep(
     `observer` is told how the sweep goes. Without it, a notebook shows a bar; `progress=True` prints lines elsewhere,
     too, and `progress=False` shows nothing.
 
-    Points that fail are in `Sweep.failed`. Ctrl-C stops what this call started; called again, it goes on from there.
+    Points that fail are in `Sweep.failed`. Ctrl-C stops the processes that this call started; called again, it goes on
+    from there.
     """
     where = executor_of(executor)
     directory = directory_of(out)

@@ -44,7 +44,7 @@ def with_threads(planned: SweepPlan, threads: Threads, jobs: int | None) -> Swee
 def divided(cores: int, memory_bytes: int, points: int, largest_bytes: int, most_threads: int = 1) -> Division:
     """Many runs at once as long as there are points and memory for them; the cores that are left over become threads.
 
-    Runs side by side need no barrier between them, so they come first. `most_threads` is what a run can use.
+    Runs side by side need no barrier between them, so they come first. `most_threads` is the number that a run can use.
     """
     at_once = min(cores, points)
     if largest_bytes:

@@ -1,4 +1,4 @@
-"""Contention with other work: the time that a process takes by the clock, over what it takes of a processor.
+"""Contention with other work: the time that a process takes by the clock, over its time on a processor.
 
 Costs are remembered in processor time, which other work hardly changes. What they take by the clock is that, times what
 is found here at the moment, with as many threads at once as there will be processes: a system may share its

@@ -167,7 +167,7 @@ def named_store() -> str | None:
 
 @dataclass
 class Dispatch:
-    """Hands out tasks, hears of their points, and sees to what is left of tasks that died."""
+    """Hands out tasks, hears of their points, and takes care of the rest of tasks that died."""
 
     board: Board
     lane: Lane
@@ -341,7 +341,7 @@ class Dispatch:
         return Finished(point.label, summary, manifest, interrupted, reused, str(letter.get("note") or ""))
 
     def _end_tasks(self) -> None:
-        """See to what is left of tasks that have ended."""
+        """Take care of the rest of tasks that have ended."""
         ended = [given for given in self.given if given.handle.done(given.ended)]
         if not ended:
             return

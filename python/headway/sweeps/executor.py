@@ -30,10 +30,10 @@ class Executor(ABC):
         return None
 
     def close(self) -> None:  # noqa: B027  (most hold nothing)
-        """Give back what the executor holds: its connection, or processes that rest."""
+        """Give back the resources of the executor: its connection, or processes that rest."""
 
     def staying(self) -> AbstractContextManager[None]:
-        """While this lasts, the executor may keep what the next sweep would otherwise have to start again."""
+        """While this lasts, the executor may keep processes that the next sweep would otherwise have to start again."""
         return nullcontext()
 
 

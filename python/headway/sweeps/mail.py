@@ -46,7 +46,7 @@ class Outbox:
                 os.close(file)
 
     def is_wanted(self) -> bool:
-        """True if the command still wants what its tasks run."""
+        """True if the command still wants the runs of its tasks."""
         return (self._folder / OPEN_FILE).exists()
 
 

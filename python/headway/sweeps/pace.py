@@ -32,7 +32,7 @@ NEWEST = 0.3
 MOVED = 0.05
 # The transport of a run of several.
 ANY = "*"
-# Keys of what no run is: the start of a sweep's processes, and judging and drawing, by scenario.
+# Keys of work that is no run: the start of a sweep's processes, and judging and drawing, by scenario.
 START = "+start"
 AFTER = "+after "
 # Largest ratio of a run's packet-hops to those that a pace was measured with, before it is called a guess.
@@ -174,7 +174,7 @@ def trial() -> Pace:
 
 
 def learn(scenario: Scenario, cpu_s: float, simulation: float, files: int) -> None:
-    """Remember what a run took: `cpu_s` of a processor, a share of `simulation` for that alone; `files` bytes."""
+    """Remember the cost of a run: `cpu_s` of a processor, a share of `simulation` for that alone; `files` bytes."""
     hops = float(max(1, scenario.native.expected_hops()))
     share = min(1.0, max(0.0, simulation))
     tables = float(scenario.native.expected_file_bytes())

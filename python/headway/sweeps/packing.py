@@ -1,7 +1,7 @@
 """Points into tasks, by the time and the memory that they are expected to need.
 
 A task that is too short costs more to hand out than to run, and one that is too long leaves workers idle at the end.
-What points take is forecast from what their like took before, and corrected by what the first of them really take.
+The cost of points is forecast from similar ones before, and corrected by the real cost of the first of them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from headway.sweeps.plan import Job
 # Places of a sweep (a variant at one value of every axis) whose packet-hops are computed; others are like their
 # neighbours in the list.
 LOOKED_AT = 200
-# Points that must have ended before what they took corrects the forecast.
+# Points that must have ended before their cost corrects the forecast.
 ENOUGH = 10
 # Points of each class of memory that stand for the others when the length of a task is chosen.
 SAMPLE = 1000
 # Points in one task, however short they are: so many are looked at again if its worker dies.
 MOST_POINTS = 1000
-# Each worker has so many tasks in its share of what is left, so that it finds another when it is through early.
+# Each worker has so many tasks in its share of the rest, so that it finds another when it is through early.
 TASKS_EACH = 6
 
 
@@ -38,7 +38,7 @@ class Limits:
 
 
 class Packer:
-    """Cuts what is left of a sweep into tasks, as workers ask for them."""
+    """Cuts the rest of a sweep into tasks, as workers ask for them."""
 
     def __init__(self, points: Iterable[Job], name: str, limits: Limits, in_hand: Collection[str] = ()) -> None:
         """`in_hand` are the labels of points that are in tasks already."""
@@ -59,7 +59,7 @@ class Packer:
             self._left.setdefault(_size(point), deque()).append(point)
 
     def learn(self, point: Job, took_s: float) -> None:
-        """Correct the forecast by what a point took."""
+        """Correct the forecast by the cost of a point."""
         self._ended += 1
         self._took += took_s
         self._forecast += self._expected[point.label]
@@ -85,7 +85,7 @@ class Packer:
         return tuple(taken), seconds
 
     def target(self, workers: int) -> float:
-        """The seconds that a task should take: a share of what is left, between the limits."""
+        """The seconds that a task should take: a share of the rest, between the limits."""
         sample = [point for points in self._left.values() for point in islice(points, SAMPLE)]
         mean = sum(map(self.seconds, sample)) / len(sample) if sample else 0.0
         share = mean * len(self) / (workers * TASKS_EACH)

@@ -251,7 +251,7 @@ def _alone(path: Path, wait_s: float) -> Iterator[bool]:
 def plan(
     file: ScenarioFile, out: Path, *, sets: Sequence[str] = (), scale: str | None = None, strict: bool = False
 ) -> SweepPlan:
-    """Resolve every point of the sweep; raises what is wrong with any of them before anything runs.
+    """Resolve every point of the sweep; raises the error of any of them before anything runs.
 
     That is all that `headway check` refuses too. Points that differ in their seeds alone are looked at once, and those
     that are finished not at all. If `strict`, an override that is in effect at no point is wrong as well.

@@ -24,7 +24,7 @@ from headway.sweeps.sharing import entered
 
 # Runs a point into its partial directory; returns true if it came to its end.
 Measure = Callable[[Job], bool]
-# Hears of a point: its place in the list, the point, and what went wrong.
+# Hears of a point: its place in the list, the point, and its error.
 Told = Callable[[int, Job, str], None]
 
 
@@ -45,7 +45,7 @@ def _digest(simulated: str, slowdown: int | None) -> str:
 
 
 def run_in_turn(plan: SweepPlan, measure: Measure, told: Told, *, overwrite: bool = False) -> SweepOutcome:
-    """Run what is not finished; a point that fails costs the others nothing.
+    """Run the points that are not finished; a point that fails costs the others nothing.
 
     Raises `ResultsError` if the directory cannot be written, or holds another sweep and `overwrite` is false.
     """

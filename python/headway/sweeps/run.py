@@ -1,4 +1,4 @@
-"""Runs a sweep: makes its directory ready, looks at what is there, and hands the rest to an executor."""
+"""Runs a sweep: makes its directory ready, examines its content, and hands the rest to an executor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def run_sweep(
     executor: Executor | None = None,
     shard: Shard | None = None,
 ) -> SweepOutcome:
-    """Run what is not finished, together with other processes that run the same sweep in the same directory.
+    """Run the points that are not finished, together with other processes that run the same sweep in the same
+    directory.
 
     With a `shard`, only its points. Raises `ResultsError` if the directory cannot be written, or holds another sweep
     and `overwrite` is false.

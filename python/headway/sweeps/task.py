@@ -1,6 +1,6 @@
 """A task: several points that one worker elsewhere runs one after the other, and tells of each.
 
-As a program it runs one task of a folder, which is what the scripts for batch systems call:
+As a program it runs one task of a folder; the scripts for batch systems call it so:
 `python -m headway.sweeps FOLDER NUMBER`.
 """
 

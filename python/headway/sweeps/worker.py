@@ -142,7 +142,7 @@ def _run(
         files = sum(file.stat().st_size for file in point.partial.iterdir() if file.is_file())
         settle(point)
         if remember and not run.reused:
-            # No clock says what the simulation alone took of the processor; its share of the time does.
+            # No clock measures the simulation's own time on the processor; its share of the time does.
             share = float(manifest["wall_s"] or 0.0) / (time.monotonic() - began)
             learn(scenario, time.process_time() - began_cpu, share, files)
     return Finished(point.label, summary, manifest, run.interrupted, run.reused, run.note)

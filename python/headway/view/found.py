@@ -76,7 +76,7 @@ def _newest(entries: list[Entry]) -> tuple[Entry, ...]:
 
 
 def _walk(folder: Path, depth: int, odd: list[Path]) -> Iterator[Path]:
-    """The folder and those below it, but not what is inside a run or a sweep, and nothing behind a link.
+    """The folder and those below it, but not the folders inside a run or a sweep, and nothing behind a link.
 
     Those whose names are not UTF-8 have no address; they are added to `odd`.
     """

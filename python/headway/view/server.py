@@ -126,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
             clock.cancel()
 
     def do_GET(self) -> None:
-        """A page, or what it follows."""
+        """A page, or the data that it follows."""
         self._answer(body=True)
 
     def do_HEAD(self) -> None:
@@ -189,7 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
         return pages.comparison(found["run"][0], found["reference"][0])
 
     def _send(self, status: HTTPStatus, kind: str, text: str, *, body: bool) -> None:
-        # Names in results may hold what no text is.
+        # Names in results may hold bytes that are no text.
         data = text.encode(errors="replace")
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")

@@ -42,5 +42,5 @@ def kind_of(name: str) -> FigureKind:
 
 @cache
 def aliases() -> dict[str, str]:
-    """Shorter names, and what they mean."""
+    """Shorter names, and their meanings."""
     return {alias: name for name in NAMES for alias in kind_of(name).aliases}

@@ -21,7 +21,7 @@ NEVER = float("inf")
 
 
 def deadlines(study: Study) -> Figure:
-    """The share of deadlines missed against what is swept, and the distribution of time used over time allowed."""
+    """The share of deadlines missed against the swept key, and the distribution of time used over time allowed."""
     figure_id, title = "deadlines", "Deadlines"
     if not any(summary_number(point, MISSED) is not None for point in study.points):
         return Figure(figure_id, title, absent="no flow has a deadline")

@@ -1,4 +1,4 @@
-"""Completion times, or other numbers of the summary, against what is swept."""
+"""Completion times, or other numbers of the summary, against the swept key."""
 
 from __future__ import annotations
 

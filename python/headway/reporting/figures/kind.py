@@ -41,7 +41,7 @@ Need = Callable[[Facts], str]
 
 @dataclass(frozen=True)
 class FigureKind:
-    """One line of what it shows, how it is drawn, and shorter names that mean the same.
+    """Its content in one line, its drawing function, and shorter names that mean the same.
 
     `needs` says what a scenario has to have, so that a wish that cannot come true is told before a run. `uses` are the
     keys of `[report]` that change it, beside `x`, which all follow.

@@ -1,4 +1,4 @@
-"""One number of each variant with its interval: a dot and a line, at one value of what is swept."""
+"""One number of each variant with its interval: a dot and a line, at one value of the swept key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same flows under several variants: how long each takes over what it takes under a baseline."""
+"""The same flows under several variants: the time of each over its time under a baseline."""
 
 from __future__ import annotations
 

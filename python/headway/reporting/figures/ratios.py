@@ -25,7 +25,7 @@ LEAST = (0.9, 1.1)
 
 
 def ratios(study: Study) -> Figure:
-    """A panel a metric and facet: a line a variant against what is swept, or else a row a variant."""
+    """A panel a metric and facet: a line a variant against the swept key, or else a row a variant."""
     figure_id, title = "ratios", "Ratios to a baseline"
     if len(study.variants) < 2:
         return Figure(figure_id, title, absent="there is one variant, and so nothing to compare it with")

@@ -33,7 +33,7 @@ def forms() -> str:
 
 
 def named(text: str) -> Executor:
-    """The executor of a name, such as `dask:tcp://10.0.0.1:8786`; raises `HeadwayError` for what is none."""
+    """The executor of a name, such as `dask:tcp://10.0.0.1:8786`; raises `HeadwayError` for a name that is none."""
     name, colon, rest = text.strip().partition(":")
     known = {name: kind for name, kind in kinds().items() if kind.forms}
     if name in known:

@@ -37,7 +37,7 @@ CONTEXT: BaseContext = multiprocessing.get_context("spawn")
 
 @dataclass(frozen=True)
 class _Crew:
-    """Processes, what they report through, and what tells them to stop."""
+    """Processes, the queue of their reports, and the event that stops them."""
 
     pool: ProcessPoolExecutor
     reports: Any  # a SimpleQueue, which has no public type

@@ -28,7 +28,7 @@ from headway.sweeps.task import Task
 LIMITS = Limits(least_s=60.0, most_s=4 * 3600.0)
 JOBS_FILE = "jobs.json"
 LOGS = "logs"
-# Slurm is asked so often what became of tasks that do not say it themselves, and may take so long to answer.
+# Slurm is asked so often for the state of tasks that do not report it themselves, and may take so long to answer.
 ASK_S = 10.0
 ANSWER_S = 60.0
 # States by the names in the manual of `squeue`: those in which a task moves or waits for what passes by itself, and
@@ -54,7 +54,7 @@ SPARE = 1.25
 # Options that the script sets; the user cannot.
 OURS = ("array", "output", "error", "open-mode", "requeue", "no-requeue", "wrap", "wait", "parsable")
 KEY = re.compile(r"[a-z][a-z-]*")
-# A line of a log that says what went wrong, and one of a warning, which does not.
+# A line of a log that reports an error, and one of a warning, which does not.
 ERROR = re.compile(r"(?:error|exception|\b(?:killed|fault|aborted|core dumped|no such file))\b", re.IGNORECASE)
 WARNING = re.compile(r"warning\b", re.IGNORECASE)
 
@@ -103,7 +103,7 @@ def adopted(out: Path) -> Desk | None:
 
 
 class ArrayLane:
-    """Submits tasks as arrays, and asks Slurm what became of them."""
+    """Submits tasks as arrays, and asks Slurm for their states."""
 
     limits = LIMITS
     # Each task is a process of its own.
@@ -133,7 +133,7 @@ class ArrayLane:
         return self._width
 
     def memory(self) -> int | None:
-        """Each task asks for what it needs, and Slurm waits until that is free."""
+        """Each task asks for its resources, and Slurm waits until that is free."""
         return None
 
     def submit(self, tasks: Sequence[Task]) -> Sequence[Handle]:
@@ -204,7 +204,7 @@ class ArrayLane:
                 ask("scancel", "--quiet", name)
 
     def withdraw(self) -> None:
-        """Take what waits out of the queue. A running task notices by itself that it is not wanted any more, and
+        """Take waiting tasks out of the queue. A running task notices by itself that it is not wanted any more, and
         stops."""
         if self._jobs:
             with suppress(HeadwayError):
@@ -275,7 +275,7 @@ class ArrayHandle:
 
 
 def blamed(log: str) -> str:
-    """The line of a log that says what went wrong: its last error, or else its last line that is part of no warning."""
+    """The line of a log that reports the error: its last error, or else its last line that is part of no warning."""
     lines = [line.rstrip() for line in log.splitlines() if line.strip()]
     # Python shows below a warning, indented, the line of source that it is about.
     plain = [line for line in lines if not WARNING.search(line) and not line[0].isspace()]
