@@ -111,7 +111,7 @@ thread_local! {
     static ERROR: RefCell<CString> = RefCell::default();
 }
 
-/// Keeps the words of the error, and answers the status.
+/// Keeps the words of the error, and returns the status.
 fn answered(answer: Answer<()>) -> hw_status {
     let Err(Failure { status, text }) = answer else { return hw_status::HW_OK };
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
@@ -119,7 +119,7 @@ fn answered(answer: Answer<()>) -> hw_status {
     status
 }
 
-/// Answers the status of a function, or that it panicked.
+/// Returns the status of a function, or that it panicked.
 fn guarded(function: impl FnOnce() -> Answer<()>) -> hw_status {
     let outcome = catch_unwind(AssertUnwindSafe(function));
     answered(outcome.unwrap_or_else(|_| {

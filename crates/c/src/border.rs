@@ -33,7 +33,7 @@ thread_local! {
     static ERROR: RefCell<CString> = RefCell::default();
 }
 
-/// Keeps the words of the error, and answers the status.
+/// Keeps the words of the error, and returns the status.
 fn answered(answer: Answer<()>) -> headway_status {
     let Err(Failure { status, text }) = answer else { return headway_status::HEADWAY_OK };
     // Texts of this side contain a zero byte only if a program passed one.
@@ -42,7 +42,7 @@ fn answered(answer: Answer<()>) -> headway_status {
     status
 }
 
-/// Answers the status of a function, or that it panicked.
+/// Returns the status of a function, or that it panicked.
 fn guarded(function: impl FnOnce() -> Answer<()>) -> headway_status {
     let outcome = catch_unwind(AssertUnwindSafe(function));
     answered(outcome.unwrap_or_else(|_| {

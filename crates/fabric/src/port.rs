@@ -473,7 +473,7 @@ impl<H: Copy> Port<H> {
     }
 
     /// Puts a packet straight on a wire that is idle: a host's link, or an empty switch port. Never
-    /// drops, because nothing waits. Answers when its last bit leaves.
+    /// drops, because nothing waits. Returns the time at which its last bit leaves.
     #[inline]
     pub fn transmit_idle(&mut self, now: Time, packet: &mut Packet) -> Time {
         debug_assert!(self.is_idle(now));
@@ -552,7 +552,7 @@ impl<H: Copy> Port<H> {
         }
     }
 
-    /// A host hands over a packet while its link is down: it is dropped. Answers how long it would have taken, so
+    /// A host hands over a packet while its link is down: it is dropped. Returns the time that it would have taken, so
     /// that a host does not lose all it has in one instant.
     pub fn refuse(&mut self, packet: &Packet) -> Time {
         debug_assert!(self.is_down());

@@ -93,7 +93,7 @@ pub fn copies(name: &str) -> u64 {
     registry::visit_promised(name, Ask).expect("a registered transport")
 }
 
-/// Runs `plan` on the transport called `name` and answers its outcome.
+/// Runs `plan` on the transport called `name` and returns its outcome.
 pub fn run(name: &str, plan: &Plan, fault: Fault) -> Result<Outcome, Violation> {
     mesh(name, plan, fault, false).expect("a registered transport").run()
 }
@@ -131,7 +131,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs one plan of `strategy` for each seed and answers the first failure, shrunk.
+/// Runs one plan of `strategy` for each seed and returns the first failure, shrunk.
 pub fn check<S: Strategy<Value = Plan>>(
     name: &str,
     fault: Fault,
@@ -160,8 +160,8 @@ pub struct Shrunk {
     pub reason: String,
 }
 
-/// Runs one plan of `strategy` for each seed by `run`, and answers how many data packets were sent, or the first failure,
-/// made smaller at most `shrinks` times.
+/// Runs one plan of `strategy` for each seed by `run`, and returns the number of data packets that were sent, or the
+/// first failure, made smaller at most `shrinks` times.
 pub fn check_plans<S: Strategy<Value = Plan>>(
     strategy: &S,
     seeds: Range<u64>,
@@ -215,7 +215,7 @@ pub fn last_steps(trace: &[String]) -> &[String] {
 /// Steps of a failed run that are shown.
 const STEPS_SHOWN: usize = 60;
 
-/// Runs `plan` on machines that `make` makes, for switches that trim if `trims`, and answers its outcome, and the
+/// Runs `plan` on machines that `make` makes, for switches that trim if `trims`, and returns its outcome, and the
 /// steps taken if they are wanted.
 pub fn run_machine<E: Endpoint>(
     plan: &Plan,

@@ -29,7 +29,7 @@ pub(crate) struct Asked {
 
 /// Interface that takes datagrams, and its clock.
 pub(crate) trait Kernel {
-    /// Takes datagrams from the front of the batch; answers how many.
+    /// Takes datagrams from the front of the batch; returns their number.
     fn take(&self, batch: &mut Batch, asked: Asked) -> io::Result<usize>;
     /// Nanoseconds of a monotonic clock.
     fn now_ns(&self) -> u64;

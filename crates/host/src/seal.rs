@@ -245,7 +245,7 @@ fn nonce(counter: u64) -> Nonce {
 }
 
 impl Seals {
-    /// Seals `payload` in place; answers the tag that goes behind it. `None` cannot happen for payload of a
+    /// Seals `payload` in place; returns the tag that goes behind it. `None` cannot happen for payload of a
     /// datagram's length.
     pub(crate) fn seal(&self, counter: u64, header: &[u8], payload: &mut [u8]) -> Option<[u8; SEAL_TAG]> {
         let tag = self.seal.0.seal_in_place_separate_tag(nonce(counter), Aad::from(header), payload);

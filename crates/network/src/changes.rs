@@ -148,7 +148,7 @@ impl Changes {
         &self.instants
     }
 
-    /// Notes that the instant of this number has come; answers its changes.
+    /// Applies the instant of this number, which has come; returns its changes.
     pub fn pass(&mut self, number: usize) -> Instant {
         let instant = self.instants[number].clone();
         for (link, step) in &instant.steps {

@@ -250,8 +250,8 @@ impl Graph {
         self.local
     }
 
-    /// Calls with each node after all that it waits for, and answers how many edges lead to each from nodes that were never
-    /// reached, as those of a cycle.
+    /// Calls with each node after all that it waits for, and returns the number of edges that lead to each from nodes
+    /// that were never reached, as those of a cycle.
     pub fn in_order(&self, mut each: impl FnMut(u32)) -> Vec<u32> {
         let mut left = self.waits.clone();
         let mut free: Vec<u32> = (0..left.len() as u32).filter(|node| left[*node as usize] == 0).collect();

@@ -311,7 +311,7 @@ impl<'a> PacketView<'a> {
 }
 
 impl Packet {
-    /// Writes the packet and its payload to the front of `buffer`; answers the bytes used.
+    /// Writes the packet and its payload to the front of `buffer`; returns the number of bytes used.
     pub fn emit(&self, payload: &[u8], buffer: &mut [u8]) -> Result<usize, WireError> {
         if payload.len() != usize::from(self.payload) {
             return Err(WireError::Length { declared: self.payload.into(), actual: payload.len() });
@@ -326,9 +326,9 @@ impl Packet {
         Ok(need)
     }
 
-    /// Writes header, session and, where the envelope has them, stamps to the front of `buffer`; answers the bytes before
-    /// the payload. Where it is sealed, the check of the header, the last of these bytes, and the tag behind the payload are
-    /// the caller's. `envelope` is not [`Envelope::Bare`].
+    /// Writes header, session and, where the envelope has them, stamps to the front of `buffer`; returns the number of
+    /// bytes before the payload. Where it is sealed, the check of the header, the last of these bytes, and the tag
+    /// behind the payload are the caller's. `envelope` is not [`Envelope::Bare`].
     pub fn emit_session(
         &self,
         session: &Session,

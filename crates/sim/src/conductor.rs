@@ -416,8 +416,8 @@ impl<'a> Conductor<'a> {
         !asks && (self.far > 0 || self.last_start.0 >= until || some_waits())
     }
 
-    /// Events of the only shard before a time, or as many as may pass unseen. Answers why it is to go no further, if it is
-    /// not.
+    /// Events of the only shard before a time, or as many as may pass unseen. Returns the reason why it is to go no
+    /// further, if it is not.
     fn alone(&mut self, all: &mut Guards<'_, 'a>, until: u64, watch: &mut Watch<'_>) -> Option<Rest> {
         if watch.source.is_some() {
             return self.alone_with_source(all, until, watch);
@@ -693,7 +693,7 @@ fn reached(all: &Guards<'_, '_>) -> Time {
     all.iter().map(|shard| shard.now).fold(Time::ZERO, Time::max)
 }
 
-/// Hands over what shards sent to each other, and answers when the next thing happens; the end of time if nothing will.
+/// Hands over what shards sent to each other, and returns the time of the next event; the end of time if nothing will.
 fn exchange(all: &mut Guards<'_, '_>) -> u64 {
     hand_over(all);
     let next = |shard: &mut MutexGuard<'_, Engine<'_>>| {

@@ -24,7 +24,7 @@ impl Ports<'_> {
         }
     }
 
-    /// The instant of this number has come. Answers which hosts have their link back.
+    /// The instant of this number has come. Returns the hosts that have their link back.
     #[cold]
     pub(crate) fn change(&mut self, number: u32, now: Time, seed: u64) -> Vec<u32> {
         // Packets that start in this instant start after the change, and earlier ones before it.

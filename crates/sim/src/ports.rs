@@ -309,8 +309,8 @@ impl<'a> Ports<'a> {
         }
     }
 
-    /// Sends everything that leaves for another shard before `until`, and answers when the next packet that waits will
-    /// begin to; the end of time without any.
+    /// Sends everything that leaves for another shard before `until`, and returns the time at which the next packet
+    /// that waits will begin to; the end of time without any.
     pub(crate) fn flush(&mut self, until: u64) -> u64 {
         let Some(last) = until.checked_sub(1) else { return u64::MAX };
         let mut watched = std::mem::take(&mut self.watched);

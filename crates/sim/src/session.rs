@@ -46,8 +46,8 @@ impl Session {
         &self.network
     }
 
-    /// Goes on: until all events until a time have happened, that time included, or without one until all flows and timers
-    /// are over. Answers why it rests. `progress` is called now and then, and answers whether to go on.
+    /// Goes on: until all events until a time have happened, that time included, or without one until all flows and
+    /// timers are over. Returns the reason why it rests. `progress` is called now and then, and returns true to go on.
     ///
     /// # Errors
     /// A flow that the source gave cannot be. It and the later requests of the source are lost.

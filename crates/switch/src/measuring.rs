@@ -25,7 +25,7 @@ impl Measuring {
         }
     }
 
-    /// Begins; answers when the first sample is due.
+    /// Begins; returns the time of the first sample.
     pub(crate) fn start(&mut self, at: Time, egress: &[Egress]) -> Option<Time> {
         self.stats = LinkStats::start_measuring(at, egress.iter().map(|e| &e.port));
         self.stats.prime(&mut self.sampler);
@@ -38,7 +38,7 @@ impl Measuring {
         self.stats.measured_for(now)
     }
 
-    /// Takes a sample; answers when the next is due.
+    /// Takes a sample; returns the time of the next.
     pub(crate) fn sample(&mut self, now: Time, egress: &mut [Egress]) -> Time {
         let every = self.every.unwrap_or(Time::MAX);
         let at = self.stats.measured_for(now).unwrap_or(Time::ZERO);

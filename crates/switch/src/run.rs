@@ -87,7 +87,7 @@ pub struct Running {
     pub overrun: u64,
 }
 
-/// Runs until `keep_going` answers `false`; it may also work on the core between frames. Interface `h` is
+/// Runs until `keep_going` returns `false`; it may also work on the core between frames. Interface `h` is
 /// host `h`'s; a host without one is absent.
 pub fn run(
     core: &mut Core,

@@ -199,12 +199,13 @@ pub trait Endpoint {
     /// The next packet for the wire, which is free now; `None` until the next input if there is none.
     fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
     /// The next control packet, for a wire that is free now while the far end of the link holds data back:
-    /// [`Endpoint::poll_transmit`] follows when it does no longer. A machine that cannot tell the two apart answers `None`.
+    /// [`Endpoint::poll_transmit`] follows when it does no longer. A machine that cannot tell the two apart returns
+    /// `None`.
     fn poll_control(&mut self, now: Time) -> Option<Packet> {
         let _ = now;
         None
     }
-    /// True if [`Endpoint::poll_transmit`] may have a packet now. A machine that knows answers `false`
+    /// True if [`Endpoint::poll_transmit`] may have a packet now. A machine that knows returns `false`
     /// and saves its driver the question at the end of every packet; `true` is always right.
     #[inline]
     fn wants_transmit(&self) -> bool {

@@ -17,7 +17,7 @@ pub trait SendingHalf<K> {
     fn open(&mut self, shared: &mut Shared<K>, now: Time, message: &Message);
     /// The next data packet, for a wire that is free now and that no control packet waits for.
     fn poll_data(&mut self, shared: &mut Shared<K>, now: Time) -> Option<Packet>;
-    /// True if [`SendingHalf::poll_data`] may have a packet. A half that knows answers `false` and saves its driver the
+    /// True if [`SendingHalf::poll_data`] may have a packet. A half that knows returns `false` and saves its driver the
     /// question; `true` is always right.
     #[inline]
     fn is_ready(&self) -> bool {

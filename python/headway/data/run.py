@@ -70,7 +70,7 @@ class Run:
         return self._path("edges.parquet").exists()
 
     def export(self, out: str | Path, format: str = "perfetto", *, force: bool = False) -> Path:
-        """Write the run as a trace for Perfetto (https://ui.perfetto.dev, `trace_processor`), and answer where.
+        """Write the run as a trace for Perfetto (https://ui.perfetto.dev, `trace_processor`), and return its path.
 
         format: `perfetto` is the only one
         force: overwrite a file that is there

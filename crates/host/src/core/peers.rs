@@ -352,7 +352,7 @@ impl Core {
         fresh
     }
 
-    /// Takes a peer out of the table and the machine; answers the messages that had not begun.
+    /// Takes a peer out of the table and the machine; returns the messages that had not begun.
     fn dismiss(&mut self, now: Time, key: PeerKey, reason: SendError) -> VecDeque<usize> {
         self.failing = Some(reason);
         self.machine.forget(self.clock.input(now), key.host());

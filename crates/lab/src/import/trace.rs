@@ -278,7 +278,7 @@ impl Trace {
         Trace { files: vec![File::Text(Arc::clone(source))], ..Trace::default() }
     }
 
-    /// Adds an operation, and answers its position.
+    /// Adds an operation, and returns its position.
     pub(super) fn push(&mut self, rank: u32, what: What, name: Option<&str>, at: Place) -> u32 {
         self.operations.push(Operation { rank, what, name: name.map(Into::into), at });
         self.operations.len() as u32 - 1

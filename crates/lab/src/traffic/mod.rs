@@ -265,7 +265,7 @@ impl Making<'_> {
         Stream::new(self.seed, purpose, self.entity)
     }
 
-    /// Adds a flow without a name, and answers its number in the entry.
+    /// Adds a flow without a name, and returns its number in the entry.
     pub fn push(&mut self, spec: FlowSpec) -> u32 {
         self.push_named(spec, None)
     }
@@ -288,7 +288,7 @@ impl Making<'_> {
         spec.start = start;
     }
 
-    /// Adds a step between flows, and answers its number in the entry.
+    /// Adds a step between flows, and returns its number in the entry.
     pub fn step(&mut self, step: GraphStep, name: Option<&str>) -> u32 {
         let number = self.made.steps.len() as u32 - self.first_step;
         self.made.steps.push(MadeStep { step, name: name.map(str::to_string), entry: self.entry });

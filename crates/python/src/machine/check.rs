@@ -17,7 +17,7 @@ const PERFECT: u64 = 8;
 /// Packets that a sender may push that is pulled by number, whatever its path holds.
 const NDP_WINDOW: u32 = 30;
 
-/// Runs a transport over random networks, one for each seed, and answers the promise that it broke, with the smallest
+/// Runs a transport over random networks, one for each seed, and returns the promise that it broke, with the smallest
 /// plan that breaks it; `None` if it kept every promise.
 #[pyfunction]
 #[pyo3(signature = (declared, seeds, *, window_grows = false, grants_name = true, credits = false, first_window = true))]

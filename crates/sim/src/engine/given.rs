@@ -122,7 +122,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Takes a flow in, and answers its number.
+    /// Takes a flow in, and returns its number.
     fn add_flow(&mut self, flow: FlowSpec) -> Result<u32, RunError> {
         let number = self.all_flows();
         let refuse = |reason: String| RunError::Flow { flow: number, reason };

@@ -218,7 +218,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Sends a packet over a wire that is free, or loses it to a link that is down. Answers until when that takes.
+    /// Sends a packet over a wire that is free, or loses it to a link that is down. Returns the time at which that
+    /// ends.
     fn send_now(&mut self, host: u32, packet: Packet) -> Time {
         let echo = self.work.as_mut().and_then(|work| work.hosts[host as usize].echoes.pop_front());
         if let (Some(echo), Some(stamping)) = (echo, &mut self.ports.links.stamping) {

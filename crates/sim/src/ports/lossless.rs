@@ -400,7 +400,7 @@ impl Ports<'_> {
         }
     }
 
-    /// Pauses of a port are void: the link over which they came is down. Answers whether there were any.
+    /// Pauses of a port are void: the link over which they came is down. Returns true if there were any.
     fn open(&mut self, number: u32, now: Time) -> bool {
         let lane = &mut self.guard().lanes[number as usize];
         if lane.stopped == 0 {

@@ -155,7 +155,7 @@ fn anywhere(dice: &mut Dice, spec: &ParamSpec) -> Option<Value> {
     })
 }
 
-/// Packet sizes; answers the largest packet's bytes on the wire.
+/// Packet sizes; returns the largest packet's bytes on the wire.
 fn sizes(dice: &mut Dice, fabric: &mut Table, most: u64) -> u64 {
     let payload = dice.count(64, most);
     let (header, framing) = (dice.below(81), dice.below(61));

@@ -78,7 +78,7 @@ impl AfPacket {
         })
     }
 
-    /// Sends frames `from ..` of the outbox; answers how many went.
+    /// Sends frames `from ..` of the outbox; returns the number of those sent.
     fn send_some(&mut self, from: usize) -> io::Result<usize> {
         // SAFETY: all-zero is a valid value of these plain C structures.
         let mut iovecs: [libc::iovec; BATCH] = unsafe { std::mem::zeroed() };

@@ -47,11 +47,11 @@ pub struct Lost {
 pub trait FrameIo {
     /// Becomes readable when a frame is there.
     fn fd(&self) -> BorrowedFd<'_>;
-    /// Hands every frame that is there to `take`, without waiting; answers how many.
+    /// Hands every frame that is there to `take`, without waiting; returns their number.
     fn receive(&mut self, take: &mut dyn FnMut(&mut [u8], Incoming)) -> io::Result<usize>;
     /// Keeps a frame for the next [`FrameIo::flush`].
     fn queue(&mut self, frame: &[u8]);
-    /// Sends queued frames, without waiting; answers how many the kernel refused.
+    /// Sends queued frames, without waiting; returns the number that the kernel refused.
     fn flush(&mut self) -> io::Result<usize>;
     /// Frames that the kernel has had for this interface so far, and did not hand over.
     fn lost(&mut self) -> io::Result<Lost>;

@@ -83,7 +83,7 @@ impl Incoming {
         self.state == ReceiverState::Eligible
     }
 
-    /// A packet arrives; answers whether for the first time.
+    /// A packet arrives; returns true if for the first time.
     pub(super) fn arrives(&mut self, index: u32, number: u32) -> bool {
         if number < self.given {
             self.answered = self.answered.max(number + 1);

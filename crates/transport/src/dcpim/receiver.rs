@@ -360,8 +360,8 @@ impl Receiver {
         }
     }
 
-    /// Ends the match with a sender that began at once in an earlier round of this epoch; answers its channels. With what
-    /// the sender offered now it is one match.
+    /// Ends the match with a sender that began at once in an earlier round of this epoch; returns its channels. With
+    /// what the sender offered now it is one match.
     fn drop_prompt(&mut self, peer: HostId, ends: Time) -> u32 {
         let is_it = |m: &Match| m.prompt && m.peer == peer && m.ends == ends;
         let Some((&number, _)) = self.matches.iter().find(|(_, m)| self.follows_simulator() && is_it(m))

@@ -531,7 +531,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// Runs a message until its sender knows that it has arrived; answers when that is, and when it was complete.
+    /// Runs a message until its sender knows that it has arrived; returns the time of that, and of its completion.
     fn run(packets: u64, lost: Option<&'static str>) -> (Pair, Time, Time) {
         let hosts = [HERE, PEER].map(|host| Script::at(host, &params()));
         let mut pair = Pair { hosts, under_way: Vec::new(), lost, log: Vec::new() };

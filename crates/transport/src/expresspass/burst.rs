@@ -86,7 +86,7 @@ impl Burst {
         (waited || !self.departed.contains(known)).then_some(known)
     }
 
-    /// Packet `index` leaves with a credit. Answers whether it had left before.
+    /// Packet `index` leaves with a credit. Returns true if it had left before.
     pub(super) fn credited(&mut self, index: u32) -> bool {
         self.window.sent_again(index);
         !self.departed.insert(index)

@@ -232,7 +232,7 @@ impl Receiver {
         window.saturating_sub(outstanding).min(u32::try_from(all).unwrap_or(u32::MAX))
     }
 
-    /// Grants a message up to `room` packets; answers whether it is granted in full thereby.
+    /// Grants a message up to `room` packets; returns true if it is granted in full thereby.
     fn grant_one(&mut self, shared: &mut Shared, now: Time, key: Key, room: u32, class: u8) -> bool {
         let backoff = self.backoff();
         let Some(message) = self.messages.get_mut(&key) else { return false };

@@ -275,7 +275,7 @@ impl Outgoing {
         Some((number, packet))
     }
 
-    /// Takes in the part of an acknowledgement about the message. Answers whether all of it has arrived, or nothing
+    /// Takes in the part of an acknowledgement about the message. Returns true if all of it has arrived, or nothing
     /// if it is of packets never sent.
     pub(super) fn advance(&mut self, ack: &Packet) -> Option<bool> {
         let data_ack = Ack::read(ack).data_ack;
@@ -304,7 +304,7 @@ impl Outgoing {
         self.views[number] = subflow.view();
     }
 
-    /// A packet of a handshake is answered. Answers whether there is another to send.
+    /// A packet of a handshake is answered. Returns true if there is another to send.
     pub(super) fn answered(
         &mut self,
         number: usize,
@@ -325,7 +325,7 @@ impl Outgoing {
         false
     }
 
-    /// A subflow's retransmission timer has expired. Answers whether it was in a handshake.
+    /// A subflow's retransmission timer has expired. Returns true if it was in a handshake.
     pub(super) fn timed_out(&mut self, number: usize, now: Time) -> bool {
         let alone = self.subflows.len() == 1;
         let subflow = &mut self.subflows[number];

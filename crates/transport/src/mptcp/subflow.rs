@@ -63,7 +63,7 @@ impl Subflow {
         self.connection.state == SenderState::Connecting
     }
 
-    /// Takes in the answer to a packet of the handshake, unless it is to one that is answered. Answers whether it
+    /// Takes in the answer to a packet of the handshake, unless it is to one that is answered. Returns true if it
     /// was news.
     pub(super) fn answered(&mut self, now: Time, ack: &Packet) -> bool {
         if Ack::read(ack).echo < self.confirmed {
@@ -116,13 +116,13 @@ impl Subflow {
         }
     }
 
-    /// A packet of the message leaves, for the first time here. Answers its sequence number.
+    /// A packet of the message leaves, for the first time here. Returns its sequence number.
     pub(super) fn carry(&mut self, now: Time, index: u32) -> u32 {
         self.mapping.push_back(Mapped { index, reinjected: false });
         self.connection.depart(now, Pick::New)
     }
 
-    /// A sequence number leaves again. Answers the packet that it stands for.
+    /// A sequence number leaves again. Returns the packet that it stands for.
     pub(super) fn repeat(&mut self, now: Time, sequence: u32) -> u32 {
         let place = (sequence - self.connection.board.una()) as usize;
         self.connection.depart(now, Pick::Again(sequence));

@@ -59,7 +59,7 @@ impl Flight {
         self.flying.push_back(Departure { index, at: now, passed: 0 });
     }
 
-    /// Takes in the arrivals that an acknowledgement names. Answers whether any of it is news.
+    /// Takes in the arrivals that an acknowledgement names. Returns true if any of it is news.
     pub(super) fn acknowledge(&mut self, ack: &Packet, reordering: u32) -> bool {
         let before = self.arrived.len();
         let Ack { arrived, echo, .. } = Ack::read(ack);

@@ -202,7 +202,7 @@ impl Outgoing {
         packet
     }
 
-    /// Takes an answer in. Answers whether everything has arrived.
+    /// Takes an answer in. Returns true if everything has arrived.
     pub(super) fn answered(&mut self, now: Time, packet: &Packet, stamps: Option<&Stamps>) -> bool {
         // Both kinds say the same in the same fields.
         let Ack { index, arrived, echo } = Ack::read(packet);

@@ -130,7 +130,7 @@ impl Incoming {
         (next < self.packets).then_some(next)
     }
 
-    /// A packet arrives. Answers the bytes of credit that it was out, or nothing if it was here.
+    /// A packet arrives. Returns the bytes of credit that it was out, or `None` if it was here.
     pub(super) fn arrives(&mut self, sizes: &Sizes, index: u32) -> Option<u64> {
         if !self.received.insert(index) {
             return None;

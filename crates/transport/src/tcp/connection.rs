@@ -160,7 +160,7 @@ impl Connection {
         self.board.next_hole().filter(|_| repairing).map(Pick::Again)
     }
 
-    /// A packet leaves. Answers its sequence number.
+    /// A packet leaves. Returns its sequence number.
     #[inline]
     pub(crate) fn depart(&mut self, now: Time, pick: Pick) -> u32 {
         let departed = self.rate.depart(now, self.pipe());

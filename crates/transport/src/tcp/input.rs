@@ -98,7 +98,7 @@ impl Connection {
         Some(rtt)
     }
 
-    /// Declares one packet lost, if it is on its way for the first time. Answers whether it was.
+    /// Declares one packet lost, if it is on its way for the first time. Returns true if it was.
     fn lose(&mut self, now: Time, index: u32, news: u32) -> bool {
         let departed = self.board.lose(index);
         let lost = departed.map(|departed| self.rate.lose(departed, news));

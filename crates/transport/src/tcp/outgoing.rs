@@ -115,7 +115,7 @@ impl Outgoing {
         packet
     }
 
-    /// Takes in an acknowledgement. Answers whether everything is acknowledged.
+    /// Takes in an acknowledgement. Returns true if everything is acknowledged.
     #[inline]
     pub(super) fn acknowledge(&mut self, now: Time, packet: &Packet) -> bool {
         match self.connection.acknowledge(now, packet, self.packets, &[]) {
@@ -129,7 +129,7 @@ impl Outgoing {
         }
     }
 
-    /// The retransmission timer has expired. Answers whether it was the SYN that was lost.
+    /// The retransmission timer has expired. Returns true if it was the SYN that was lost.
     pub(super) fn timed_out(&mut self, now: Time) -> bool {
         self.connection.timed_out(now);
         self.pace = now;

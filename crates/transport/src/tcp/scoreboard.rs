@@ -106,7 +106,7 @@ impl Scoreboard {
         self.packets.push_back((Fate::Flying, departed));
     }
 
-    /// All packets below `end`, which have been sent, have arrived. Answers how many this is news for.
+    /// All packets below `end`, which have been sent, have arrived. Returns the number of those that this is news for.
     pub(crate) fn acknowledge(&mut self, end: u32, delivery: &mut Delivery) -> u32 {
         let acked = end.min(self.next()).saturating_sub(self.una);
         for (fate, departed) in self.packets.drain(..acked as usize) {
@@ -142,7 +142,7 @@ impl Scoreboard {
         }
     }
 
-    /// Declares packets lost that have three arrived ones above them. Answers how many, and tells of `each`.
+    /// Declares packets lost that have three arrived ones above them. Returns their number, and calls `each` for them.
     pub(crate) fn detect_losses(&mut self, mut each: impl FnMut(Departed)) -> u32 {
         let Some(end) = self.lost_below() else { return 0 };
         let mut found = 0;
@@ -166,7 +166,7 @@ impl Scoreboard {
         (self.una..self.high).rev().filter(arrived).nth(DUP_THRESHOLD as usize - 1)
     }
 
-    /// Declares one packet lost, if it is on its way for the first time. Answers its departure if it was.
+    /// Declares one packet lost, if it is on its way for the first time. Returns its departure if it was.
     pub(crate) fn lose(&mut self, index: u32) -> Option<Departed> {
         let place = index.checked_sub(self.una)?;
         let departed = match self.packets.get_mut(place as usize) {

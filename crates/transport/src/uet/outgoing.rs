@@ -438,7 +438,7 @@ impl Outgoing {
         }
     }
 
-    /// Gives up the packets of which nothing was heard for too long, and answers whether there are any. UET §2.6
+    /// Gives up the packets of which nothing was heard for too long, and returns true if there are any. UET §2.6
     pub(super) fn overdue(&mut self, scale: Option<&Scale>, now: Time) -> bool {
         let waited = !self.again.is_empty();
         let mut lost = false;

@@ -25,7 +25,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Adds a message, and answers its number.
+    /// Adds a message, and returns its number.
     pub(crate) fn send(&mut self, round: u32, src: u32, dst: u32, bytes: u64) -> u32 {
         self.sends.push(Send { round, src, dst, bytes });
         self.sends.len() as u32 - 1

@@ -198,7 +198,7 @@ struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// Answers whether it is time to probe.
+    /// Returns true if it is time to probe.
     fn sample(&mut self, rtt: Option<Time>, now: Time) -> bool {
         let old = now > self.probe_at.saturating_add(PROBE_RTT_EVERY);
         if let Some(rtt) = rtt.filter(|&rtt| rtt < self.probe || old) {
@@ -555,7 +555,7 @@ impl Bbr3 {
         }
     }
 
-    /// Answers whether it has begun another phase. BBRv3 §bbr_adapt_upper_bounds
+    /// Returns true if it has begun another phase. BBRv3 §bbr_adapt_upper_bounds
     fn adapt_upper_bound(&mut self, window: &Window, ack: &Ack) -> bool {
         let limited = ack.rate.is_none_or(|rate| self.is_limited(&rate));
         if self.round_begins && self.stopping {
@@ -607,7 +607,7 @@ impl Bbr3 {
         (self.upper - (self.upper * HEADROOM).floor().max(1.0)).max(LEAST_WINDOW)
     }
 
-    /// Begins a probe if it is time. Answers whether it has. BBRv3 §bbr_check_time_to_probe_bw
+    /// Begins a probe if it is time. Returns true if it has. BBRv3 §bbr_check_time_to_probe_bw
     fn probes_now(&mut self, window: &Window, ack: &Ack) -> bool {
         let quick = self.marks.believed && self.congestion.mark_in_cycle && !self.congestion.loss_in_cycle;
         if quick && ack.phase == Phase::Open {

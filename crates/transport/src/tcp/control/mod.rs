@@ -56,7 +56,7 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Slow start for `acked` packets, up to the threshold; answers the packets that are left over for
+    /// Slow start for `acked` packets, up to the threshold; returns the packets that are left over for
     /// congestion avoidance.
     pub fn grow_slowly(&mut self, acked: u32) -> f64 {
         let acked = f64::from(acked);

@@ -104,7 +104,7 @@ impl Swift {
         self.decreased.is_none_or(|at| now.saturating_sub(at) >= self.srtt)
     }
 
-    /// Sets the window. Answers what of it the machine keeps in flight.
+    /// Sets the window. Returns the part of it that the machine keeps in flight.
     fn set(&mut self, now: Time, before: f64, after: f64) -> f64 {
         let after = after.clamp(self.params.min_cwnd, self.params.max_cwnd);
         if after < before {

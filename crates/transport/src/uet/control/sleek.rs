@@ -69,7 +69,8 @@ impl Sleek {
         first..end
     }
 
-    /// Something was heard: a probe is due in a while, sooner if `all` has been sent. Answers the deadline to arm, if any.
+    /// Something was heard: a probe is due in a while, sooner if `all` has been sent. Returns the deadline to arm, if
+    /// any.
     pub(in crate::uet) fn heard(
         &mut self,
         now: Time,

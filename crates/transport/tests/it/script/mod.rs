@@ -71,14 +71,14 @@ pub(crate) trait Steps {
         due
     }
 
-    /// Opens a message, and answers the packets that leave over a free wire.
+    /// Opens a message, and returns the packets that leave over a free wire.
     fn open(&mut self, now: Time, message: Message) -> Vec<String> {
         self.machine().open(now, &message);
         assert!(self.events().is_empty());
         self.sends(now)
     }
 
-    /// Hands in a packet and answers the application's events; the wire stays busy.
+    /// Hands in a packet and returns the application's events; the wire stays busy.
     fn hear(&mut self, now: Time, packet: Packet) -> Vec<String> {
         self.machine().receive(now, &packet);
         self.events()
