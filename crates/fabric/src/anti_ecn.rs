@@ -80,8 +80,10 @@ impl Discipline for AntiEcn {
         let slot = port.rate.time_of(bytes);
         let min_gap = match params.rule {
             GapRule::AnyGap => Time(1),
+            // Rounded up: a gap of less than half a slot must not count.
             GapRule::HalfSlot => Time(slot.0.div_ceil(2)),
             GapRule::FullSlot | GapRule::Literal => slot,
+            // A gap of `min_gap` itself counts; one that is longer than a slot is 1 ps more.
             GapRule::Exceeds => Time(slot.0 + 1),
         };
         let literal = params.rule == GapRule::Literal;

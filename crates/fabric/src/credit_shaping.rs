@@ -116,12 +116,14 @@ impl Discipline for CreditShaping {
 
     #[inline]
     fn choose(&mut self, now: Time, occupied: u32) -> usize {
+        // Data fills the link while credits wait for tokens.
         let credits = occupied & (1 << CREDITS) != 0 && self.0.eligible_at() <= now;
         if credits { CREDITS } else { DATA }
     }
 
     #[inline]
     fn eligible_at(&self, occupied: u32) -> Time {
+        // Data may start at any time; only credits on their own wait for tokens.
         if occupied & (1 << DATA) != 0 { Time::ZERO } else { self.0.eligible_at() }
     }
 

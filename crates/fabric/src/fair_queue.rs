@@ -273,6 +273,7 @@ impl Discipline for FairQueue {
 
     fn new(params: &FairQueueParams, port: &PortContext) -> Self {
         let quantum = match params.quantum {
+            // With turns of 0 bytes the round would never end.
             0 => u64::from(port.sizes.full_wire()).max(1),
             bytes => bytes,
         };

@@ -281,6 +281,7 @@ impl<H: Copy> Port<H> {
 
     /// Most bytes that waited since the last call.
     pub fn take_peak(&mut self) -> u64 {
+        // The next interval begins with the bytes that wait now.
         std::mem::replace(&mut self.peak, self.queues.bytes())
     }
 
@@ -529,8 +530,10 @@ impl<H: Copy> Port<H> {
         // The wire of a dead link is never free, so that nothing starts on it without a check of its own.
         self.free_at = Time::MAX;
         let none = Limit::Packets(0);
+        // Without room, every packet is refused by the usual check; `bring_up` puts the context back.
         let shut = PortContext { buffer: Buffer { data: none, control: none }, ..*self.context };
         let context = std::mem::replace(&mut self.context, Arc::new(shut));
+        // Drops of earlier outages count on.
         let dropped = self.outage().map_or([0; 2], |before| before.dropped);
         self.rare.get_or_insert_default().outage = Some(Outage { context, dropped });
         while let Some(class) = self.queues.lowest() {

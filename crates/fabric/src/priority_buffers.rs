@@ -89,6 +89,7 @@ impl Discipline for PriorityBuffers {
         if port.buffer.data.admits(arrival.packets, arrival.bytes, packet.wire) {
             return Ok(());
         }
+        // Class 0 is the most important one: the last class that holds a packet gives way.
         let least = (to + 1..self.classes()).rev().find(|&class| lengths.packets(class) > 0);
         self.gives_way = least.filter(|_| self.push_out).map(|from| (from as u8, to as u8));
         Err(DropReason::BufferFull)

@@ -106,8 +106,10 @@ impl<H: Copy> Ring<H> {
     #[inline(never)]
     fn grow(&mut self, filler: H) {
         let mut slots = std::mem::take(&mut self.slots).into_vec();
+        // The oldest handle comes first, so that the free half follows the newest.
         slots.rotate_left(self.head as usize);
         self.head = 0;
+        // Powers of two: positions are masked.
         slots.resize((slots.len() * 2).max(8), filler);
         self.slots = slots.into();
     }
@@ -214,6 +216,7 @@ impl<H: Copy> Queues<H> {
         debug_assert!(class == CROWD || !self.strict, "only rules that choose have so many classes");
         if class - 2 >= self.rest.len() {
             let mut rest = std::mem::take(&mut self.rest).into_vec();
+            // Doubled, so that a port of many flows does not move its rings at each new one.
             rest.resize_with((class - 1).max(rest.len() * 2), Ring::new);
             self.rest = rest.into();
         }
@@ -227,6 +230,7 @@ impl<H: Copy> Queues<H> {
     #[inline]
     fn emptied(&mut self, class: usize) {
         if class >= CROWD {
+            // Other classes behind the same bit may hold packets.
             self.set_crowd(self.crowd() - 1);
             if self.crowd() > 0 {
                 return;

@@ -70,10 +70,12 @@ impl Discipline for RedEcn {
             |bytes: u64| (bytes as f64 * port.rate.bps() as f64 / Rate::gbps(25).bps() as f64) as u64;
         let or = |set: u64, usual: u64| {
             let bytes = if set == 0 { by_rate(usual) } else { set };
+            // No queue reaches a threshold of 4 GiB.
             u32::try_from(bytes).unwrap_or(u32::MAX)
         };
         let kmin = or(params.kmin, USUAL.0);
         let kmax = or(params.kmax, USUAL.1).max(kmin);
+        // Between equal thresholds there is no length for which the slope is asked.
         let slope = (params.pmax / f64::from((kmax - kmin).max(1))) as f32;
         RedEcn { seed: port.seed, kmin, kmax, slope, draws: 0, levels: params.levels as u8 }
     }

@@ -217,6 +217,7 @@ impl Discipline for Trimming {
     /// Weighted round robin. NDP §3.1
     #[inline]
     fn choose(&mut self, _: Time, occupied: u32) -> usize {
+        // Turns are counted only while both queues hold something.
         if occupied != (1 << HEADERS | 1 << DATA) {
             return occupied.trailing_zeros() as usize;
         }

@@ -54,6 +54,7 @@ impl TrimmingEcnParams {
             Limit::Packets(packets) => packets.into(),
             Limit::Bytes(bytes) => bytes / full,
         };
+        // Rounded up: with fewer than five packets, the first threshold is one packet and not 0.
         (packets * fifths).div_ceil(5) * full
     }
 }

@@ -124,6 +124,7 @@ fn too_long(run: &Run<'_>) -> Verdict {
 /// Threads of the second run: 1 to 8, drawn from the case.
 fn threads(spec: &RunSpec) -> usize {
     let bytes: u64 = spec.flows.iter().map(|flow| flow.bytes).sum();
+    // Drawn from the case, so that a failure comes back when the case runs again.
     1 + (mix(spec.seed ^ bytes) % 8) as usize
 }
 

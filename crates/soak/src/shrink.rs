@@ -308,6 +308,7 @@ fn places(case: &Case) -> Vec<(Place, bool)> {
             collect_table(root, vec![Step::At(number)], &mut list);
         }
     }
+    // Whole tables are tried before their keys: one success removes more.
     list.sort_by_key(|(place, _)| place.len());
     list
 }

@@ -121,6 +121,7 @@ impl Frames {
     fn copy(&mut self, handle: u32) -> u32 {
         let slot = &mut self.slots[handle as usize];
         let (packet, written, seen) = (slot.packet, slot.written, slot.seen);
+        // Taken for a moment: `insert` needs all slots.
         let bytes = std::mem::take(&mut slot.bytes);
         let copy = self.insert(seen, &bytes);
         let made = &mut self.slots[copy as usize];

@@ -208,6 +208,7 @@ fn is_multipath(mut options: &[u8]) -> bool {
 /// One number of two ports, the same for both directions, whose low bits depend on both.
 fn ports(a: u16, b: u16) -> u32 {
     let both = u32::from(a.min(b)) << 16 | u32::from(a.max(b));
+    // The high bits of the product depend on both ports, its low ones on the second alone.
     both.wrapping_mul(0x9e37_79b1).rotate_left(16)
 }
 
@@ -326,6 +327,7 @@ pub fn lacks_checksum(frame: &[u8]) -> bool {
         return false;
     }
     let addresses: u32 = (ETHERNET + 12..ETHERNET + 20).step_by(2).map(word).sum();
+    // A sender may state a total length below that of the header: no panic.
     let length = word(ETHERNET + 2).wrapping_sub((transport - ETHERNET) as u32) & 0xffff;
     let sum = addresses + u32::from(protocol) + length;
     // One's complement: the carries are added back in. RFC 1071

@@ -19,6 +19,7 @@ impl Measuring {
         let links = sample.as_ref().map_or(LinkChoice::None, |s| s.links.clone());
         Measuring {
             every: sample.map(|s| s.every),
+            // A beginning that never comes, until `start` sets one.
             stats: LinkStats::of_fresh_ports(Time::MAX),
             sampler: LinkSampler::new(network, &links),
             samples: Vec::new(),

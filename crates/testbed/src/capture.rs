@@ -95,6 +95,7 @@ impl FrameTap for FrameRecorder {
     fn started(&mut self, link: u32, start: Time, frame: &[u8]) {
         let kept = frame[..frame.len().min(SNAP)].to_vec();
         let frame = Frame { data: kept, original_len: frame.len() as u32 };
+        // Waiting for the disk would hold up the frames that the switch has to send.
         if self.to.try_send((link, start, frame)).is_err() {
             self.state.missed.fetch_add(1, Ordering::Relaxed);
         }

@@ -245,6 +245,7 @@ fn samples(job: &Job, heard: &Heard, switch: &SwitchReport) -> Vec<Sample> {
     };
     let mut samples: Vec<Sample> = heard.hosts.iter().flat_map(|h| h.samples.iter().map(flow)).collect();
     samples.extend(switch.samples.iter().map(unpack));
+    // Hosts sample until the order to finish reaches them.
     samples.retain(|s| s.at <= heard.lasted);
     samples.sort_by_key(|s| s.at);
     samples

@@ -24,6 +24,7 @@ impl Payload {
 
     /// The stream, from the draw that holds the byte at `offset` on.
     fn stream(self, offset: u64) -> Pcg64Mcg {
+        // The generator sets the lowest bit of its state: two flows must not differ in that bit alone.
         let mut stream = Pcg64Mcg::new((u128::from(self.seed) << 64) ^ (u128::from(self.flow) << 1) ^ 1);
         stream.advance((offset / DRAW).into());
         stream

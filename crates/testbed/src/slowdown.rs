@@ -65,6 +65,7 @@ fn slow_fault(fault: &mut Fault, factor: u64) {
 }
 
 fn rate(rate: Rate, factor: u64) -> Rate {
+    // A rate is at least 1 bit/s.
     Rate::new((rate.bps() / factor).max(1)).unwrap_or(rate)
 }
 
@@ -140,6 +141,7 @@ fn speed_up_sample(sample: &mut Sample, factor: u64) {
 
 /// The factor that brings the fastest link down to `rate`, at least 1.
 pub fn factor_for(fastest: Rate, rate: Rate) -> u64 {
+    // Rounded up: the slowed link must not be faster than `rate`.
     fastest.bps().div_ceil(rate.bps()).max(1)
 }
 

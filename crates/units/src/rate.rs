@@ -48,6 +48,7 @@ impl Rate {
         if self.ps_per_byte != 0 {
             Time(bytes * self.ps_per_byte)
         } else {
+            // In 64 bits, 2.3 MB overflow. Rounded up: a link is never faster than its rate.
             Time((bytes as u128 * PS_BITS_PER_BYTE as u128).div_ceil(self.bps as u128) as u64)
         }
     }

@@ -20,6 +20,7 @@ pub(super) fn draw(dice: &mut Dice, case: &mut Case, folder: &Path) -> bool {
     fabric.remove("buffer");
     if let Some(Value::Array(list)) = fabric.get_mut("at") {
         list.iter_mut().filter_map(Value::as_table_mut).for_each(|at| drop(at.remove("buffer")));
+        // An entry that set a buffer alone sets nothing now.
         list.retain(|at| at.get("discipline").is_some());
     }
     let mut pfc = table([("buffer", number(PLENTY))]);

@@ -193,6 +193,7 @@ impl Agent {
             let received = kernel.as_ref().map(|k| scope.spawn(|| k.receive(&running, &say)));
             let sent = kernel.as_ref().map(|k| scope.spawn(|| k.send(&running)));
             let failed = self.send_all(&endpoints, orders, start, own);
+            // The threads are joined after this, which orders all that they wrote.
             over.store(true, Ordering::Relaxed);
             (failed, received.map(|thread| thread.join()), sent.map(|thread| thread.join()))
         });
@@ -209,6 +210,7 @@ impl Agent {
     /// Flows of this host in order of start.
     fn outgoing(&self) -> Vec<u32> {
         let mut own: Vec<u32> = self.flows().filter(|(_, f)| f.src == self.host).map(|(n, _)| n).collect();
+        // The same order as in `numbered`: the other side knows messages by it.
         own.sort_by_key(|&f| (self.flow(f).start, f));
         own
     }
@@ -261,6 +263,7 @@ impl Agent {
             limits: Limits {
                 total_bytes: total,
                 peer_bytes: total,
+                // `connect` sends a byte.
                 message_bytes: largest.max(1),
                 ..Limits::default()
             },
@@ -336,6 +339,7 @@ impl Agent {
         let with_peer =
             |(number, f): (u32, &FlowSpec)| Some((f.start, number, self.address(other(f)?, f.transport)));
         let mut order: Vec<(Time, u32, SocketAddr)> = self.flows().filter_map(with_peer).collect();
+        // Messages have numbers in the order in which `send_all` sends them.
         order.sort_unstable_by_key(|(start, number, _)| (*start, *number));
         let mut next = FxHashMap::default();
         let mut table = FxHashMap::default();

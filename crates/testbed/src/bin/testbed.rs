@@ -94,6 +94,7 @@ fn measure(arguments: &Arguments) -> Result<bool, TestbedError> {
         .map_err(|e| io("watching for Ctrl-C", std::io::Error::other(e)))?;
     if arguments.managed {
         std::thread::spawn(|| {
+            // The manager's end of the pipe closes even if the manager crashes.
             let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
             STOP.store(true, Ordering::Relaxed);
         });

@@ -42,6 +42,7 @@ impl Info {
 
     fn sum(subflows: &[[u8; LENGTH]]) -> Info {
         let rtt = |info: &[u8; LENGTH]| word(info, 68);
+        // The kernel has all ones there before its first sample.
         let least = |info: &[u8; LENGTH]| Some(word(info, 148)).filter(|us| *us != u32::MAX && *us > 0);
         Info {
             rtts_us: subflows.iter().map(rtt).filter(|us| *us > 0).collect(),

@@ -115,6 +115,8 @@ impl AfXdp {
     /// Puts queued frames into the ring and has the kernel send it.
     fn hand_over(&mut self) -> io::Result<()> {
         self.reclaim();
+        // The interface may be up again; `send` sets the flag anew if it is not, and then the frames are
+        // refused.
         if std::mem::take(&mut self.down) {
             self.send()?;
         }
