@@ -23,7 +23,7 @@ impl ReplayWindow {
         number.saturating_add(WINDOW) >= self.next && self.words[word] & bit == 0
     }
 
-    /// Notes that `number` has arrived.
+    /// Marks `number` as arrived.
     pub(crate) fn insert(&mut self, number: u64) {
         if number >= self.next {
             let (from, to) = (self.next.div_ceil(64), number / 64);

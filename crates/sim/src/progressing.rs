@@ -129,7 +129,7 @@ impl Progressing {
         !self.counted.swap(true, Relaxed)
     }
 
-    /// Notes that its end may come within a window. `false` if that was known.
+    /// Records that its end may come within a window. Returns `false` if that was known.
     pub(crate) fn comes_near(&self) -> bool {
         !self.near.swap(true, Relaxed)
     }

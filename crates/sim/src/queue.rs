@@ -298,7 +298,7 @@ impl EventQueue {
         Place((chunks.len() as u32 - 1) << 3 | 1)
     }
 
-    /// Notes that a bucket holds something.
+    /// Marks a bucket as one that holds something.
     #[inline(always)]
     fn mark(&mut self, index: usize) {
         let word = &mut self.words[index / 64];
@@ -310,7 +310,7 @@ impl EventQueue {
         }
     }
 
-    /// Notes that a bucket holds nothing any more.
+    /// Marks a bucket as empty.
     #[inline(always)]
     fn clear(&mut self, index: usize) {
         let word = &mut self.words[index / 64];

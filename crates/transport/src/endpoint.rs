@@ -112,6 +112,7 @@ pub struct Path {
 impl Path {
     /// A time-out that expired so many times in a row, of which it doubles for the first `most`.
     pub fn doubled(&self, timeout: Time, times: u32, most: u32) -> Time {
+        // A time-out that is beyond the longest from the start stays as it is.
         timeout.saturating_mul(1 << times.min(most)).min(self.longest_timeout.max(timeout))
     }
 

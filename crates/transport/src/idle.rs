@@ -51,6 +51,7 @@ impl IdleTimer {
 
     /// `timeout`, doubled for each of the first `most` times that it expired, as far as the path lets it.
     pub fn doubled(&self, timeout: Time, most: u32) -> Time {
+        // A time-out that is beyond the longest from the start stays as it is.
         timeout.saturating_mul(1 << self.backoff.min(most)).min(self.longest.max(timeout))
     }
 

@@ -51,7 +51,7 @@ impl<T> Turns<T> {
         self.waiting.pop_front()
     }
 
-    /// Notes that the entry from [`Turns::next`] was served: the next turn is `gap` later.
+    /// Records that the entry from [`Turns::next`] was served: the next turn is `gap` later.
     pub fn took(&mut self, now: Time, gap: Time) {
         self.at = now.saturating_add(gap);
     }

@@ -298,7 +298,7 @@ impl Core {
         true
     }
 
-    /// Notes the other side of a meeting.
+    /// Stores the epoch, cipher and key that the other side has said in its handshake.
     fn meet(&mut self, key: PeerKey, handshake: &Heard) {
         let Some(peer) = self.peers.get_mut(key) else { return };
         peer.replay = ReplayWindow::default();

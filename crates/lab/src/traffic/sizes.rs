@@ -144,7 +144,7 @@ const MAY_BE_PACKETS: u64 = 65_536;
 /// Means that differ by more than this share are both shown.
 const APART: f64 = 0.01;
 
-/// Notes the assumptions about a table, and the mean that results.
+/// Adds notes on the assumptions about a table and on the mean that results.
 fn said(name: &str, read: &cdf::Read, context: &Context<'_>) {
     let mut notes = context.notes.borrow_mut();
     if let Some(taken) = &read.taken {

@@ -108,7 +108,7 @@ pub enum Value {
 pub struct Values(BTreeMap<&'static str, Value>);
 
 impl Values {
-    /// Notes the value of a key.
+    /// Stores the value of a key.
     pub fn put(&mut self, key: &'static str, value: Value) {
         self.0.insert(key, value);
     }

@@ -29,6 +29,7 @@ pub(super) enum Boundary {
 impl Schedule {
     pub(super) fn new(round: Time, rounds: u64, alpha: f64, later: Time) -> Schedule {
         // Bounded, so that no epoch is longer than the longest.
+        // Times are divided by it, so that it is 1 ps at least.
         let half = Time((round.0 / 2).clamp(1, LONGEST.0 / (2 * rounds)));
         let matching = half * (2 * rounds);
         let period = crate::shared::scale(matching, alpha).clamp(matching, LONGEST);

@@ -138,6 +138,7 @@ impl Subflow {
     /// Takes in its part of an acknowledgement, and hands on to the coupled controller the state of the others.
     pub(super) fn acknowledge(&mut self, now: Time, ack: &Packet, siblings: &[Sibling]) {
         let before = self.connection.board.una();
+        // The receive window is that of the message: it bounds which packets are handed to a subflow.
         self.connection.acknowledge(now, &ack.in_subflow(), u32::MAX, siblings);
         let acked = self.connection.board.una() - before;
         if acked > 0 {

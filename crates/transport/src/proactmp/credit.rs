@@ -71,6 +71,7 @@ impl CreditPool {
     pub fn give(&mut self, now: Time, owd: &Owd, bytes: u64) {
         let spare = owd.bytes.saturating_sub(self.outstanding());
         let of_idle = u128::from(bytes.saturating_sub(spare));
+        // Bytes times picoseconds may need more than 64 bits.
         let spent = (of_idle * u128::from(owd.time.0)).div_ceil(u128::from(owd.bytes)) as u64;
         let elapsed = now.saturating_sub(self.last.unwrap_or(now)).min(owd.time);
         self.last = Some(now.saturating_sub(elapsed.saturating_sub(Time(spent))));

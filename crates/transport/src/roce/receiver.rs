@@ -198,6 +198,7 @@ impl ReceivingHalf<TimerKey> for Receiver {
     fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
         let gone_with = |answer: &Packet| gone.covers((answer.dst, answer.message));
         if self.rules.telemetry > 0 {
+            // Echoes stand in the order of the answers that they belong to.
             let mut stay = self.answers.iter().map(|answer| !gone_with(answer));
             self.echoes.retain(|_| stay.next().unwrap_or(false));
         }

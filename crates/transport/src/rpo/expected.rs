@@ -99,6 +99,7 @@ impl Expected {
             }
         }
         while self.again.first().is_some_and(|(index, _)| received.contains(index)) {
+            // The packet has arrived: its deadline goes, due or not.
             self.again.pop_due(Time::MAX);
         }
         earliest.min(self.again.next().unwrap_or(Time::MAX))

@@ -354,7 +354,7 @@ impl Outgoing {
         }
     }
 
-    /// Notes that a packet of the receiver has arrived, and arms the time-out again.
+    /// Records that a packet of the receiver has arrived, and arms the time-out again.
     pub(super) fn heard(&mut self, shared: &mut Shared, now: Time) {
         if self.idle.heard(now) {
             self.arm_timeout(shared, now);

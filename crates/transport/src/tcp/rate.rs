@@ -47,6 +47,7 @@ impl RateSampler {
         LostPacket {
             delivered_total: self.delivered + u64::from(news),
             in_flight: departed.in_flight,
+            // The counter may wrap; differences stay right.
             lost: self.lost.wrapping_sub(departed.lost),
             app_limited: departed.app_limited,
         }

@@ -176,6 +176,7 @@ impl Limited {
         let period = params.alpha_period.0;
         let mut ticks = now.saturating_sub(self.alpha_at).0 / period;
         self.alpha_at = self.alpha_at.saturating_add(Time(ticks.saturating_mul(period)));
+        // A notification counts in the period in which it arrived, the first of these; the others had none.
         if ticks > 0 && std::mem::take(&mut self.alpha_heard) {
             self.alpha = (1.0 - params.g) * self.alpha + params.g;
             ticks -= 1;

@@ -166,6 +166,7 @@ impl Bbr {
         if self.min_rtt == Time::MAX {
             return f64::INFINITY;
         }
+        // Rounded up, as in Linux: with less in flight, the next sample of the bandwidth would be lower.
         let held = (gain * self.bandwidth.get() * self.min_rtt.as_secs_f64()).ceil();
         // Linux: three bursts beyond what the path holds, one each at the sender, in its link and at the
         // receiver; and an even number, because receivers acknowledge every second packet.

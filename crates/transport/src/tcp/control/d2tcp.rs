@@ -91,6 +91,7 @@ impl D2tcp {
         }
         let needed = u128::from(self.packets - ack.una) * u128::from(ack.srtt.0 / MICROSECOND) * 32;
         let available = u128::from(available) * 3 * (window.cwnd.max(1.0) as u128);
+        // To the nearest eighth.
         ((needed + available / 2) / available).clamp(least.into(), most.into()) as u32
     }
 }
