@@ -146,8 +146,8 @@ fn variable<T: std::str::FromStr>(name: &str) -> Option<T> {
     Some(value)
 }
 
-/// Reports that a test is skipped because this machine lacks `what`, such as `clang (apt install clang)`. `make test` lists all of
-/// these in its last line: it names a file in `HEADWAY_ABSENT`.
+/// Reports that a test is skipped because this machine lacks `what`, such as `clang (apt install clang)`. `make test` lists
+/// all of these in its last line: it names a file in `HEADWAY_ABSENT`.
 #[allow(clippy::disallowed_methods, reason = "the note outlives the process of the test")]
 pub fn absent(what: &str) {
     eprintln!("skipped, as there is no {what}");
