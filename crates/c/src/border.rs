@@ -127,7 +127,7 @@ unsafe fn open(out: *mut *mut headway, request: impl FnOnce() -> Answer<Request>
 }
 
 /// Opens the scenario in a file. `sets` are `count` texts such as "seed=7" or "topology.hosts=16", as `headway run --set`
-/// takes them. A `[[traffic]]` entry of kind = "external" says what the messages have in common.
+/// takes them. A `[[traffic]]` entry of kind = "external" sets the properties that the messages share.
 ///
 /// # Safety
 /// Texts end with a zero byte; `run` is where a pointer may be written.

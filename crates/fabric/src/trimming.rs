@@ -36,9 +36,9 @@ headway_params::choice! {
     pub enum Rule {
         /// As the variant has it.
         Variant = "variant",
-        /// It holds, whatever the variant.
+        /// It holds in every variant.
         On = "on",
-        /// It does not hold, whatever the variant.
+        /// It holds in no variant.
         Off = "off",
     }
 }

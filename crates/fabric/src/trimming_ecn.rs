@@ -183,7 +183,8 @@ mod tests {
 
     const SIZES: Sizes = Sizes { payload: 4086, header: 64, framing: 0, control: 64 };
 
-    /// A port with a packet on its wire, and what was hit of `offered` packets that arrive then, the first of them `Header`s.
+    /// A port with a packet on its wire, and those of `offered` packets, arriving then, that were hit, the first of
+    /// them `Header`s.
     fn port(
         name: &str,
         to_host: bool,

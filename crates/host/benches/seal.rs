@@ -21,7 +21,7 @@ const SIZES: [usize; 3] = [0, 1372, 8872];
 /// Header of a packet with the fields of its session.
 const HEADER: [u8; 84] = [3; 84];
 const REPETITIONS: usize = 15;
-/// Bytes of one repetition, with what a call costs counted as so many.
+/// Bytes of one repetition, with the cost of a call counted as so many.
 const BYTES: usize = 10_000_000;
 const CALL: usize = 300;
 

@@ -87,7 +87,7 @@ impl Default for Limits {
 pub enum RoundTrip {
     /// The least of several that are measured when two endpoints have met, and now and then while they exchange messages: of
     /// eight in a row the second shortest counts. Until the first is there, what [`Config::path`] says. Never less than [`Config::path_to`] says, because
-    /// that is about one path, and what a path can do is known there.
+    /// that is about one path, and the properties of a path are known there.
     #[default]
     Measured,
     /// Values of [`Config::path`] and [`Config::path_to`], without measurement. Transports whose hosts count rounds of

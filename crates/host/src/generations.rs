@@ -336,7 +336,7 @@ mod tests {
         assert_eq!(one.number(Time::ZERO, &renewal), None);
     }
 
-    /// Everything that an endpoint holds, tried on what was sent: keys both ways, and those that follow.
+    /// Everything that an endpoint holds, tried on the datagrams that were sent: keys both ways, and those that follow.
     fn opens(state: &mut Generations, (counter, tag): Sealed) -> bool {
         let tried = |seals: &Seals| {
             let forwards = seals.open(counter, b"header", &mut tag.clone()).is_some();

@@ -2,10 +2,10 @@
 //!
 //! A call asks the kernel for two things in addition to sending, and a kernel, an interface or a container's filter may
 //! refuse either: to cut up rows of datagrams, and to write a type-of-service byte. So a refused call is tried again
-//! with less: one datagram of its row, then without its byte. If it leaves, what it left without was the cause, and is
-//! not asked for during a pause. The pause is short, because most refusals pass, and doubles each time it is followed
-//! by another one, because some do not. A datagram that leaves in none of these ways counts as lost, with the kernel's
-//! reason.
+//! with less: one datagram of its row, then without its byte. If it leaves, the feature it left without was the cause,
+//! and is not asked for during a pause. The pause is short, because most refusals pass, and doubles each time it is
+//! followed by another one, because some do not. A datagram that leaves in none of these ways counts as lost, with the
+//! kernel's reason.
 
 use crate::batch::{Batch, row};
 use crate::error::Refusal;

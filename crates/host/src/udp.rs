@@ -91,7 +91,7 @@ impl Socket {
     }
 
     /// Fills an empty batch with arrived datagrams; it stays empty when nothing has. Of `places` buffers of the batch
-    /// each takes a datagram or a row: to offer many where few arrive takes longer than what arrives.
+    /// each takes a datagram or a row: to offer many where few arrive takes longer than to receive those few.
     pub(crate) fn receive(&self, batch: &mut Batch, places: usize) -> io::Result<()> {
         batch.datagrams.clear();
         batch.full = false;

@@ -70,7 +70,7 @@ pub(crate) fn find(name: &str, foreign: &[Foreign]) -> Option<Known> {
     })
 }
 
-/// Every name, for what is nearest to one that is not there.
+/// Every name, to find the nearest to one that is unknown.
 pub(crate) fn names(foreign: &[Foreign]) -> Vec<&str> {
     registry::NAMES.iter().copied().chain(foreign.iter().map(|foreign| foreign.name.as_str())).collect()
 }

@@ -34,7 +34,7 @@ impl LinkSampler {
     }
 
     /// Adds a sample of each link, over the `length` that has passed since the last; `at` is the time of the rows.
-    /// `egress` is what a driver has for each link, in their order, and `port` the port in it.
+    /// `egress` is the driver's record of each link, in their order, and `port` the port in it.
     pub fn sample<E>(
         &mut self,
         (now, at, length): (Time, Time, Time),

@@ -1,7 +1,7 @@
 //! The packet that the simulator moves and that real hosts put on the wire.
 //!
 //! One plain struct of at most one cache line serves every protocol. Each protocol declares with [`packets!`]
-//! what the fields of its packets hold. The wire codec is a view over bytes, separate from this struct.
+//! the meaning of its packets' fields. The wire codec is a view over bytes, separate from this struct.
 
 mod fields;
 mod header;

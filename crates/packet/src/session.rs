@@ -8,7 +8,7 @@
 //! version can be refused by name. The meaning of the values and the time at which each datagram is sent are the
 //! business of the driver that talks to real hosts.
 //!
-//! **Panics: none**, whatever the bytes.
+//! **Panics: none**, for any bytes.
 
 use crate::fields::wire_fields;
 use crate::header::{WIRE_HEADER, WIRE_VERSION};
@@ -127,7 +127,7 @@ impl TransportName {
     }
 }
 
-/// Printable, whatever the bytes are.
+/// Printable for any bytes.
 impl fmt::Display for TransportName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.trim_ascii_end().split(|&b| b == 0).next().unwrap_or_default().escape_ascii())

@@ -5,7 +5,7 @@
 //! of fixed size ([`STAMPS_BYTES`]), which follows the session in envelopes that have it
 //! ([`crate::Envelope::is_stamped`]). There a rate has whole kilobits a second, and a queue at most 2^32 - 1 bytes.
 //!
-//! **Panics: none**, whatever the bytes.
+//! **Panics: none**, for any bytes.
 
 use crate::fields::wire_fields;
 use crate::session::WIRE_FRONT;

@@ -360,7 +360,7 @@ impl Packet {
         self.header_bytes_in(Envelope::Bare)
     }
 
-    /// The header's bytes alone, saying what follows them.
+    /// The header's bytes alone, which say the kind of the bytes after them.
     pub fn header_bytes_in(&self, envelope: Envelope) -> [u8; WIRE_HEADER] {
         zerocopy::transmute!(Header {
             version: WIRE_VERSION,

@@ -299,7 +299,7 @@ pub fn rebased<P: Params>(params: &P, before: &P, after: P, except: &[&str]) -> 
     Ok(out)
 }
 
-/// The parameters whose value differs from what it was `before`, with their new values.
+/// The parameters whose value differs from that in `before`, with their new values.
 pub fn differences(
     specs: &[ParamSpec],
     values: Vec<ParamValue>,

@@ -16,8 +16,8 @@ impl<R: Read, W: Write> Frames<R, W> {
         Frames { reader: BufReader::new(reader), writer, body: Vec::new() }
     }
 
-    /// The next message; `None` at the end of the connection. Memory is taken for what arrives, not for what is
-    /// announced.
+    /// The next message; `None` at the end of the connection. Memory is taken for bytes that arrive, not for those that
+    /// are announced.
     pub fn read(&mut self) -> io::Result<Option<&[u8]>> {
         let mut length = [0; 4];
         match self.reader.read_exact(&mut length) {

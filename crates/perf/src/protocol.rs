@@ -67,7 +67,7 @@ pub struct Totals {
 }
 
 impl Order {
-    /// The order as a message of `length` bytes, which is at least what it needs: 9.
+    /// The order as a message of `length` bytes, which is at least 9, the order's own bytes.
     pub fn message(self, length: usize) -> Bytes {
         let mut bytes = Vec::with_capacity(length.max(FRONT));
         let (kind, number) = match self {

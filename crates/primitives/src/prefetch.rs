@@ -3,7 +3,7 @@
 /// Cache lines asked for at most: more in flight only wait for one another.
 const MOST_LINES: usize = 8;
 
-/// Asks for the first cache lines of `item`, for code that knows well ahead what it will touch. Changes nothing.
+/// Asks for the first cache lines of `item`, for code that knows well ahead which memory it will touch. Changes nothing.
 #[inline(always)]
 #[allow(unsafe_code, reason = "a prefetch has no safe form in the standard library")]
 pub fn prefetch<T: ?Sized>(item: &T) {

@@ -313,7 +313,7 @@ impl<'a> Engine<'a> {
         self.ports.links.queue.first().map_or(u64::MAX, |(at, _)| at)
     }
 
-    /// Inline whatever the size of the machines in it: a call an event is a tenth of what an event takes.
+    /// Inline whatever the size of the machines in it: a call for each event is a tenth of the event's time.
     #[inline(always)]
     pub(crate) fn step(&mut self, event: Event) {
         self.now = Time(event.at);
@@ -611,7 +611,7 @@ impl<'a> Engine<'a> {
     }
 
     /// True if a host can be polled for a packet. If it cannot, because its wire is busy or down or packets wait in a
-    /// queue in front of it, does what has to be done in place of it.
+    /// queue in front of it, arranges for its next turn.
     #[inline(always)]
     fn may_send(&mut self, host: u32) -> bool {
         if host >= self.ports.pulled {
@@ -818,7 +818,7 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Counts what a machine sends again.
+/// Counts the packets that a machine sends again.
 #[inline(always)]
 fn note_repeated(flows: &[Progressing], packet: &Packet) {
     if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {

@@ -491,7 +491,7 @@ impl<'a> Links<'a> {
         arrives - rest
     }
 
-    /// The same where a fault may bring several packets at once. The last bit `arrives`, and what is next is `at`.
+    /// The same where a fault may bring several packets at once. The last bit `arrives`, and the next event is `at`.
     fn bring_one(&mut self, link: Link, what: u32, handle: u32, (arrives, at): (Time, Time)) {
         let rank = rank::of_one_arrival(link.number, self.pool.get(handle));
         if let Some(attribution) = &mut self.attribution {

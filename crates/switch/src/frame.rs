@@ -9,7 +9,7 @@
 //! checksums are brought up to date from what changed (RFC 1624), so that a frame that was damaged before stays a
 //! damaged one.
 //!
-//! **Panics: none**, whatever the bytes.
+//! **Panics: none**, for any bytes.
 
 use crate::Addresses;
 use etherparse::{ArpEthIpv4Packet, EtherType, NetSlice, SlicedPacket, TransportSlice};

@@ -280,7 +280,7 @@ pub trait Endpoint {
 }
 
 /// A machine around another machine. Its [`Endpoint`] is the one implementation below, which forwards every method:
-/// what a wrapper wants to do of its own, it does in the hooks.
+/// a wrapper does its own work in the hooks.
 pub trait Around {
     /// The machine inside.
     type Inner: Endpoint + ?Sized;
@@ -518,7 +518,7 @@ pub struct Capabilities {
     pub shared_clock: bool,
     /// Parameters that are not set follow from the traffic: [`Transport::tune`].
     pub tunes: bool,
-    /// They follow from the network, and [`Transport::tune`] is asked whatever the messages are.
+    /// They follow from the network, and [`Transport::tune`] is asked for any set of messages.
     pub network_wide: bool,
     /// Bytes that data packets and their answers have in addition to their sizes, for what ports of switches write into
     /// them hop by hop (in-band network telemetry); 0 where they write nothing.
@@ -580,7 +580,7 @@ pub trait Transport: 'static {
         let _ = (params, demand);
         None
     }
-    /// The rate below which a sender does not go, whatever it hears; `None` where nothing is too slow.
+    /// The rate below which a sender does not go in any state of the network; `None` where nothing is too slow.
     fn least_rate(params: &Self::Params) -> Option<Rate> {
         let _ = params;
         None

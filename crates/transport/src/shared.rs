@@ -138,7 +138,7 @@ impl HostContext {
 
     /// Packets that fill the path in a round trip, for a first window as `initial_window` has it: at the rate of this
     /// host's link, at which it leaves, or for one of several that share the path fairly, at the path's rate,
-    /// which is what they share.
+    /// which they share.
     pub fn bdp_packets(&self, path: &Path, initial_window: &InitialWindow) -> u32 {
         let rate = if initial_window.share > 1 { path.bottleneck } else { self.nic };
         path.bdp_packets(rate, &self.sizes)

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 headway_params::choice! {
     /// Policy that spreads the packets of a message over the paths.
     pub enum Spraying {
-        /// All entropies in turn, whatever comes of them.
+        /// All entropies in turn, without regard to marks and losses.
         Oblivious = "oblivious",
         /// All in turn, but for those that a penalty leaves out for a while.
         Bitmap = "bitmap",

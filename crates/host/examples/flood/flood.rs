@@ -268,8 +268,7 @@ fn passes(error: &io::Error) -> bool {
     )
 }
 
-/// Plays an honest host on `socket` for a while; returns what it said, and the number of times that it said
-/// something.
+/// Plays an honest host on `socket` for a while; returns its messages, and the number of times that it said something.
 fn meet(config: &Config, socket: &UdpSocket, to: SocketAddr) -> (Vec<Vec<u8>>, u64) {
     let local = socket.local_addr().expect("bound");
     let identity = Identity { epoch: 1, secret: Secret([9; 16]) };

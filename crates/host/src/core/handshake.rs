@@ -325,7 +325,7 @@ impl Core {
             return !self.envelope.is_sealed();
         };
         let Some(peer) = self.peers.get_mut(key) else { return false };
-        // Used, whatever comes of it.
+        // Used up, even if the handshake fails.
         let exchange = peer.exchange.take();
         peer.generations = scrubbed(|| {
             let chain = authority.agree(&peer.meeting, &mut exchange?, share)?;

@@ -1,6 +1,6 @@
 //! Datagrams with packets: the ones that reach the machine, and the messages that come of them.
 //!
-//! Machines believe what a packet says of its message and keep tables as large as that asks for. Everything
+//! Machines believe a packet's statements about its message and keep tables as large as that asks for. Everything
 //! is therefore bounded here, before the machine sees it: a message has a size that is allowed and paid for,
 //! and every packet of it says the same and lies within it.
 

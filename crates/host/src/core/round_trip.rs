@@ -9,13 +9,13 @@
 //!
 //! If a queue never ends, the least is as long as the queue. Handshakes therefore ask for the class that is served
 //! first ([`super::tos`]), like grants: where switches heed it, they wait behind one packet at the most. Where they do
-//! not, a queue that ends once is enough: a round trip of less than half of what was known has eight more measured at
+//! not, a queue that ends once is enough: a round trip of less than half of the known one has eight more measured at
 //! once.
 //!
 //! A hello finds threads with nothing else to do. A packet of a long message finds them in the middle of a turn: each end
-//! takes what has arrived as a batch, and answers the batch. On links where several packets go through the kernel together
-//! the base round trip therefore includes a turn of each end ([`crate::nic::TURN`]); windows without it leave one end idle
-//! while the other works.
+//! takes the packets that have arrived as a batch, and answers the batch. On links where several packets go through the
+//! kernel together the base round trip therefore includes a turn of each end ([`crate::nic::TURN`]); windows without it
+//! leave one end idle while the other works.
 //!
 //! A hello is answered without any state being kept or changed, by an endpoint of any version. A measuring one shows a
 //! fresh number in place of this endpoint's cookie, and its answer returns that: so a copy of an earlier answer is none,

@@ -1,4 +1,4 @@
-//! Programs of ranks: the result of all readers of traces, whatever the format.
+//! Programs of ranks: the result of the readers of all formats of traces.
 //!
 //! A trace is a list of operations, each at a rank, and of their causes. Readers check what a format says about one
 //! operation; `matching` finds which receive a send belongs to, and the traffic kind `trace` makes flows and steps.

@@ -77,7 +77,7 @@ fn read_one<M: Declared>(table: &Reader<'_>) -> Result<Arc<dyn Model>, ScenarioE
 
 /// A model with the values of its table.
 pub trait Model: Debug + Send + Sync {
-    /// Every key with its value, and what follows from them in the units of the model, in the order of the documentation.
+    /// Every key with its value, and the results in the units of the model, in the order of the documentation.
     fn table(&self) -> Map<String, Json>;
 
     /// Draws the curves that its table asks for.

@@ -1,5 +1,5 @@
-//! ProactMP's credit in closed form (IEEE TNSM 2024 §III-C, equations 1 to 8): what a receiver allocates to first
-//! packets that arrive from several senders before any credit has come back, and how a sender divides it.
+//! ProactMP's credit in closed form (IEEE TNSM 2024 §III-C, equations 1 to 8): the bytes that a receiver allocates to
+//! first packets that arrive from several senders before any credit has come back, and how a sender divides it.
 //!
 //! Times are in base one-way delays, credit in OWDbytes. Deliberate differences from the paper:
 //!

@@ -22,7 +22,7 @@ impl PartialEq for Settings {
 }
 
 impl Settings {
-    /// The name, every key with its value, and what follows from them in the units of the model.
+    /// The name, every key with its value, and the results in the units of the model.
     pub fn to_json(&self) -> Json {
         let mut map = Map::from_iter([("name".to_string(), Json::from(self.name))]);
         map.append(&mut self.model.table());
@@ -42,7 +42,7 @@ pub fn read(item: &Item<'_>) -> Result<Settings, ScenarioError> {
     Ok(settings)
 }
 
-/// Reads the table again as results hold it, with what follows from its keys; `name` is of the file, for messages.
+/// Reads the table again as results hold it, with the results of its keys; `name` is of the file, for messages.
 pub fn stored(name: &str, table: &Json) -> Result<Settings, ScenarioError> {
     let mut table = table.clone();
     let kind = KINDS.iter().find(|kind| table["name"] == kind.info.name);

@@ -257,7 +257,7 @@ pub(super) fn is_of_sweep(set: &str) -> bool {
     OF_SWEEPS.contains(&set.split(['.', '=']).next().unwrap_or_default().trim())
 }
 
-/// Keys of the root that say what a scenario is, and how it is varied and shown.
+/// Keys of the root for a scenario's description, its sizes, its variants and its report.
 const ABOUT_KEYS: &[&str] =
     &["title", "description", "paper", "seed", "report", "sweep", "variants", "scale", "model"];
 

@@ -1,4 +1,4 @@
-//! Reading tables key by key: whatever is not asked for is an error in the end.
+//! Reading tables key by key: a key that nobody asks for is an error in the end.
 
 use super::error::{Problem, ScenarioError};
 use super::names;

@@ -1,7 +1,7 @@
 //! Named generators: one stream for each (seed, purpose, entity).
 //!
 //! The simulator derives its own streams in the same way from other purposes, so traffic is the same
-//! whatever transport runs and whatever the network draws.
+//! under every transport and for every draw of the network.
 
 use headway_units::Time;
 use rand_core::Rng;

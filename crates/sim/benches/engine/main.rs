@@ -7,7 +7,7 @@
 //! `-- instructions against FILE` next to a table that an earlier commit printed. `-- gate FILE` fails where the
 //! flow lists cost more than the committed baseline says. `-- parts` divides them among queue, port, route, machine and
 //! so on, `-- parts ndp_128` of some lists. `-- threads 2` times one run on two threads, and two runs at once. `-- growth` gives
-//! what a hop costs in networks of 128 to 65,536 hosts.
+//! the cost of a hop in networks of 128 to 65,536 hosts.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads files, the wall clock and its arguments")]
 
 mod gate;

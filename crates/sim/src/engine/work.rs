@@ -135,7 +135,7 @@ impl Engine<'_> {
         // Stable: a group keeps the order of its packets.
         grouped.sort_by_key(|(group, _)| *group);
         for group in grouped.chunk_by(|a, b| a.0 == b.0) {
-            // A group costs what a packet does: the processor handles it as one.
+            // A group costs as much as a packet: the processor handles it as one.
             let done = one.processor.done(self.now, costs.packet);
             for (place, (_, handle)) in group.iter().enumerate() {
                 links.queue.push(done.0, rank::of_delivery(host, place), DELIVER | host, *handle);

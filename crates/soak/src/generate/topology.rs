@@ -1,4 +1,4 @@
-//! The network of a random scenario: any kind that the lab lists, each key by what it takes.
+//! The network of a random scenario: any kind that the lab lists, each key by the values it takes.
 
 use crate::case::{GRAPH, duration, number, table};
 use crate::dice::Dice;

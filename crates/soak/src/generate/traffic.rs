@@ -27,8 +27,8 @@ pub(super) fn draw(dice: &mut Dice, sketch: &Sketch, several: bool) -> (Vec<Valu
     ((0..entries).map(one).collect(), files.map(|flows| listed(sketch, &flows)))
 }
 
-/// Keys of entries that make another number of flows, or other flows, of what is there: `flows` becomes a time in which links
-/// carry no more than they may.
+/// Keys of entries that make another number of flows, or other flows, of the present ones: `flows` becomes a time in
+/// which links carry no more than they may.
 pub(super) fn vary(dice: &mut Dice, sketch: &Sketch, entries: &mut [Value]) {
     for entry in entries.iter_mut().filter_map(Value::as_table_mut) {
         if entry.contains_key("mean_deadline") && dice.percent(40) {

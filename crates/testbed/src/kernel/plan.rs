@@ -159,7 +159,7 @@ mod tests {
         let kernel =
             |congestion, ecn, initial_window| Kernel { congestion, mptcp: false, ecn, initial_window };
         assert_eq!(first_window(&[]), Ok(None));
-        // DCTCP asks by itself, whatever the host's setting is.
+        // DCTCP asks by itself, under any setting of the host.
         let both = [kernel("dctcp", false, Some(3)), kernel("reno", true, Some(3))];
         assert_eq!(first_window(&both), Ok(Some(3)));
         let plan = |kernel: Kernel| {

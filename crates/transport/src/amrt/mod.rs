@@ -34,7 +34,7 @@ headway_params::choice! {
     pub enum Reissue {
         /// One a frame time of the receiver's link, over all its messages.
         Paced = "paced",
-        /// All at the moment they are overdue, as AMRT §IV-B says: what was lost together comes back together, and is
+        /// All at the moment they are overdue, as AMRT §IV-B says: packets lost together come back together, and is
         /// lost again where a buffer was too small for it.
         AtOnce = "at-once",
     }

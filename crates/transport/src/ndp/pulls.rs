@@ -1,4 +1,4 @@
-//! The pull queue: one for all messages of a host's link, paced so that what it pulls fills the link.
+//! The pull queue: one for all messages of a host's link, paced so that the pulled data fills the link.
 
 use super::{NdpParams, PullOrder};
 use crate::messages::MessageId;

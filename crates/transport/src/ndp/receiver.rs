@@ -67,7 +67,7 @@ impl Receiver {
         Receiver { params, messages, finished: FinishedMessages::default(), pulls }
     }
 
-    /// Asks for what a packet about message `id` touches, or a pull.
+    /// Prefetches the memory that a packet about message `id`, or a pull, will touch.
     #[inline]
     pub(super) fn anticipate(&self, id: Option<MessageId>, packet: Option<&Packet>, ahead: Ahead) {
         let Some(incoming) = self.messages.recent(id) else { return };

@@ -103,7 +103,7 @@ impl Sender {
         Sender { params, messages: Messages::default(), turns: VecDeque::new() }
     }
 
-    /// Asks for what a packet about message `id` touches, or an input that is none.
+    /// Prefetches the memory that a packet about message `id`, or an input that is none, will touch.
     #[inline]
     pub(super) fn anticipate(&self, id: Option<MessageId>, packet: Option<&Packet>, ahead: Ahead) {
         let Some(out) = self.messages.recent(id) else { return };

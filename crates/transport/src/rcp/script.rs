@@ -173,7 +173,7 @@ fn slow_messages_ask_with_a_twentieth_of_the_link_at_most_however_many_they_are(
         s.open(us(0), Message { id, ..message(1000) });
     }
     for id in 0..MESSAGES {
-        // A packet each 12.3 ms: none is due in what follows.
+        // A packet each 12.3 ms: none is due in the rest of the test.
         s.on(us(13), Packet { message: id, ..answer(us(0), 1000, 0, &[]) });
     }
     let asked =

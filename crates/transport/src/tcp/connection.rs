@@ -47,7 +47,7 @@ pub(crate) struct Connection {
     pub(super) point: u32,
     /// Duplicate acknowledgements, each a packet that has left the network. RFC 6582
     pub(super) duplicates: u32,
-    /// One repetition may leave whatever the window says.
+    /// One repetition may leave, even if the window is full.
     pub(super) forced: bool,
     /// Expiry of the retransmission timer, and the earliest of its deadlines that is armed.
     pub(crate) deadline: Option<Time>,

@@ -312,7 +312,7 @@ const PROBE: PacketFlags = PacketFlags::PULL;
 /// Marks a header that was cut in front of its receiver.
 const LAST_HOP: PacketFlags = PacketFlags::LAST_HOP;
 
-/// The machine as a protocol of two halves, whatever the variant.
+/// The machine of any variant as a protocol of two halves.
 pub struct Uet;
 
 /// The machine of one host, with all its messages.

@@ -69,7 +69,7 @@ pub trait RateControl: Send + Sized + 'static {
         Time::ZERO
     }
 
-    /// The lowest rate that it sends at, whatever it hears.
+    /// The lowest rate that it sends at in any state of the network.
     fn least_rate(params: &Self::Params) -> Rate;
 
     /// Makes the controller of one message.

@@ -36,7 +36,7 @@ headway_params::params! {
         t_low: Time = Time::us(50), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Round trip above which the rate always falls. TIMELY §4.4
         t_high: Time = Time::us(500), ParamKind::Time { min: Time::ns(1), max: Time::DAY };
-        /// Round trip that gradients are measured by; it is a constant, whatever the path is. TIMELY §4.3
+        /// Round trip that gradients are measured by; it is a constant for all paths. TIMELY §4.3
         min_rtt: Time = Time::us(20), ParamKind::Time { min: Time::ns(1), max: Time::DAY };
         /// Amount that an increase adds, as a share of the link's rate. TIMELY §4.4
         delta: f64 = 0.001, ParamKind::Float { min: 0.000_000_1, max: 1.0 };

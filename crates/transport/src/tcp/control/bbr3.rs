@@ -431,7 +431,8 @@ impl Bbr3 {
         }
     }
 
-    /// Losses and marks of a round in which nothing was probed lower what is sent. BBRv3 §bbr_adapt_lower_bounds
+    /// Losses and marks of a round in which nothing was probed lower the rate and the window. BBRv3
+    /// §bbr_adapt_lower_bounds
     fn lower_bounds(&mut self, window: &Window) {
         if self.mode.pushes() {
             return;
@@ -908,7 +909,7 @@ impl CongestionControl for Bbr3 {
         self.pipe.restart(0.0);
     }
 
-    /// After a time-out the window is what it was before, within its bounds. BBRv3 §bbr_exit_loss_recovery
+    /// After a time-out the window is as large as before, within its bounds. BBRv3 §bbr_exit_loss_recovery
     fn recovered(&mut self, window: &mut Window, _: Time) {
         if self.timed_out {
             self.timed_out = false;

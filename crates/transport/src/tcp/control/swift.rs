@@ -150,7 +150,7 @@ impl CongestionControl for Swift {
     /// 1: the time for which acknowledgements are put off is not counted as delay.
     const REVISION: u32 = 1;
     const OWNS_WINDOW: bool = true;
-    /// The delay of the network is what remains of a round trip without the time at the peer's host.
+    /// The delay of the network is the round trip less the time at the peer's host.
     const COUNTS_ACK_DELAY: bool = false;
     /// §1: near-zero packet drops.
     const ROOM: Room = Room::Deep;
