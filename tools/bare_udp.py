@@ -38,7 +38,7 @@ def cpu() -> float:
 
 
 def receive(address: str, port: int) -> None:
-    """Counts what arrives until the sender is done, and tells it."""
+    """Counts the datagrams that arrive until the sender is done, and tells it the number."""
     made = bound_socket(address, port)
     made.setsockopt(socket.SOL_UDP, UDP_GRO, 1)
     print("receiving", flush=True)
@@ -59,7 +59,7 @@ def receive(address: str, port: int) -> None:
 
 
 def send(address: str, port: int, seconds: float, mtu: int) -> None:
-    """Sends rows for so long, and prints what that took."""
+    """Sends rows for so long, and prints the cost."""
     made = bound_socket("0.0.0.0", 0)
     made.connect((address, port))
     made.settimeout(5.0)

@@ -35,7 +35,7 @@ def program() -> str:
 
 
 def timed(command: list[str]) -> tuple[float, str]:
-    """Processor time of a command in seconds, and what it printed."""
+    """Processor time of a command in seconds, and its output."""
     with tempfile.TemporaryDirectory() as folder:  # csg-htsim writes a file where it runs
         process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         with process:

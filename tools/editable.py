@@ -22,7 +22,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 def main() -> int:
-    """Copy the module to its place, and install what points there; the exit status."""
+    """Copy the module to its place, and install the link to it; returns the exit status."""
     (built,) = sys.argv[1:]
     names = ["lib_headway.so", "lib_headway.dylib"]
     library = next((Path(built, name) for name in names if Path(built, name).exists()), None)

@@ -1,4 +1,4 @@
-"""The commands and programs in Markdown pages, executed, and what they show compared with what they print.
+"""The commands and programs in Markdown pages, executed, and the output on the page compared with the real one.
 
 docs/writing-pages.md explains the convention. In short, by the words after the three backticks:
 
@@ -40,7 +40,7 @@ for line in sys.stdin:
 
 
 class PageError(Exception):
-    """A page shows something else than what happens. The text names page and line."""
+    """A page shows another output than the real one. The text names page and line."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a console block, what the page shows below it, and the line in the block."""
+    """A command of a console block, the output that the page shows below it, and the line in the block."""
 
     command: str
     shown: str
@@ -109,7 +109,7 @@ def commands(block: Block) -> Iterator[Command]:
 
 
 def differs(shown: str, printed: str) -> str | None:
-    """None if the page shows what was printed, else both, line by line."""
+    """None if the page shows the printed output, else both, line by line."""
     want, got = (re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE).strip("\n") + "\n" for text in (shown, printed))
     checker = doctest.OutputChecker()
     if checker.check_output(want, got, doctest.ELLIPSIS):
@@ -201,7 +201,7 @@ class Interpreter:
             self.process.communicate()
 
     def run(self, block: Block) -> str:
-        """Runs a program and returns what it prints."""
+        """Runs a program and returns its output."""
         if self.process is None:
             with (self.folder / "python-errors").open("w") as errors:
                 self.process = subprocess.Popen(

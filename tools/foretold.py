@@ -1,4 +1,4 @@
-"""Checks by the history of the repository that what was expected of a scenario is older than what came out.
+"""Checks by the history of the repository that the expectation of a scenario is older than its result.
 
     .venv/bin/python tools/foretold.py [FOLDER ...]
 
@@ -34,7 +34,7 @@ class NoHistoryError(Exception):
 
 
 def main(words: Sequence[str]) -> int:
-    """Print what is younger than its verdict; the exit status."""
+    """Print the expectations that are younger than their verdicts; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="tools/foretold.py",
         description="Checks by the history of the repository that expectations are older than their verdicts.",
@@ -92,7 +92,7 @@ def younger(root: Path, folder: str) -> list[str]:
 
 
 def _expected(text: str) -> dict[str, Any]:
-    """By claim, what is expected and how it is measured; empty without a ledger."""
+    """By claim, the expectation and its measure; empty without a ledger."""
     if not text:
         return {}
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Runs fuzz targets, and puts what breaks them into the corpus.
+"""Runs fuzz targets, and puts inputs that break them into the corpus.
 
     make fuzz                          every target for a minute
     make fuzz SECONDS=600              every target for ten minutes, as before a release
@@ -59,7 +59,7 @@ def last_number(pattern: str, text: str) -> int:
 
 
 def cargo_fuzz(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run cargo-fuzz, and keep what it prints."""
+    """Run cargo-fuzz, and keep its output."""
     return subprocess.run(
         ["cargo", "fuzz", *words],
         cwd=ROOT,
@@ -87,7 +87,7 @@ def add_to_corpus(target: str, broken: Path) -> Path:
 
 
 def fuzz(target: str, seconds: int) -> Result:
-    """Run one target, and keep what breaks it."""
+    """Run one target, and keep inputs that break it."""
     began = time.monotonic()
     found, artifacts = FUZZ / "target" / "found" / target, FUZZ / "artifacts" / target
     found.mkdir(parents=True, exist_ok=True)

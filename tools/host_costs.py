@@ -1,4 +1,4 @@
-"""Measures what the kernel of this machine takes for a packet, for `[hosts]` in scenarios (docs/hosts-model.md).
+"""Measures the time that this machine's kernel takes for a packet, for `[hosts]` in scenarios (docs/hosts-model.md).
 
 Two network namespaces with a veth pair between them, so that no wire and no interface is in the way; Linux, as root:
 

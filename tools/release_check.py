@@ -276,7 +276,7 @@ def arguments(names: list[str], given: list[str] | None) -> argparse.Namespace:
 
 
 def main(given: list[str] | None = None) -> int:
-    """Clone, run the steps, print the table and what is left."""
+    """Clone, run the steps, print the table and the remaining steps."""
     options = arguments([step.name for step in steps()], given)
     every = steps(options.tag)
     wanted = set(options.only or [step.name for step in every]) - set(options.skip)

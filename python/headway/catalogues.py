@@ -128,7 +128,7 @@ class ScenarioEntry(Jsonable):
 
 @dataclass(frozen=True)
 class NumberEntry(Jsonable):
-    """A number of a run's summary: what `compare --of`, `report.y` and `measure` call it."""
+    """A number of a run's summary, by its name in `compare --of`, `report.y` and `measure`."""
 
     name: str
     unit: str

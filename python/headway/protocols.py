@@ -30,7 +30,7 @@ _makers: list[Callable[[], Artist]] = []
 
 
 def draw_with(maker: Callable[[], Artist]) -> None:
-    """Draw with what `maker` returns, which is called when something is to be drawn."""
+    """Draw with the result of `maker`, which is called when something is to be drawn."""
     _makers.insert(0, maker)
 
 

@@ -1,4 +1,4 @@
-"""The report of whatever was given: results of a run, a sweep or a reproduction, or traces of real hosts."""
+"""The report of any given path: results of a run, a sweep or a reproduction, or traces of real hosts."""
 
 from __future__ import annotations
 

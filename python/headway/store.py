@@ -144,7 +144,7 @@ class Entry:
 
 
 def entries(root: Path) -> Iterator[Entry]:
-    """Every run in the store, and what lies in the place of one."""
+    """Every run in the store, and every other file in the place of one."""
     for path in sorted(root.glob("??/*")):
         if not path.name.startswith(".") and not path.parent.name.startswith("."):
             yield Entry(path)

@@ -240,7 +240,7 @@ def slurm_goes_on(file: Path, local: Path, out: Path) -> None:
 
 
 def slurm_stops(file: Path, local: Path, out: Path) -> None:
-    """Ctrl-C takes what the command submitted out of the queue, and no other job."""
+    """Ctrl-C takes the command's jobs out of the queue, and no others."""
     command = ["sbatch", "--parsable", "--job-name=foreign", "--output=/dev/null", "--mem=100M", "--wrap=sleep 600"]
     foreign = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
     with Recordings(out / "points") as seen:

@@ -78,7 +78,7 @@ def tried(package: Path, scratch: Path, more: dict[str, str]) -> bool:
 
 
 def forget_own_crates(environment: dict[str, str]) -> None:
-    """Leaves built what comes from registries, and nothing of this project.
+    """Keeps the builds of crates from registries, and none of this project.
 
     The files of an sdist are all of one old date, so that cargo would take what an earlier one was built to.
     """

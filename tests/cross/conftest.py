@@ -1,4 +1,4 @@
-"""Turn what a comparison needs and this machine lacks into a skip with the reason."""
+"""Skip comparisons that need something this machine lacks, with the reason."""
 
 from __future__ import annotations
 

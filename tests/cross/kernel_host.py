@@ -26,7 +26,7 @@ SAMPLE_EVERY_S = 0.01
 
 
 def receive(port: int, flows: int, skip_s: float, last_s: float, protocol: int) -> None:
-    """Accept `flows` connections, count what each delivers in the window after the first byte of the first one."""
+    """Accept `flows` connections, count the bytes of each in the window after the first byte of the first one."""
     server = socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     server.bind(("0.0.0.0", port))

@@ -204,7 +204,7 @@ NS3_DEFAULTS = (
 )
 # The first window of BBR here, which is paced.
 NS3_BBR = (("ns3::TcpSocket::InitialCwnd", "4"), ("ns3::TcpSocketState::PaceInitialWindow", "true"))
-# ns-3 brings windows down in proportion to what is delivered, for marks as for losses, and by the rules of Linux 4.19.
+# ns-3 brings windows down in proportion to delivered bytes, for marks as for losses, and by the rules of Linux 4.19.
 HEADWAY_DEFAULTS = (
     ("handshake", True), ("prime_rtt", False), ("initial_window", 2), ("initial_rto", "10 ms"),
     ("reduction", "prr-linux-4.19"),
@@ -251,5 +251,5 @@ def run_ns3(case: Case) -> Outcome:
 
 
 def headway_case(case: Case) -> Case:
-    """The case with what ns-3 does and Headway leaves to parameters."""
+    """The case with ns-3's behaviour where Headway leaves it to parameters."""
     return replace(case, params=(*HEADWAY_DEFAULTS, *case.params))

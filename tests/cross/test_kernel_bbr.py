@@ -15,7 +15,7 @@ GAPS_MS = (0.5, 2, 10, 50, 100)
 
 @pytest.mark.parametrize("gap_ms", GAPS_MS)
 def test_what_two_flows_of_the_kernel_get(gap_ms: float, transfer: Callable[..., Measured]) -> None:
-    """Prints what scenarios/peers/linux-tcp has as theirs; which of the two gets more is a matter of chance."""
+    """Prints the numbers for scenarios/peers/linux-tcp; which of the two gets more is a matter of chance."""
     kernel = transfer("bbr", (0.0, gap_ms / 1e3), RATE_MBPS, BUFFER, SKIP_S, LAST_S)
     first, second = (bits / 1e6 for bits in kernel.goodput_bps)
     print(f"{gap_ms} ms apart: {first:.1f} and {second:.1f} Mb/s, {kernel.round_trip_s * 1e3:.2f} ms")

@@ -15,7 +15,7 @@ CONTROLS = ["tcp", "cubic", "dctcp", "vegas", "bbr"]
 # Of 400 messages the 99th percentile is the fourth longest.
 P99_PERCENT = 10
 # Comparisons with a known, larger difference: the numbers are printed, and the test is expected to fail. README.md has
-# what is left of each difference when the named rule is replaced in ns-3.
+# the rest of each difference when the named rule is replaced in ns-3.
 KNOWN = {
     ("vegas", "long"): "ns-3 3.37 gives controllers the smoothed round trip, and its Vegas rounds the excess up",
     ("bbr", "long"): "ns-3 3.37 begins a delivery-rate sample a packet early, and paces at all of the bandwidth",

@@ -67,7 +67,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what was skipped and why, each reason once; and how to repeat each failure."""
+    """Print the skipped tests with their reasons, each once, and the way to repeat each failure."""
     stats = terminalreporter.stats
     skipped = [report.longrepr[2] for report in stats.get("skipped", ()) if isinstance(report.longrepr, tuple)]
     for line in lacking.told(skipped):

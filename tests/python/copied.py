@@ -39,6 +39,6 @@ class Copies(ForkServerContext):
 
     @staticmethod
     def end() -> None:
-        """End the server and wait for it: what its processes took of the processor is then known to have been ours."""
+        """End the server and wait for it: the processor time of its processes then counts as ours."""
         server: Any = forkserver
         server._forkserver._stop()

@@ -43,7 +43,7 @@ def keep(name: str, case: dict[str, Any]) -> None:
 
 
 def drawn(**strategies: SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
-    """A test whose arguments are drawn. They are numbers, texts and lists: what JSON can hold."""
+    """A test whose arguments are drawn. They are numbers, texts and lists: values that JSON can hold."""
 
     def decorate(test: Callable[..., None]) -> Callable[[], None]:
         @wraps(test)

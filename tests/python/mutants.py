@@ -69,7 +69,7 @@ def of_rows(text: str, seed: int) -> bytes:
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ANN401
-    """Every place of a document: what holds it, and by which key."""
+    """Every place of a document: its container, and its key there."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, one in inner:
         yield value, key

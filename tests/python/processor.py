@@ -47,7 +47,7 @@ const receive = () => answers.length ? answers.shift() : new Promise(done => wai
 
 
 class Worker:
-    """The bytes that go to the module and come from it: what `TraceProcessorRpc` calls a transport."""
+    """The bytes that go to the module and come from it: a transport in the terms of `TraceProcessorRpc`."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -99,7 +99,7 @@ def trace_processor(trace: Path) -> Iterator[Query]:
         processor = rpc.TraceProcessorRpc(Worker(page), protos)
 
         def load(**message: object) -> None:
-            """Sends a message about the trace, which is answered by what is wrong with it."""
+            """Sends a message about the trace; the answer says its faults."""
             stream = protos.TraceProcessorRpcStream()
             stream.msg.add(**message)
             processor.transport.send(stream.SerializeToString())

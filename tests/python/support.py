@@ -75,7 +75,7 @@ class Answer:
 
 @dataclass
 class HandMade:
-    """A run directory written by hand, for what measures and readers do with given numbers."""
+    """A run directory written by hand, for tests of measures and readers on given numbers."""
 
     summary: dict[str, Any] = field(default_factory=dict)
     series: list[tuple[float, str, str, float]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""An archive has all that it takes to run its results again, and says what differs."""
+"""An archive has everything for a second run of its results, and reports differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios that are built in Python: each function is what the reader declares, and what is built reads back."""
+"""Scenarios that are built in Python: each function is as the reader declares it, and its results read back."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def files(how_many: str) -> Iterator[tuple[str, str, Path]]:
 
 
 def whole(text: str) -> str:
-    """A part of a scenario with what it lacks."""
+    """A part of a scenario with its required values."""
     document = Document("part", text).value
     if "at" in document.get("fabric", {}):
         # Ports that differ are of several tiers.

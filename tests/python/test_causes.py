@@ -1,4 +1,4 @@
-"""Figures of time by cause and of critical paths show what the tables hold, and say why there is nothing."""
+"""Figures of time by cause and of critical paths show the contents of the tables, and say why there is nothing."""
 
 from __future__ import annotations
 

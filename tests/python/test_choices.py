@@ -1,4 +1,4 @@
-"""`[[choice]]` tables: what they may say, what they set in a run, and that the project's own can be run."""
+"""`[[choice]]` tables: their keys, their effect on a run, and that the project's own can be run."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ overrides = { free_tokens = "value * bdp" }
 
 
 def test_a_choice_that_refines_another_takes_precedence(tmp_path: Path, two_flows: Scenario) -> None:
-    # Declared before and after what it refines: the order says nothing.
+    # Declared before and after the choice that it refines: the order says nothing.
     for text in (RANGE + FINE + WORDS, FINE + RANGE + WORDS):
         choices = load_choices(write(tmp_path, text))
         assert two_flows.path is not None

@@ -41,7 +41,7 @@ def modules(source: Path) -> dict[Module, str]:
 
 
 def leaves(tree: str) -> list[tuple[Module, str]]:
-    """Every path of what stands behind `use`, with the name that it gets: `a::{b, c::{self, d as e}}` has three."""
+    """Every path in the text behind `use`, with the name that it gets: `a::{b, c::{self, d as e}}` has three."""
     base, brace, inner = tree.partition("{")
     path = tuple(re.findall(r"\w+", base.partition(" as ")[0]))
     if not brace:

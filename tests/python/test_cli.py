@@ -1,4 +1,4 @@
-"""The command line: what it prints, how it ends, and that no mistake of a user gives a traceback."""
+"""The command line: its output, its exit status, and that no mistake of a user gives a traceback."""
 
 from __future__ import annotations
 

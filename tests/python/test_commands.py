@@ -97,7 +97,7 @@ def test_a_function_has_the_options_of_its_command(function: Any, command: click
     assert missing <= allowed
 
 
-# Writes what a command prints with `--json` and what the function returns, of several directories at once.
+# Writes the output of a command with `--json` and the result of the function, of several directories at once.
 TOGETHER = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -259,7 +259,7 @@ def test_files_that_a_built_scenario_names_go_with_it_into_the_sweep(tmp_path: P
     swept = headway.sweep(near, tmp_path / "out", jobs=1)
     assert swept.unfinished == 0
     assert swept[0].manifest["digest"] == near.at(near.points()[0]).digest
-    # The copy is that of the file as it is now: what was made of the former is another sweep.
+    # The copy is that of the file as it is now: the results of the former are another sweep.
     (tmp_path / "flows.csv").write_text(text.replace("9000", "8000"), "utf-8")
     changed = small(traffic=headway.file(path="flows.csv"), folder=tmp_path)
     with pytest.raises(ResultsError, match="as it was then"):

@@ -1,4 +1,4 @@
-"""Pictures of packets over time, and of networks: they hold what the run has, and refuse what cannot be drawn."""
+"""Pictures of packets over time, and of networks: they hold the packets of the run, and refuse impossible drawings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps elsewhere: whatever happens to workers, each point is recorded once, and all is as in a local run."""
+"""Sweeps elsewhere: each point is recorded once, even if workers die, and all is as in a local run."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_killed_workers_lose_nothing_and_record_nothing_twice(machines: Machines
         until(lambda: seen.times or process.poll() is not None, "the first point is there")
         # At once: on a busy machine, the sweep may be over by the time the page is made.
         kill()
-        # A report of what is finished can be made meanwhile.
+        # A report of the finished points can be made meanwhile.
         until(lambda: '"done"' in (tmp_path / "far" / "sweep.json").read_text("utf-8"), "the list of points says so")
         assert build_page(tmp_path / "far")[0].exists()
         while process.poll() is None and killed < 4:

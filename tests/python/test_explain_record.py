@@ -80,7 +80,7 @@ def test_a_search_alone_records_its_bounds_and_readings_leave_them(
     }
     assert after["delayed"]["word"] == REACHABLE
     assert listed(headway, "beyond")["verdict"] == UNREACHABLE
-    # And a search alone changes nothing of what a reading has given.
+    # And a search alone does not change the results of a reading.
     assert searched(headway, home, tmp_path / "again") == after
 
 

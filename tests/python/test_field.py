@@ -1,4 +1,4 @@
-"""The questions that all transports are asked: every transport is there, and the page shows what comes out."""
+"""The questions that all transports are asked: every transport is there, and the page shows the results."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_the_record_has_the_runs_of_this_version(done: Sweep) -> None:
 
 @pytest.mark.long
 def test_a_transport_that_is_new_costs_its_own_runs(tmp_path: Path) -> None:
-    """The others are taken from the record, and what it lacks is put there."""
+    """The others are taken from the record, and missing ones are put there."""
     folder = tmp_path / "questions"
     folder.mkdir()
     write_text(folder / "permutation.toml", (FOLDER / "permutation.toml").read_text(encoding="utf-8"))

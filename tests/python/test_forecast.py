@@ -167,7 +167,7 @@ def test_runs_are_remembered_and_not_counted_twice(empty_store: Path, scenario_f
 def test_the_second_sweep_is_forecast_from_what_the_first_one_took(
     empty_store: Path, scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One point, so that nothing is averaged; the control is what the system says its processes took of a processor."""
+    """One point, so that nothing is averaged; the control is the processor time of its processes by the system."""
     first, second = (
         plan(resolve(str(scenario_file)), tmp_path / str(seed), sets=["sweep.seeds=1", f"seed={seed}"])
         for seed in (1, 2)

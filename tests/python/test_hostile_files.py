@@ -28,7 +28,7 @@ HOW_MANY = pytest.mark.parametrize("count", [QUICK, pytest.param(QUICK * TIMES, 
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished sweep of four runs, without checksums, so that what is changed is read."""
+    """A finished sweep of four runs, without checksums, so that changed files are read."""
     from support import TWO_FLOWS
 
     root = tmp_path_factory.mktemp("hostile")
@@ -41,7 +41,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def survives(headway: Headway, *arguments: object, seed: int) -> None:
-    """The command answers, or says what is wrong."""
+    """The command answers, or reports the fault."""
     try:
         answer = headway(*arguments)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""`headway kernel`: real TCP connections through a bottleneck that marks, and what is left when the loader ends."""
+"""`headway kernel`: real TCP connections through a bottleneck that marks, and the state after the loader has ended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from support import LIMIT
 PROGRAM = testbeds.PROGRAMS / "headway-kernel"
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 SUFFIX = f"_{os.getpid() % 10**8}"
-"""Names are the kernel's, whatever the namespace: other tests may run at the same time."""
+"""Names are the kernel's, in all namespaces: other tests may run at the same time."""
 COMMAND = [sys.executable, "-m", "headway", "kernel"]
 
 
@@ -123,7 +123,7 @@ def path() -> Iterator[Path3]:
 
 
 def carry(path: Path3, control: str, count: int, port: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """One connection through the bottleneck: what the sender and the receiver say."""
+    """One connection through the bottleneck: the reports of the sender and the receiver."""
     peer = [sys.executable, kernel_peer.__file__]
     end = ["10.77.2.1", str(port), control]
     with holding(path.within(path.receiver, *peer, "receive", *end)) as receiver:

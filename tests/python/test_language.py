@@ -1,4 +1,4 @@
-"""The measure language: what it computes, and that everything outside it is refused at its column."""
+"""The measure language: its results, and that everything outside it is refused at its column."""
 
 from __future__ import annotations
 

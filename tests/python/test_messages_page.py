@@ -1,4 +1,4 @@
-"""The page of traces of messages between real hosts: what is read, what is drawn, and what is refused."""
+"""The page of traces of messages between real hosts: reading, drawing, and refusals."""
 
 from __future__ import annotations
 

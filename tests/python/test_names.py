@@ -1,4 +1,4 @@
-"""From what a user types to a scenario file."""
+"""Scenario files by the names that a user types."""
 
 from __future__ import annotations
 

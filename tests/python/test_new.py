@@ -1,4 +1,4 @@
-"""`make new-transport` and its like, in a copy of the repository: what they make passes the suite."""
+"""`make new-transport` and its like, in a copy of the repository: their results pass the suite."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (built / part).is_dir():
             link = _linked if part == "deps" else shutil.copy2
             shutil.copytree(built / part, folder / "target/debug" / part, ignore=_of_the_workspace, copy_function=link)
-    # It is large, and what the suite does in it takes less time than optimising it.
+    # It is large, and the suite's work in it takes less time than optimising it.
     with (folder / "Cargo.toml").open("a", encoding="utf-8") as manifest:
         manifest.write("\n[profile.dev.package.headway-lab]\nopt-level = 0\n")
     return folder

@@ -188,7 +188,7 @@ class Twice(Template):
 
 
 class Mute(headway.Transport):
-    """Has none of what a transport needs."""
+    """Has none of the methods that a transport needs."""
 
 
 class Broken(Template):

@@ -126,7 +126,7 @@ def test_without_pyarrow_the_message_says_what_to_install(run: Run, monkeypatch:
 
 
 class Handle:
-    """A display that can be changed: what it showed."""
+    """Record of a display that can be changed."""
 
     def __init__(self) -> None:
         self.shown: list[str] = []

@@ -1,4 +1,4 @@
-"""Random scenarios, as `headway-soak` makes them: what the Python side does with any run it does with these."""
+"""Random scenarios, as `headway-soak` makes them: the Python side handles these as it handles any run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.explored
 @pytest.mark.parametrize("seed", SEEDS)
 def test_everything_can_be_done_with_any_run(headway: Headway, folder: Path, seed: int) -> None:
-    """Whatever transports, faults, samples and flows there are, and whether any of them is ever done."""
+    """For all transports, faults, samples and flows, finished or not."""
     file, out = folder / str(seed) / "scenario.toml", folder / str(seed) / "out"
     for command in (
         ("check", file),

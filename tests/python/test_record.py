@@ -1,4 +1,4 @@
-"""Verdicts on record: what `headway reproduce --record` keeps, and when it is outdated."""
+"""Verdicts on record: the contents of `headway reproduce --record`, and the changes that make them outdated."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The lines that `squeue` answers, and at last what else was asked."""
+    """The lines that `squeue` answers, and the other calls in the end."""
     lines: list[str] = []
 
     def ask(*command: str) -> str:

@@ -1,4 +1,4 @@
-"""The store of finished runs: what is shared, what is not, and what happens to what is damaged."""
+"""The store of finished runs: which runs are shared, and the treatment of damaged ones."""
 
 from __future__ import annotations
 

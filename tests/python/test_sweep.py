@@ -1,4 +1,4 @@
-"""Sweeps: every point once, whatever happens on the way."""
+"""Sweeps: every point once, even after failures and interruptions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from support import LIMIT, TWO_FLOWS, Answer
 
 
 class Recorder(Silent):
-    """Remembers which points were run, which failed, and what was noted."""
+    """Remembers the points that were run, those that failed, and the notes."""
 
     def __init__(self) -> None:
         self.ran: list[str] = []

@@ -1,4 +1,4 @@
-"""`headway testbed run`: what it leaves, what it refuses, and that nothing stays behind however it ends."""
+"""`headway testbed run`: its results, its refusals, and that no process stays behind after any end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INTERFACES = {name for _, name in socket.if_nameindex()}
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results of one run on real packets; `answer.json` holds what the command printed."""
+    """Results of one run on real packets; `answer.json` holds the command's output."""
     testbeds.need_testbed()
     folder = tmp_path_factory.mktemp("testbed")
     scenario = folder / "two-flows.toml"

@@ -1,4 +1,4 @@
-"""Claims judged on real packets: what is run, what the verdict is of, what is kept, and where it is shown.
+"""Claims judged on real packets: the runs, the subject of the verdict, the record, and the pages that show it.
 
 The simulator stands for the testbed where only the bookkeeping is looked at; one test sends packets.
 """
@@ -65,7 +65,7 @@ measure = "cannot('a number of somebody else')"
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A paper with a figure, what stands for it on real packets, and a ledger."""
+    """A paper with a figure, its scenario on real packets, and a ledger."""
     folder = tmp_path / "scenarios" / "mine"
     folder.mkdir(parents=True)
     text = TWO_FLOWS.format(stop="2 ms", size="100 kB")

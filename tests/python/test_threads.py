@@ -1,4 +1,4 @@
-"""A run on several threads: the same files, and what more threads would give."""
+"""A run on several threads: the same files, and the speed that more threads would give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`headway view`: what it serves, what it refuses, and a sweep that it follows, with a real HTTP client."""
+"""`headway view`: its pages, its refusals, and a sweep that it follows, with a real HTTP client."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_served(server: Server, root
 
 
 def raw(server: Server, request: bytes) -> bytes:
-    """The whole answer to what is sent, which need not be a request."""
+    """The whole answer to the sent bytes, which need not be a request."""
     with socket.create_connection((HOST, server.port), timeout=LIMIT) as connection:
         connection.sendall(request)
         with connection.makefile("rb") as answer:

@@ -79,7 +79,7 @@ def _everyone() -> list[Member]:
 
 
 def family(root: int) -> list[Member]:
-    """The processes below one, whatever the depth."""
+    """The processes below one, at any depth."""
     everyone = _everyone()
     below, size = {root}, 0
     while len(below) > size:

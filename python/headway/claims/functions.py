@@ -334,7 +334,7 @@ def _largest(values: Sequence[float]) -> float:
 
 
 def code_lines(_: Context, control: str) -> float:
-    """Lines of C that a congestion control takes beyond DCTCP in the kernel: what `headway kernel lines` counts."""
+    """Lines of C that a congestion control takes beyond DCTCP in the kernel, as `headway kernel lines` counts them."""
     try:
         command = [str(program("headway-kernel")), "lines", "--json"]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)

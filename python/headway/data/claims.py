@@ -17,7 +17,7 @@ Interval: TypeAlias = Ends | list[Ends] | dict[str, Ends]
 Published: TypeAlias = float | str | list[float] | list[str]
 
 OUTDATED = "outdated"
-# Verdicts on claims that cannot come out, whatever is run.
+# Verdicts on claims that no run can confirm.
 CONTRADICTS = "contradicts itself"
 CANNOT = "unreachable as set up"
 

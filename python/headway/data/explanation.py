@@ -205,7 +205,7 @@ FIRST = ("figures", "choices", "factors", "steps", "notes", "readings_tried")
 
 @dataclass(frozen=True)
 class Explanation(Jsonable):
-    """The readings of a paper under which its claims come out: what `explain.json` holds.
+    """The readings of a paper under which its claims come out: the contents of `explain.json`.
 
     `search` is None where readings were given and nothing was searched. `paper` are the readings that were held
     against whole figures, the best first. `directory` is where it was written.

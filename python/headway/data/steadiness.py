@@ -58,7 +58,7 @@ def rise(summaries: Sequence[Mapping[str, Any]]) -> Rise | None:
 
 
 def unsteady(groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """Sentences about summaries by what their runs are called, where they are not of a steady state."""
+    """Sentences about summaries of no steady state, by the names of their runs."""
     rises = {name: found for name, runs in groups.items() if (found := rise(runs)) is not None and found.is_told}
     shares = {name: share for name, runs in groups.items() if (share := _share(runs)) > LITTLE}
     left = {name: more for name, runs in groups.items() if (more := growth(runs)) is not None and _is_left(more)}

@@ -122,7 +122,7 @@ class Endpoint:
             yield message
 
     async def serve(self, handler: Callable[[Message], Awaitable[Buffer | None]]) -> None:
-        """Answers every request with what `handler` returns, each in a task of its own, until the endpoint is closed.
+        """Answers every request with the result of `handler`, each in a task of its own, until the endpoint is closed.
 
         After None no reply is sent: of a message that wants none, or where the handler has replied. A handler that
         raises ends the serving, with an `ExceptionGroup`; replies that cannot be delivered do not.

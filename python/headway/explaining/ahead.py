@@ -22,7 +22,7 @@ LOOKED_AT = 12
 
 @dataclass(frozen=True)
 class Ahead:
-    """Readings that are tried at most, and what their runs take; of a search by its steps."""
+    """Readings that are tried at most, and the cost of their runs; of a search by its steps."""
 
     readings: int
     runs: Forecast

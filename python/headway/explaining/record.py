@@ -72,7 +72,7 @@ def record(target: Target, found: Explanation) -> tuple[Path, int]:
 
 
 class _Keeper:
-    """The entries of a paper, and what new ones do to them."""
+    """The entries of a paper, and the effect of new ones on them."""
 
     def __init__(self, target: Target, entries: Mapping[str, Any]) -> None:
         self.entries = dict(entries)
@@ -95,7 +95,7 @@ class _Keeper:
             self._write(name, entry)
 
     def carry(self, held: HeldReading) -> None:
-        """Take over entries of other figures where the reading sets for their runs what theirs set."""
+        """Take over entries of other figures where the reading sets the same for their runs."""
         reading = held.reading
         for name, claim in self._claims.items():
             known = self._valid(name)

@@ -189,7 +189,7 @@ class Search(Findings):
         return [name for name, outcome in without.items() if outcome is not None and outcome.reproduced]
 
     def _around(self) -> None:
-        """Every other choice moved alone from the best reading: what holds whatever it is."""
+        """Every other choice moved alone from the best reading: results that do not depend on it."""
         best = self.found.best
         readings = [
             self._with(best, choice, value)

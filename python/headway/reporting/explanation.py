@@ -68,7 +68,7 @@ class EffectCell:
 
 @dataclass(frozen=True)
 class Effects:
-    """Claims over choices, with what Morris' trajectories say of each."""
+    """Claims over choices, with the effects of each by Morris' trajectories."""
 
     choices: tuple[str, ...]
     rows: tuple[tuple[str, tuple[EffectCell, ...]], ...]

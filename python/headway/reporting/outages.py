@@ -1,4 +1,4 @@
-"""Changes of links while a scenario runs: the spans that figures over time shade, and what to say of them."""
+"""Changes of links while a scenario runs: the spans that figures over time shade, and sentences about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw rows on one common axis as inline SVG: what panels of dots and panels of bars have in common."""
+"""Draw rows on one common axis as inline SVG: the common part of panels of dots and panels of bars."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Handle(Protocol):
         """
 
     def blameless(self) -> bool:
-        """Of one that has: whether its worker was taken away, whatever the task did."""
+        """Of one that has: true if its worker was taken away, even if the task was fine."""
 
     def cancel(self) -> None:
         """Take it back, if it has not begun; otherwise it notices by itself that it is not wanted any more."""
@@ -126,7 +126,7 @@ def orphans(out: Path) -> Iterator[Desk]:
 
 
 def tidy(out: Path) -> None:
-    """Remove what dead commands left behind. Workers of theirs that still write are not disturbed."""
+    """Remove the files of dead commands. Workers of theirs that still write are not disturbed."""
     for desk in orphans(out):
         if time.time() - max(path.stat().st_mtime for path in desk.folder.iterdir()) > LEFT_S:
             desk.close()
@@ -282,7 +282,7 @@ class Dispatch:
         self.given += [Given(task, handle) for task, handle in zip(tasks, handles, strict=True)]
 
     def _hear(self) -> None:
-        """Read what workers have written."""
+        """Read the output of workers."""
         for letter in self._inbox.letters():
             if "refused" in letter:
                 raise HeadwayError(str(letter["refused"]))

@@ -191,12 +191,12 @@ def learn(scenario: Scenario, cpu_s: float, simulation: float, files: int) -> No
 
 
 def learn_start(seconds: float) -> None:
-    """Remember what starting a process of a sweep took of a processor."""
+    """Remember the processor time for the start of a process of a sweep."""
     _learn_seconds(START, seconds)
 
 
 def learn_after(name: str, seconds: float, points: int) -> None:
-    """Remember what judging the points of a figure and drawing its report took of a processor."""
+    """Remember the processor time for judging the points of a figure and drawing its report."""
     if points:
         _learn_seconds(AFTER + name, seconds / points)
 
@@ -245,7 +245,7 @@ def after_expected(paces: Mapping[str, Any], name: str) -> Expected:
 
 
 def _guessed(like: Sequence[Pace], hops: float) -> Expected:
-    """From the runs of others. What a hop takes comes from runs of enough hops: what small ones take is their start."""
+    """From the runs of others. The time of a hop comes from runs of enough hops: that of small ones is their start."""
     large = [pace for pace in like if pace.hops * ALIKE >= hops]
     wide = WIDE if large else WIDEST
     large = large or [max(like, key=lambda pace: pace.hops)]

@@ -103,7 +103,7 @@ def conditions(plan: SweepPlan) -> dict[str, Any]:
         work = max(work, said.get("other_work") or 0.0)
         about = (glance(point.directory / MANIFEST_FILE) or {}).get("testbed") or {}
         slowdowns |= {about["slowdown"]} if "slowdown" in about else set()
-        # The unit of `switch_late_ns` is a real nanosecond, whatever the slowdown.
+        # The unit of `switch_late_ns` is a real nanosecond at any slowdown.
         late = max(late, ((about.get("switch_late_ns") or {}).get("p99") or 0) * 1e-9)
     found: dict[str, Any] = {"machine": machines, "other_work": work, "late_s": late}
     return found | ({"slowdown": slowdowns.pop()} if len(slowdowns) == 1 else {})

@@ -80,7 +80,7 @@ def initialise(reports: SimpleQueue[PointProgress], stop: Event) -> None:
 
 
 def _end_with_parent() -> None:
-    """End with the parent process, whatever it died of: its results would be lost."""
+    """End with the parent process, however it died: its results would be lost."""
     if (parent := multiprocessing.parent_process()) is not None:
         parent.join()
         os._exit(1)

@@ -56,7 +56,7 @@ def manifest(scenario: dict[str, Any], seed: int, topology: dict[str, Any] | Non
 
 
 def flow_frame(rows: Sequence[dict[str, Any]], transport: str) -> pl.DataFrame:
-    """flows.parquet with every column, from rows that name only what differs."""
+    """flows.parquet with every column, from rows that only name the columns that differ."""
     schema = {
         "flow": pl.UInt32, "name": pl.String, "src": pl.UInt32, "dst": pl.UInt32, "class": pl.UInt8,
         "transport": pl.String, "bytes": pl.UInt64, "start_s": pl.Float64, "finish_s": pl.Float64, "fct_s": pl.Float64,
@@ -163,7 +163,7 @@ STARTS = {"f0": 0.0, "f1": 0.0, "f2": 1e-3, "f3": 2.5e-3}
 
 
 def parking_rates(transport: str, t: float) -> dict[str, float]:
-    """Payload rates in Gb/s; pHost leaves what f0 releases, AMRT fills it within a few round trips."""
+    """Payload rates in Gb/s; pHost leaves the rate that f0 releases unused, AMRT fills it within a few round trips."""
     second = {"f2": 0.0, "f3": 0.0}
     if t < 1e-3:
         f0, since, free = 5.0, 0.0, 5.0

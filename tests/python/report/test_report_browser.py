@@ -1,4 +1,4 @@
-"""The page in a real Chromium: what selectors, keys and the pointer do, and how it looks at three widths."""
+"""The page in a real Chromium: selectors, keys, the pointer, and its looks at three widths."""
 
 from __future__ import annotations
 

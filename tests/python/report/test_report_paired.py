@@ -1,4 +1,4 @@
-"""Paired flows, deadlines, the names of tails, and what selectors bring: numbers against the results."""
+"""Paired flows, deadlines, the names of tails, and the effect of selectors: numbers against the results."""
 
 from __future__ import annotations
 

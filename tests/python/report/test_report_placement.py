@@ -32,7 +32,7 @@ def test_a_reference_s_text_goes_below_its_line_where_data_are_above_it() -> Non
     line = Reference(5.0, "half")
     above = (Curve("k", LOW, (5.4,) * 5),)
     assert beside(Panel("", X, y, above), line) == (False, True)
-    # A curve is also where it has no points: between its ends, and what it is at once after a step.
+    # A curve also exists where it has no points: between its ends, and directly after a step.
     crossing = (Curve("k", (0.0, 1.0), (5.2, 5.6)),)
     assert beside(Panel("", X, y, crossing), line) == (False, True)
     assert beside(Panel("", X, y, (*above, Curve("l", LOW, (4.6,) * 3 + (8.0,) * 2))), line) == (False, True)

@@ -1,4 +1,4 @@
-"""Arrangement of points: what is drawn against, what makes a panel of its own, what becomes of several seeds."""
+"""Arrangement of points: axes, panels, and the treatment of several seeds."""
 
 from __future__ import annotations
 

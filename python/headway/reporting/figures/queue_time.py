@@ -85,7 +85,7 @@ def others(study: Study) -> list[Figure]:
 
 
 def queues(study: Study) -> list[Figure]:
-    """The queue, and behind it what else was sampled."""
+    """The queue, and behind it the other samples."""
     return [queue(study), *others(study)]
 
 

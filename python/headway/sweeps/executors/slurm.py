@@ -322,7 +322,7 @@ def script(
 
 
 def _quoted(key: str, value: str) -> str:
-    """A value of an option as sbatch reads it from a script: in quotes, with a backslash before what ends them."""
+    """A value of an option as sbatch reads it from a script: in quotes, with a backslash before marks that end them."""
     if any(sign < " " or sign == "\x7f" for sign in value):
         raise HeadwayError(f"--executor slurm: {key} has a line end or another control character in it: {value!r}")
     if re.fullmatch(r"[\w.,:/=@%+-]*", value):

@@ -431,8 +431,7 @@ impl Bbr3 {
         }
     }
 
-    /// Losses and marks of a round in which nothing was probed lower the rate and the window. BBRv3
-    /// §bbr_adapt_lower_bounds
+    /// Losses and marks of a round without a probe lower the rate and the window. BBRv3 §bbr_adapt_lower_bounds
     fn lower_bounds(&mut self, window: &Window) {
         if self.mode.pushes() {
             return;
