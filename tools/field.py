@@ -1,4 +1,4 @@
-"""Run all transports on all questions of `scenarios/field` and record the results: what `make field` does.
+"""Run all transports on all questions of `scenarios/field` and record the results, for `make field`.
 
 Runs that `scenarios/field/measured.json` holds, of this version and epoch, are not made again. docs/field.md is made
 from that record. If questions are named, only they are run.
