@@ -59,7 +59,7 @@ class Named(Jsonable):
 
 @dataclass(frozen=True)
 class Deployment(Jsonable):
-    """What a transport needs of a real network: of switches and hosts, and what it does next to others.
+    """Needs of a transport in a real network: of switches and hosts, and its effect next to others.
 
     `here` says where it runs on real hosts with Headway, and `lacks` what each kind of network does not have for it.
     """

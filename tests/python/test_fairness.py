@@ -1,4 +1,4 @@
-"""What is told of a comparison that is not fair, and warnings of many points in few lines."""
+"""Warnings about a comparison that is not fair, and warnings of many points in few lines."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ transport = { name = "dctcp", preset = "linux-4.19" }
 
 
 def test_presets_of_different_times_draw_a_note(headway: Headway, tmp_path: Path) -> None:
-    """Before anything runs, and beside what came out; not where the times are the same."""
+    """Before anything runs, and next to the results; not where the times are the same."""
     file = tmp_path / "mine.toml"
     file.write_text(SWEEP)
     note = "`transport.min_rto` is 200 ms for dctcp (preset linux-4.19) and 100 us for swift (preset datacenter)"

@@ -41,7 +41,7 @@ NFDUMP_17 = (
 
 
 def read(tmp_path: Path, text: str, **wish: object) -> tuple[FlowLog, list[tuple[int, int, int, str]]]:
-    """What is read of a log, and the rows of its table."""
+    """The log as it was read, and the rows of its table."""
     file = tmp_path / "log.txt"
     file.write_text(text)
     log = import_log(file, tmp_path / "made.toml", **wish)

@@ -59,7 +59,7 @@ def hung(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_first_line_says_who_waits(hung: Path) -> None:
-    """The clients that hang come before anything else, and bounds are told as such."""
+    """The clients that hang come before anything else, and bounds are marked as such."""
     run = headway.read_sweep(hung).runs[1].run
     line = repr(run)
     assert "8 of 8 clients wait since " in line
@@ -126,7 +126,7 @@ def test_a_verdict_holds_whatever_is_open(qualifier: str, published: float, meas
 
 
 def test_arithmetic_of_bounds() -> None:
-    """What is known survives where it can, and no more."""
+    """Bounds survive where they can, and nowhere else."""
     low, high = Bound(2.0, 1), Bound(2.0, -1)
     assert told(low + 1, "") == told(3 * low, "") == told(1 - high, "") == told(5 / high, "") == ">= "
     assert told(1 - low, "") == told(1 / low, "") == told(-2 * low, "") == "<= "
@@ -141,7 +141,7 @@ def test_arithmetic_of_bounds() -> None:
 
 
 def test_a_sample_is_exact_where_nothing_open_moves_it() -> None:
-    """Beside all that the open value could be."""
+    """In addition to all values that the open one could have."""
     ended = [1.0, 2.0, 3.0, 4.0]
     for least in (0.5, 1.5, 3.5, 9.0):
         sample = Sample([*ended, least], [False] * 4 + [True])

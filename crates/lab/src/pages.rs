@@ -71,7 +71,7 @@ fn topologies() -> String {
     table
 }
 
-/// What each transport needs of a real network.
+/// Table of the needs of each transport in a real network.
 fn deployment() -> String {
     let mut table = String::from(
         "| transport | switches | runs in | with Headway today | next to others |\n|---|---|---|---|---|\n",

@@ -176,7 +176,7 @@ fn import_trace(
     Ok((made.text, made.notes, made.about))
 }
 
-/// Which kind of flow log a file is that begins with these bytes, with what columns are called; `None` if it is no log.
+/// Kind of the flow log that begins with these bytes; `None` if it is not a log.
 #[pyfunction]
 fn log_kind(head: &[u8]) -> Option<String> {
     use headway_lab::import::kinds::{Reader, find};

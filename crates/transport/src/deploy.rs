@@ -1,4 +1,4 @@
-//! What a transport needs of a real network: of switches, of hosts and of the flows next to it. Each declares that in the
+//! Needs of a transport in a real network: of switches, of hosts and of the flows next to it. Each declares them in the
 //! registry.
 
 /// A feature of switches.
@@ -44,12 +44,12 @@ impl Switch {
     }
 }
 
-/// Where a transport runs on hosts.
+/// Place on hosts in which a transport runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
     /// In a kernel, and how.
     Kernel(&'static str),
-    /// In user space, and what of it is known.
+    /// In user space, and the known implementation.
     UserSpace(&'static str),
     /// In hardware, and which.
     Hardware(&'static str),
@@ -67,29 +67,29 @@ impl Host {
     }
 }
 
-/// What a transport needs to be deployed.
+/// Needs of a transport for its deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deployment {
-    /// What it cannot do without in switches; nothing for any switch.
+    /// Features of switches that it cannot do without; empty if any switch will do.
     pub switches: &'static [Switch],
-    /// Where it runs, as its authors or others have it.
+    /// Places in which implementations of its authors or of others run.
     pub hosts: &'static [Host],
-    /// What it needs of the flows next to it, or does to them.
+    /// Its needs of the flows next to it, or its effect on them.
     pub neighbours: &'static str,
 }
 
-/// A network that somebody has: its name, and what its switches can do.
+/// A kind of network in use: its name, and the features of its switches.
 #[derive(Clone, Copy, Debug)]
 pub struct Network {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is.
+    /// Description of the network.
     pub what: &'static str,
     has: fn(Switch) -> bool,
 }
 
 impl Network {
-    /// What a transport lacks there; nothing if it can be deployed.
+    /// Features that a transport lacks there; empty if it can be deployed.
     pub fn lacks(&self, needs: &Deployment) -> Vec<Switch> {
         needs.switches.iter().copied().filter(|feature| !(self.has)(*feature)).collect()
     }

@@ -43,7 +43,7 @@ pub struct Entry {
     pub gauges: &'static [GaugeInfo],
     /// Probes of its machines, for one message each.
     pub probes: &'static [GaugeInfo],
-    /// What it needs of a real network.
+    /// Its needs of a real network.
     pub deployment: Deployment,
     /// Changes of its behaviour within an epoch of all: [`Transport::REVISION`].
     pub revision: u32,
@@ -62,7 +62,7 @@ macro_rules! transports {
             }
         }
 
-        /// What the transport called `name` needs of a real network; `None` when there is none.
+        /// Needs of the transport called `name` in a real network; `None` when there is none of that name.
         pub fn deployment(name: &str) -> Option<Deployment> {
             match name {
                 $($name => Some(deploy::$deployed),)+
@@ -70,7 +70,7 @@ macro_rules! transports {
             }
         }
 
-        /// The same, for what a test suite holds it to.
+        /// The same for its promises to the test suite.
         pub fn visit_promised<V: PromisedVisitor>(name: &str, visitor: V) -> Option<V::Output> {
             match name {
                 $($name => Some(visitor.visit::<$type>()),)+

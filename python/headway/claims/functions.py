@@ -485,7 +485,7 @@ def _values(frame: pl.DataFrame, column: str) -> list[float]:
 
 
 def _end(point: Point) -> float:
-    """When a run ended, in virtual time."""
+    """End of a run, in virtual time."""
     return float(point.run.manifest.get("virtual_s") or 0.0)
 
 

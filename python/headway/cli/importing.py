@@ -118,7 +118,7 @@ def import_trace(
 
 
 def _import_log(file: Path, out: Path | None, wish: dict[str, Any], *, force: bool) -> None:
-    """A flow log, of which there is a table besides the scenario."""
+    """A flow log, of which there is a table in addition to the scenario."""
     if out is None:
         raise click.UsageError("--out is missing: a flow log becomes a scenario and a table of flows beside it")
     written = [out, out.with_suffix(".flows.csv")]

@@ -243,7 +243,7 @@ def _details(entry: Named) -> list[str]:
 
 
 def _needs(of: Deployment) -> list[str]:
-    """What a transport needs of a real network."""
+    """Lines with the needs of a transport in a real network."""
     return [
         f"(switches: {_all(of.switches)}; runs in {_all(of.hosts)}; with Headway: {_all(of.here)})",
         f"(next to others: {of.neighbours})",

@@ -238,7 +238,7 @@ def _print_cells(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Seq
 
 
 def print_warnings(warnings: Mapping[str, Sequence[str]], rest: str, of: int) -> None:
-    """What points of a sweep have to say, by label, on standard error: one line a kind of sentence, whichever say it,
+    """Print the warnings of points of a sweep, by label, on standard error: one line for each kind of sentence,
     those on fairness first; `rest` says where the others are."""
     if is_quiet():
         return

@@ -13,7 +13,7 @@ from typing import Any, SupportsFloat
 from headway.data.later import np
 from headway.data.nested import inside
 
-# What results call them, and what that says about the true value: 1 is at least, -1 at most, 0 neither.
+# Their names in results, and the side of the true value: 1 is at least, -1 at most, 0 neither.
 SIGNS: Mapping[str, int] = {"at least": 1, "at most": -1, "of those that ended": 0}
 NAMES: Mapping[int, str] = {sign: name for name, sign in SIGNS.items()}
 
@@ -31,7 +31,7 @@ class Bound(float):
 
     @property
     def name(self) -> str:
-        """What results call it."""
+        """Its name in results."""
         return NAMES[self.sign]
 
     def __add__(self, other: float) -> float:
@@ -83,18 +83,18 @@ def bounded(value: float, sign: int | None) -> float:
 
 
 def joined(values: Iterable[object]) -> int | None:
-    """What is known about a number that grows with all of these; None if all are exact."""
+    """Sign of a number that grows with all of these; None if all are exact."""
     signs = {value.sign for value in values if isinstance(value, Bound)}
     return None if not signs else signs.pop() if len(signs) == 1 else 0
 
 
 def sign_of(value: object) -> int | None:
-    """What is known about a number; None if it is exact."""
+    """Sign of a bound; None for an exact number."""
     return value.sign if isinstance(value, Bound) else None
 
 
 def name_of(value: object) -> str | None:
-    """What results call such a number; None if it is exact."""
+    """Name of such a number in results; None if it is exact."""
     return value.name if isinstance(value, Bound) else None
 
 
@@ -110,7 +110,7 @@ def told(value: object, text: str) -> str:
 
 
 def ends(value: float) -> tuple[float, ...]:
-    """What the true number may be at most and at least; the number alone if it is exact."""
+    """Ends of the range of the true number; the number alone if it is exact."""
     match sign_of(value):
         case None:
             return (value,)
@@ -123,7 +123,7 @@ def ends(value: float) -> tuple[float, ...]:
 
 
 def certain(test: Callable[..., bool], *values: Any) -> bool | None:  # noqa: ANN401
-    """Whether a test that is monotonic holds, whatever the true numbers are; None if that depends on them."""
+    """True if a monotonic test holds for all possible true numbers, False if for none; None if it depends on them."""
     found = {test(*chosen) for chosen in itertools.product(*map(ends, values))}
     return found.pop() if len(found) == 1 else None
 

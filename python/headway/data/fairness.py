@@ -1,4 +1,4 @@
-"""What sets transports of one comparison apart that is none of their design: the times that their presets wait."""
+"""Differences between transports of one comparison that are none of their design: the times that their presets wait."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def surprising(warnings: Iterable[str]) -> list[str]:
 
 # Numbers in a sentence, with their units: what else it says is its kind.
 NUMBERS = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?(?:\s?(?:%|[kMGT]?B|[num]?s|[KMGkmg]?bit/s|packets?))?")
-# What a sentence refers to that is about a comparison which is not fair to one side.
+# Reference in sentences about a comparison that is not fair to one side.
 ON_FAIRNESS = "headway docs choosing"
 # Lines of notes and warnings about a sweep, at most.
 MOST_LINES = 6
@@ -90,14 +90,14 @@ MOST_LINES = 6
 
 @dataclass(frozen=True)
 class Kind:
-    """What several runs say in the same words: the first of these sentences, and the labels of all that say one."""
+    """Sentence of several runs in the same words: the first of these, and the labels of all that say one."""
 
     text: str
     labels: tuple[str, ...]
     is_same: bool  # whether all say the same numbers, too
 
     def line(self, of: int) -> str:
-        """Who says it and what, out of so many runs."""
+        """The sentence with the runs that say it, out of so many."""
         first, others = self.labels[0], len(self.labels) - 1
         who = first if not others else f"{first} and {others} more"
         if others and len(self.labels) == of:

@@ -83,7 +83,7 @@ def ratio_over_seeds(pairs: Sequence[tuple[float | None, float | None]]) -> Rati
     if not both or any(not (math.isfinite(number) and number > 0.0) for pair in both for number in pair):
         return None
     if (sign := joined([one / other for one, other in both])) is not None:
-        # What both sides could move is no ratio.
+        # A ratio that open flows on both sides could move is not reported.
         mean = math.exp(math.fsum(math.log(one / other) for one, other in both) / len(both))
         return Ratio(bounded(mean, sign), None) if sign else None
     found = estimate([math.log(one / other) for one, other in both])

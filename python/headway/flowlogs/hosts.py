@@ -17,7 +17,7 @@ HASH, PREFIX = "hash", "prefix"
 
 @dataclass(frozen=True)
 class Placed:
-    """The host of each address, and the racks that they are in; `shared` is how many addresses have no host alone."""
+    """The host of each address, and the racks that they are in; `shared` counts addresses that share a host."""
 
     host_of: Mapping[str, int]
     racks: int

@@ -31,7 +31,7 @@ BAND = (("median", 0.5), ("p90", 0.9), ("p99", 0.99), ("largest", 1.0))
 
 @dataclass(frozen=True)
 class FlowLog(Jsonable):
-    """What was read of a log, and what was made of it.
+    """Records that were read of a log, and the table that was made of them.
 
     `left_out` has the number of records by the reason, and `load` the mean and the peak of each class of links as
     shares of what they carry.
@@ -71,7 +71,7 @@ class FlowLog(Jsonable):
 
 @dataclass(frozen=True)
 class Wish:
-    """What the log is to become."""
+    """Settings for the table that is made of the log."""
 
     out: Path
     map: str = PREFIX
@@ -217,7 +217,7 @@ def _scaled(frame: polars.DataFrame, asked: Wish, placed: Placed, rate: float) -
 
 
 def _mean(frame: polars.DataFrame, placed: Placed, rate: float) -> float:
-    """What the flows put on the links of hosts in the mean."""
+    """Mean load of the flows on the links of hosts."""
     return 8 * WIRE * float(frame["bytes"].sum()) / (_span(frame) / NANO) / (placed.hosts * rate)
 
 

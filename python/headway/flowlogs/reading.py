@@ -28,7 +28,7 @@ SIZE_UNITS = {
 }  # fmt: skip
 # An epoch time from 2001 to 2286 has so many digits before the point in each unit.
 EPOCH_DIGITS = {10: "s", 13: "ms", 16: "us", 19: "ns"}
-# What the default format of a VPC flow log holds, in version 2.
+# Columns of the default format of a VPC flow log, in version 2.
 VPC = (
     "version", "account-id", "interface-id", "srcaddr", "dstaddr", "srcport", "dstport", "protocol", "packets", "bytes",
     "start", "end", "action", "log-status",
@@ -42,7 +42,7 @@ INTERFACE, ACTION, STATUS = ("interfaceid",), ("action",), ("logstatus",)
 
 @dataclass(frozen=True)
 class Columns:
-    """Where a log has what: names of its columns as the file has them; empty where it lacks one."""
+    """Names of a log's columns as the file has them; empty where it lacks one."""
 
     kind: str
     separator: str
@@ -89,13 +89,13 @@ def head_of(path: Path) -> bytes:
 
 
 def kind_of(path: Path) -> str | None:
-    """Which kind of flow log a file is, by its content; None if it is none."""
+    """Kind of a flow log, by its content; None if the file is not one."""
     head = head_of(path)
     return _headway.log_kind(head) if head else None
 
 
 def columns_of(path: Path, kind: str, time_unit: str | None) -> Columns:
-    """Where the log has what; raises `HeadwayError` if a time has no unit."""
+    """Columns of a log; raises `HeadwayError` if a time lacks its unit."""
     lines = [line for line in head_of(path).decode("utf-8", "replace").splitlines() if line.strip()]
     lines = [line for line in lines if not line.lstrip().startswith("#")]
     first = lines[0]

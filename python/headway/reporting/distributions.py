@@ -24,7 +24,7 @@ def pooled(points: Sequence[Point], column: str, band: Band | None = None) -> Ar
 
 
 def pooled_counted(points: Sequence[Point], column: str, band: Band | None = None) -> tuple[Array, int]:
-    """The values of a column of the flows that ended, and how many are open at the end besides."""
+    """The values of a column of the flows that ended, and the number of those that are open at the end."""
     frames = [in_band(point.counted_flows, band) for point in points]
     values, still = [np.empty(0)], 0
     for frame in frames:

@@ -183,7 +183,7 @@ def run_facts(study: Study) -> Table:
 
 
 def notes(study: Study) -> list[str]:
-    """What is not fair, warnings of the runs, interrupted runs and points without results; each kind is told once."""
+    """Unfair settings, warnings of the runs, interrupted runs and points without results; each kind once."""
     lines = unlike_times({one.variant: times_in(one.scenario) for one in reversed(study.points)})
     for kind in by_kind((p.label, text) for p in study.points for text in _said(p)):
         where = kind.labels[0] if len(kind.labels) == 1 else f"{len(kind.labels)} runs, first {kind.labels[0]}"

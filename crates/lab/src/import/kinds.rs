@@ -40,7 +40,7 @@ pub enum Network {
 /// Kinds of logs of the flows of a real network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Log {
-    /// What nfdump prints as CSV.
+    /// CSV from nfdump.
     Nfdump,
     /// A VPC flow log of AWS.
     Vpc,

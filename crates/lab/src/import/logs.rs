@@ -1,4 +1,4 @@
-//! What columns of flow logs are called. Python reads such logs, by the same names.
+//! Names of the columns of flow logs. Python reads such logs, by the same names.
 
 /// Names of the time of a record, without a unit.
 pub const TIMES: &[&str] = &[
@@ -74,7 +74,7 @@ pub fn heads(words: &[&str]) -> Vec<String> {
     text.split(separator).map(head).collect()
 }
 
-/// One name.
+/// The name of one column.
 fn head(name: &str) -> String {
     let name = name.trim().trim_matches('"').to_lowercase();
     let parts: Vec<&str> =

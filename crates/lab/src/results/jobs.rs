@@ -118,20 +118,20 @@ pub const JOBS: &[Number<OfJob>] = &[
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     start: Option<Time>,
-    /// When the last of its flows that ended did.
+    /// End of the last of its flows that ended.
     finish: Option<Time>,
     is_open: bool,
-    /// The host whose own it is, where a round is one host's.
+    /// Host that the round belongs to, where each belongs to one.
     owner: Option<u32>,
 }
 
 impl Round {
-    /// When it was over.
+    /// Time at which it was over.
     fn ended(&self) -> Option<Time> {
         self.finish.filter(|_| !self.is_open)
     }
 
-    /// How long it took, at least.
+    /// Duration of the round; the least one if it is open.
     fn took(&self, end: Time) -> Took {
         let start = self.start.unwrap_or(end);
         match self.ended() {
@@ -149,7 +149,7 @@ pub struct Rounds {
     waiting: Option<(u64, f64)>,
 }
 
-/// What makes a number of rounds.
+/// Function that makes a number of rounds.
 pub type OfRounds = fn(&Rounds) -> Made;
 
 /// Numbers of `rounds` of a job.

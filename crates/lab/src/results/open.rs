@@ -1,4 +1,4 @@
-//! What is open at the end of a run counts in its numbers. This is decided here and nowhere else.
+//! Flows that are open at the end of a run count in its numbers. This is decided here and nowhere else.
 //!
 //! A flow counts if it ended and had begun after the warm-up, or if it has begun at all and is open at the end. The time
 //! of an open one is at least what it has been open for. A number that open ones could move is therefore a bound: the
@@ -9,21 +9,21 @@ use crate::text::quantity::seconds;
 use headway_network::{FlowRecord, FlowState};
 use headway_units::Time;
 
-/// What the bounds of a summary call a number that is at least what stands there.
+/// Word in the bounds of a summary for a number that is a lower bound.
 pub const AT_LEAST: &str = "at least";
-/// And one that is of those that ended alone.
+/// Word for a number of only the flows that ended.
 pub const OF_ENDED: &str = "of those that ended";
 
-/// A number, and whether it is only known that it is at least that.
+/// A number, which may be only a lower bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
-    /// Its value.
+    /// The number, or its lower bound.
     pub value: f64,
-    /// Whether what is open could make it larger.
+    /// True if open flows could make it larger.
     pub at_least: bool,
 }
 
-/// How long a flow took, in seconds.
+/// Duration of a flow in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Took {
     /// It is whole.
@@ -43,18 +43,18 @@ impl Took {
     }
 }
 
-/// When a flow began, if it did.
+/// Time at which a flow began, if it did.
 pub(super) fn begun(record: &FlowRecord) -> Option<Time> {
     record.start.filter(|_| record.state != FlowState::Pending)
 }
 
-/// How long a flow was open that never became whole, if that counts: what its own `stop` ended has no such time.
+/// Time for which a flow was open that never became whole, if that counts; `None` for one that its own `stop` ended.
 pub(super) fn open_for(record: &FlowRecord, end: Time) -> Option<Time> {
     let is_open = matches!(record.state, FlowState::Unfinished | FlowState::Failed);
     begun(record).filter(|start| is_open && *start <= end).map(|start| end.saturating_sub(start))
 }
 
-/// How long a flow took, if it counts.
+/// Duration of a flow, if it counts.
 pub(super) fn took(record: &FlowRecord, warmup: Time, end: Time) -> Option<Took> {
     if let Some(open) = open_for(record, end) {
         return Some(Took::Open(seconds(open)));
@@ -87,7 +87,7 @@ impl Sample {
         sample
     }
 
-    /// How many there are, and how many of them are open.
+    /// Number of flows, and number of open ones among them.
     pub fn counts(&self) -> (usize, usize) {
         (self.all.len(), self.all.len() - self.ended.len())
     }

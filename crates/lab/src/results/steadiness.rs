@@ -18,7 +18,7 @@ pub struct Arrivals {
     /// Mean slowdowns of the messages that started in the first half of the arrivals after the warm-up, and in the
     /// second; nothing where one of the halves has too few.
     pub(super) halves: Option<(Found, Found)>,
-    /// What bytes of unfinished messages grow by in the second half, over the bytes that arrive in it.
+    /// Growth of the bytes of unfinished messages in the second half, over the bytes that arrive in it.
     pub(super) growth: Option<f64>,
 }
 

@@ -19,15 +19,16 @@ use serde_json::{Map, Value as Json, json};
 /// Scope of a number of the summary, and the function that makes it.
 #[derive(Clone, Copy, Debug)]
 pub enum Of {
-    /// Of completion times: of the whole run, of each bin of `by_size`, and of each transport where the run has several.
+    /// A number of completion times: of the whole run, of each bin of `by_size`, and of each transport where the run
+    /// has several.
     Times(fn(&Times) -> Option<Found>),
-    /// Of flows that count, with those that are open at the end: of the whole run, and of each transport.
+    /// A number of flows that count, with those that are open at the end: of the whole run, and of each transport.
     Counted(fn(&Part<'_>) -> Option<Found>),
-    /// Of those of them alone that ended.
+    /// A number of only those of them that ended.
     Ended(fn(&Part<'_>) -> Option<f64>),
-    /// Which numbers next to it are bounds.
+    /// Names of the numbers next to it that are bounds.
     Bounds,
-    /// Of flows: of the whole run, and of each transport where it has several.
+    /// A number of flows: of the whole run, and of each transport where it has several.
     Flows(fn(&Part<'_>) -> Json),
     /// A number of the whole run alone.
     Run(fn(&Run<'_>) -> Json),
@@ -35,9 +36,9 @@ pub enum Of {
     Mixture(fn(&Run<'_>) -> Json),
     /// Numbers of the entries of traffic, where there are any.
     Entries(fn(&Resolved, &Setup, &Outcome) -> Option<Json>),
-    /// Of messages that arrive at random, where there are such.
+    /// A number of messages that arrive at random, where there are any.
     Arrivals(fn(&Arrivals) -> Made),
-    /// Of each of several transports alone.
+    /// A number of each of several transports alone.
     Transport(fn(&Part<'_>) -> Json),
 }
 
@@ -73,7 +74,7 @@ pub const SUMMARY: &[Number<Of>] = &[
     Number::new(Field::flows(
         "flows_measured",
         "flows measured",
-        "what the statistics are over: those that ended and had started after the warm-up, and those that had started and were open at \
+        "flows that the statistics are over: those that ended and had started after the warm-up, and those that had started and were open at \
          the end, or were given up (`headway docs measures`)",
     ), Of::Flows(|part| part.measured.len().into())),
     Number::new(Field::flows("flows_open", "flows open", "of the measured ones, those that were open at the end, or were given up"), Of::Flows(|part| part.times.fct.counts().1.into())),
@@ -199,7 +200,7 @@ pub const SUMMARY: &[Number<Of>] = &[
         "Jain index",
         "Jain's index over the mean throughputs (`bytes / fct_s`) of the measured flows that ended",
     ), Of::Ended(|part| fairness(&part.measured))).shown(),
-    Number::new(Field::new("jain_over", Text, "Jain index over", "what `jain` is over, in words"), Of::Run(|run| jain_over(&run.part).into())),
+    Number::new(Field::new("jain_over", Text, "Jain index over", "quantity that `jain` is over, in words"), Of::Run(|run| jain_over(&run.part).into())),
     Number::new(Field::new(
         "deadline_missed_fraction",
         Share,
@@ -283,7 +284,7 @@ fn of_flows(of: Of, part: &Part<'_>) -> Option<Made> {
     }
 }
 
-/// What Jain's index is over, in words.
+/// Quantity that Jain's index is over, in words.
 fn jain_over(part: &Part<'_>) -> String {
     let over = "mean throughputs (bytes over FCT) of the measured flows";
     match part.times.fct.counts() {

@@ -19,14 +19,14 @@ const MEASURED: f64 = 5.0;
 /// Share of the arrivals' time from which on a flow that lasts so long counts as one that takes what it finds.
 const ELASTIC: f64 = 0.1;
 
-/// How long arrivals last, and how long they would have to.
+/// Duration of the arrivals, and the duration that they need.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunLength {
     /// Load of the links that are loaded most.
     pub load: f64,
-    /// What of it is of traffic that does not arrive at random, such as calls, roughly.
+    /// Part of it that is of traffic that does not arrive at random, such as calls, roughly.
     pub other_load: f64,
-    /// When the first message may arrive, in seconds.
+    /// Earliest arrival of the first message, in seconds.
     pub start_s: f64,
     /// Time for which messages arrive, in seconds, roughly.
     pub arrivals_s: f64,

@@ -21,8 +21,8 @@ pub use job::JobInfo;
 pub use keys::{Key, PatternInfo};
 pub use list::Written;
 pub(crate) use program::cost as collective_cost;
-pub use stack::{Kernel, runs_here};
 pub(crate) use stack::Transports;
+pub use stack::{Kernel, runs_here};
 
 use crate::foreign::{self, Foreign};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, names};

@@ -56,7 +56,7 @@ const CONTROLS: &[Control] = &[
     Control { name: "vegas", machine: "vegas", settings: QUEUED, ..PLAIN },
 ];
 
-/// Where the transport called `name` runs on real hosts with Headway.
+/// Places on real hosts in which Headway runs the transport called `name`.
 pub fn runs_here(name: &str) -> Vec<String> {
     let kernel = CONTROLS.iter().find(|control| control.machine == name || control.multipath == Some(name));
     let own = kernel.map(|control| format!("kernel: stack = \"kernel\" with `{}`", control.name));

@@ -1,4 +1,4 @@
-//! What is open at the end of a run counts in all of its numbers.
+//! Flows that are open at the end of a run count in all of its numbers.
 
 use crate::common::{good, run};
 use serde_json::Value as Json;

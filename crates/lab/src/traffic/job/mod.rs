@@ -26,6 +26,6 @@ pub struct JobInfo {
     /// For a collective, its size in bytes as nccl-tests counts it, and the factor by which the algorithm bandwidth is
     /// multiplied to get the bus bandwidth (nccl-tests, doc/PERFORMANCE.md).
     pub collective: Option<(u64, f64)>,
-    /// Whether each of its rounds belongs to the host that begins it, as a call to its client.
+    /// True if each of its rounds belongs to the host that begins it, as a call to its client.
     pub owns_rounds: bool,
 }
