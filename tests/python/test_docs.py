@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from picture import for_pages
 
-from headway.pages import contents
+from headway.pages import contents, title
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DOCS = REPOSITORY / "docs"
@@ -50,6 +50,8 @@ def test_the_index_has_a_line_for_each_page() -> None:
     named = {(DOCS / entry.target).resolve() for entry in contents()}
     assert not {page for page in DOCS.glob("*.md") if page.name != "README.md"} - named
     assert all(entry.section and entry.about for entry in contents())
+    headings = {entry.title: title(DOCS / entry.target) for entry in contents() if (DOCS / entry.target) in PAGES}
+    assert not {named: heading for named, heading in headings.items() if named != heading}
     assert {path for path in DOCS.iterdir() if path.is_dir() and [*path.glob("*.md")]} <= named
 
 

@@ -1,4 +1,4 @@
-"""docs/results.md describes the directories as they are: every file and every key, and none that is not there."""
+"""docs/results-sweeps.md describes directories as they are: every file and every key, and none that is not there."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from headway.data.schema import schema
 from headway.pages import read
 from support import Answer
 
-PAGE = read(Path(__file__).parents[2] / "docs" / "results.md")
-SWEEPS = PAGE[PAGE.index("## A sweep or a reproduction") :]
+SWEEPS = read(Path(__file__).parents[2] / "docs" / "results-sweeps.md")
 
 
 def keys_of(table: str) -> set[str]:
