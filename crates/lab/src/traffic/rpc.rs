@@ -246,8 +246,9 @@ impl Declared for Rpc {
             if arrivals == ARRIVALS[1] {
                 entry["sigma"] = (0.25 * ground.dice.between(1, 6) as f64).into();
             }
-            if ground.dice.percent(40) {
-                entry["until"] = duration(ground.latest() + most);
+            if arrivals == ARRIVALS[2] && ground.dice.percent(60) {
+                // Late enough for all calls.
+                entry["until"] = duration(ground.latest() + (calls + 3) * most);
             }
         } else if ground.dice.percent(40) {
             let most = ground.round_trip + ground.slot;
@@ -265,12 +266,19 @@ impl Declared for Rpc {
 impl Rpc {
     /// Calls of all loops.
     fn all_calls(&self) -> f64 {
+        let calls = self.calls as f64;
         let each = match (self.every, self.until) {
-            (Some((mean, _)), Some(until)) => {
+            (Some((mean, spread)), Some(until)) => {
                 let fit = until.saturating_sub(self.start).0 as f64 / mean.0.max(1) as f64;
-                fit.min(self.calls as f64)
+                match spread {
+                    Spread::Even => libm::floor(fit).min(calls),
+                    // No more than this, but for one case in millions.
+                    Spread::Poisson => (fit + 6.0 * libm::sqrt(fit) + 16.0).min(calls),
+                    // Most gaps are far shorter than the mean.
+                    Spread::LogNormal(_) => calls,
+                }
             }
-            _ => self.calls as f64,
+            _ => calls,
         };
         each * self.outstanding as f64 * self.clients.len() as f64
     }
@@ -423,6 +431,10 @@ impl Pattern for Rpc {
             }
         }
         making.round = None;
+    }
+
+    fn has_fixed_times(&self) -> bool {
+        self.every.is_none_or(|(_, spread)| spread == Spread::Even)
     }
 
     fn horizon(&self, hosts: u32) -> (Time, u64) {
