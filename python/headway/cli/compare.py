@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from headway.cli.echo import echo
 from headway.cli.progress import is_quiet
@@ -20,6 +21,8 @@ from headway.comparison import (
     lines,
 )
 from headway.comparison import compare as find
+from headway.data.sentences import of_calls
+from headway.data.sweep import read_sweep
 from headway.errors import HeadwayError
 from headway.layout import MANIFEST_FILE, SWEEP_FILE
 
@@ -112,7 +115,10 @@ def compare(
         if idle := [option for option, value in given.items() if value is not None]:
             text = f"{run} has several variants, and `{idle[0]}` is of the comparison of two"
             raise HeadwayError(f"{text}\n  help: name them, as --at homa --reference-at dctcp")
-        table = compare_variants(run, of=judged, baseline=reference_at)
+        # What nobody chose begins with calls, where there are any.
+        usual = click.get_current_context().get_parameter_source("judged") is ParameterSource.DEFAULT
+        calls = of_calls(point.summary for point in read_sweep(run)) if usual else []
+        table = compare_variants(run, of=[*calls, *judged], baseline=reference_at)
         if as_json or as_csv:
             echo(table.to_csv() if as_csv else table.to_json(), nl=as_json)
             return 0

@@ -13,7 +13,7 @@ from headway.data.fairness import times_in, unlike_times
 from headway.data.jsonable import Jsonable
 from headway.data.point import Point, by_place
 from headway.data.reader import of_results
-from headway.data.sentences import as_html, by_kind, in_columns, in_few_lines, surprising
+from headway.data.sentences import as_html, by_kind, in_columns, in_few_lines, of_calls, surprising
 from headway.data.statistics import over_seeds, ratio_over_seeds
 from headway.data.steadiness import unmeasured, unsteady
 from headway.data.sweep import Sweep, read_entries, read_sweep
@@ -27,6 +27,8 @@ from .sides import place_of
 
 # Names of completion times' numbers in a summary.
 OF_TIMES = {"mean": "fct_mean_s", "median": "fct_p50_s", "p99": "fct_p99_s", "max": "fct_max_s"}
+# What is compared unless something else is asked for.
+USUAL = ("mean", "p99")
 LOWER, HIGHER, NOT_APART = "lower", "higher", "not apart"
 # Numbers of which the lowest is the best.
 OF_FLOWS = ("fct_", "slowdown_")
@@ -194,12 +196,13 @@ class Variants(Jsonable):
 
 @of_results
 def compare_variants(
-    sweep: Sweep | str | Path, *, of: str | Sequence[str] = ("mean", "p99"), baseline: str | None = None
+    sweep: Sweep | str | Path, *, of: str | Sequence[str] | None = None, baseline: str | None = None
 ) -> Variants:
     """Compare numbers of each variant of a sweep with those of one variant, seed by seed.
 
     `of` names numbers of summaries (`slowdown_p99`, `queue_max_bytes`) or of some flows (`p99[<=64kB]`), or `mean`,
-    `median`, `p99` and `max` of completion times, as a list or as on the command line, `"p99,slowdown_p99"`.
+    `median`, `p99` and `max` of completion times, as a list or as on the command line, `"p99,slowdown_p99"`. The
+    default is `mean` and `p99`, and before them the median and the 99th percentile of calls if there are any.
     `headway.catalogue("numbers")` has all. `baseline` is a variant; default: what `[report] baseline` names, else the
     first. Each ratio is the geometric mean over the seeds that both variants have,
     with Student's 95 % interval of the logarithms.
@@ -214,7 +217,8 @@ def compare_variants(
     if baseline is not None and baseline not in names:
         raise NameNotFound("variant", baseline, names, f"{found.directory} has {', '.join(names)}")
     first = baseline or _said(points, names) or names[0]
-    wanted = [name.strip() for name in of.split(",")] if isinstance(of, str) else of
+    usual = [*of_calls(point.summary for point in points), *USUAL]
+    wanted = [name.strip() for name in of.split(",")] if isinstance(of, str) else of or usual
     for name in wanted:
         check_number(name)
     numbers = tuple(OF_TIMES.get(name, name) for name in wanted)

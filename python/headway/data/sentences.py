@@ -31,6 +31,7 @@ def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) ->
     if manifest is not None and (end := manifest.get("virtual_s")) is not None:
         how = ENDINGS.get(summary.get("ended_by", ""), "finished at {}")
         parts.append(how.format(duration(end)))
+    parts += calls(summary)
     for key, label in (("fct_mean_s", "mean FCT"), ("fct_p99_s", "p99")):
         if summary.get(key) is not None:
             parts.append(f"{label} {duration(in_document(summary, key, summary[key]))}")
@@ -50,6 +51,32 @@ def waiting(summary: Mapping[str, Any]) -> Iterator[str]:
         if clients := rounds.get("waiting"):
             since = duration(rounds["waiting_since_s"])
             yield f"{clients} of {job['ranks']} clients wait since {since}"
+
+
+def calls(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Of each entry of calls, how long these took: they are what their users wait for, and messages only a part."""
+    for job in summary.get("jobs") or ():
+        rounds = job.get("rounds") or {}
+        if job.get("kind") != CALLS or not rounds.get("count"):
+            continue
+        told_of = (*OF_CALLS, "missed")
+        known = {key: in_document(rounds, key, rounds[key]) for key in told_of if rounds.get(key) is not None}
+        parts = [f"{name} {duration(known[key])}" for key, name in OF_CALLS.items() if key in known]
+        if (missed := known.get("missed")) is not None:
+            share = f"{100 * missed:.3g} %"
+            parts.append(f"missed {told(missed, share)}")
+        yield f"{rounds['count']} calls: " + (", ".join(parts) or "none ended")
+
+
+OF_CALLS = {"p50_s": "p50", "p99_s": "p99"}
+# The kind of traffic whose rounds are calls.
+CALLS = "rpc"
+
+
+def of_calls(summaries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Names of the numbers that tell of calls, as far as these runs have any: they come before those of messages."""
+    places = {n: None for one in summaries for n, job in enumerate(one.get("jobs") or ()) if job.get("kind") == CALLS}
+    return [f"jobs.{place}.rounds.{part}" for place in places for part in OF_CALLS]
 
 
 def transport_lines(summary: dict[str, Any]) -> list[str]:

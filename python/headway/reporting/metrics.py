@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headway.data.point import Point
+from headway.data.sentences import of_calls
 from headway.data.statistics import Estimate
 
 from .chosen import chosen
@@ -21,8 +22,9 @@ def asked(study: Study) -> list[str]:
 
 
 def metrics_of(study: Study, usual: Sequence[str]) -> list[str]:
-    """The requested numbers that some run has, else the usual ones."""
-    return [name for name in asked(study) if _is_known(study, name)] or list(usual)
+    """The requested numbers that some run has, else the usual ones, of calls first."""
+    told = [name for name in asked(study) if _is_known(study, name)]
+    return told or [*of_calls(point.summary for point in study.points), *usual]
 
 
 def without(study: Study) -> str:

@@ -1,9 +1,9 @@
 //! Results of jobs: entries of traffic whose messages wait for each other.
 
-use super::field::Quantity::{Bytes, Count, List, Rate, Text, Time as Seconds};
+use super::field::Quantity::{Bytes, Count, List, Rate, Share, Text, Time as Seconds};
 use super::field::{Field, Number};
 use super::made::{Made, with_bounds};
-use super::open::{Sample, Took, begun};
+use super::open::{Found, Sample, Took, begun, missed};
 use super::tables::step_name;
 use crate::scenario::{Resolved, Setup};
 use crate::text::quantity::seconds;
@@ -81,7 +81,7 @@ pub const JOBS: &[Number<OfJob>] = &[
     Number::new(
         Field::new("rounds", List, "rounds", "steps of a collective, micro-batches of a pipeline, or calls: the numbers below, of the \
             times from the start of the first flow of one to the end of its last"),
-        |job| round_numbers(&job.rounds(), job.outcome.end),
+        |job| round_numbers(&job.rounds(), job.outcome.end, job.info.and_then(|info| info.within)),
     ),
     Number::new(
         Field::new("round_times", List, "times of rounds", "each of these rounds: `round`, from 0, `start_s`, `finish_s`, which is null if it was not over. Of more than \
@@ -145,6 +145,8 @@ impl Round {
 #[derive(Debug)]
 pub struct Rounds {
     times: Sample,
+    /// Of those that may take a limited time, the share that took longer.
+    missed: Option<Found>,
     /// Hosts with a round that is open for longer than any took that ended, and since when all of them wait.
     waiting: Option<(u64, f64)>,
 }
@@ -186,6 +188,15 @@ pub const ROUNDS: &[Number<OfRounds>] = &[
         rounds.times.largest().into()
     }),
     Number::new(
+        Field::new(
+            "missed",
+            Share,
+            "calls missed",
+            "of calls with a `call_deadline`: the share that took longer, or is open for longer; null without one",
+        ),
+        |rounds| rounds.missed.into(),
+    ),
+    Number::new(
         Field {
             unit: "hosts",
             ..Field::new(
@@ -210,7 +221,7 @@ pub const ROUNDS: &[Number<OfRounds>] = &[
 ];
 
 /// The numbers of rounds, and which of them are bounds.
-fn round_numbers(rounds: &BTreeMap<u32, Round>, end: Time) -> Json {
+fn round_numbers(rounds: &BTreeMap<u32, Round>, end: Time, within: Option<Time>) -> Json {
     let times = Sample::of(rounds.values().map(|round| round.took(end)));
     let longest = times.largest_known().unwrap_or(-1.0);
     let mut since: BTreeMap<u32, Time> = BTreeMap::new();
@@ -223,7 +234,11 @@ fn round_numbers(rounds: &BTreeMap<u32, Round>, end: Time) -> Json {
         }
     }
     let all = since.values().max().map(|since_all| (since.len() as u64, seconds(*since_all)));
-    let rounds = Rounds { times, waiting: all };
+    let missed = within.and_then(|within| {
+        let late = |took: Took| took.least() > seconds(within);
+        missed(rounds.values().map(|round| (round.took(end), late(round.took(end)))))
+    });
+    let rounds = Rounds { times, missed, waiting: all };
     Json::Object(with_bounds(ROUNDS.iter().map(|number| (number.field.name, (number.of)(&rounds)))))
 }
 

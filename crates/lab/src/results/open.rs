@@ -64,6 +64,18 @@ pub(super) fn took(record: &FlowRecord, warmup: Time, end: Time) -> Option<Took>
     Some(Took::Ended(seconds(fct)))
 }
 
+/// The share that is late of what took, or is open for, some time: each with whether it is late already. Nothing if nothing is
+/// decided.
+pub(super) fn missed(each: impl Iterator<Item = (Took, bool)>) -> Option<Found> {
+    let (mut all, mut late, mut unknown) = (0u64, 0u64, 0u64);
+    for (took, is_late) in each {
+        all += 1;
+        late += u64::from(is_late);
+        unknown += u64::from(took.is_open() && !is_late);
+    }
+    (all > unknown).then(|| Found { value: late as f64 / all as f64, at_least: unknown > 0 })
+}
+
 /// Values of which some are only known to be at least so much.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {

@@ -125,6 +125,11 @@ pub trait Pattern: Debug + Send + Sync {
     /// of runs without a stated end.
     fn horizon(&self, hosts: u32) -> (Time, u64);
 
+    /// Whether its flows begin at times that no dice decide.
+    fn has_fixed_times(&self) -> bool {
+        self.random_arrivals().is_none()
+    }
+
     /// Roughly how many flows it makes, before they are made.
     fn expected_flows(&self, hosts: u32) -> f64;
 

@@ -245,6 +245,12 @@ impl Pattern for Pipeline {
     }
 
     fn job(&self) -> Option<JobInfo> {
-        Some(JobInfo { ranks: self.ranks.count(), iterations: self.repeat, collective: None, owns_rounds: false })
+        Some(JobInfo {
+            ranks: self.ranks.count(),
+            iterations: self.repeat,
+            collective: None,
+            owns_rounds: false,
+            within: None,
+        })
     }
 }

@@ -345,6 +345,12 @@ impl Pattern for Trace {
     }
 
     fn job(&self) -> Option<JobInfo> {
-        Some(JobInfo { ranks: self.ranks.count(), iterations: 1, collective: self.program.collective(), owns_rounds: false })
+        Some(JobInfo {
+            ranks: self.ranks.count(),
+            iterations: 1,
+            collective: self.program.collective(),
+            owns_rounds: false,
+            within: None,
+        })
     }
 }

@@ -27,6 +27,8 @@ pub enum Purpose {
     Jitter = 107,
     /// Hosts that are the ranks of jobs.
     Placement = 108,
+    /// When loops of calls begin.
+    Stagger = 109,
 }
 
 /// Finaliser of SplitMix64.
@@ -73,6 +75,15 @@ impl Stream {
         Time(libm::round(gap) as u64)
     }
 
+    /// A lognormal gap with this mean, to the nearest picosecond, by the method of Box and Muller; `sigma` is the standard
+    /// deviation of its logarithm.
+    pub fn lognormal(&mut self, mean_ps: f64, sigma: f64) -> Time {
+        let (radius, angle) =
+            (libm::sqrt(-2.0 * libm::log(1.0 - self.unit())), std::f64::consts::TAU * self.unit());
+        let normal = radius * libm::cos(angle);
+        Time(libm::round(mean_ps * libm::exp(sigma * normal - 0.5 * sigma * sigma)) as u64)
+    }
+
     /// Puts a list into random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         // The shuffle of Fisher and Yates: each order is as likely.
@@ -105,6 +116,17 @@ mod tests {
         let second = gaps.iter().map(|g| g * g).sum::<f64>() / f64::from(n);
         assert!((mean / 1e6 - 1.0).abs() < 0.01, "mean {mean}");
         assert!((second / 2e12 - 1.0).abs() < 0.03, "second moment {second}");
+    }
+
+    #[test]
+    fn lognormal_gaps_have_their_mean_and_their_median() {
+        let mut stream = Stream::new(7, Purpose::Gaps, 0);
+        let mut gaps: Vec<f64> = (0..200_000).map(|_| stream.lognormal(1e6, 1.0).0 as f64).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        gaps.sort_by(f64::total_cmp);
+        let median = gaps[gaps.len() / 2];
+        assert!((mean / 1e6 - 1.0).abs() < 0.01, "mean {mean}");
+        assert!((median / (1e6 * libm::exp(-0.5)) - 1.0).abs() < 0.02, "median {median}");
     }
 
     #[test]

@@ -185,3 +185,84 @@ fn an_earlier_end_never_makes_a_number_look_better() {
     let [exact, bounds, _] = seen;
     assert!(exact > 50 && bounds > 50, "{exact} exact numbers and {bounds} bounds were compared");
 }
+
+/// Calls of one packet each way, that meet nobody.
+const CALLS: &str = r#"seed = 1
+
+[topology]
+kind = "single-switch"
+hosts = 4
+rate = "10 Gbps"
+delay = "1 us"
+
+[transport]
+name = "dctcp"
+
+[[traffic]]
+kind = "rpc"
+clients = 1
+servers = 1
+request = "100 B"
+reply = "1000 B"
+calls = 2000
+"#;
+
+/// When calls began, in seconds.
+fn begun(sets: &[&str]) -> Vec<f64> {
+    let sets: Vec<&str> = sets.iter().copied().chain(["traffic.0.every=\"20 us\""]).collect();
+    let summary = run(&good(CALLS, &sets)).summary;
+    let times = summary["jobs"][0]["round_times"].as_array().expect("rounds").clone();
+    times.iter().map(|one| number(one, "start_s")).collect()
+}
+
+#[test]
+fn calls_of_an_open_loop_wait_for_no_reply() {
+    // A reply takes ten times as long as the time between two calls.
+    let slow = ["traffic.0.arrivals=\"even\"", "traffic.0.service=\"200 us\"", "traffic.0.calls=50"];
+    let starts = begun(&slow);
+    let even = starts.windows(2).all(|two| (two[1] - two[0] - 20e-6).abs() < 1e-12);
+    assert!(even && starts.len() == 50, "{starts:?}");
+    for (arrivals, variation) in [("poisson", 1.0), ("lognormal", libm::sqrt(libm::exp(1.0) - 1.0))] {
+        let starts = begun(&[&format!("traffic.0.arrivals=\"{arrivals}\"")]);
+        let gaps: Vec<f64> = starts.windows(2).map(|two| two[1] - two[0]).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let spread =
+            libm::sqrt(gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / gaps.len() as f64);
+        assert!((mean / 20e-6 - 1.0).abs() < 0.1, "{arrivals}: mean {mean}");
+        assert!(
+            (spread / mean / variation - 1.0).abs() < 0.25,
+            "{arrivals}: {} and not {variation}",
+            spread / mean
+        );
+    }
+}
+
+#[test]
+fn an_open_loop_ends_at_its_time_and_loops_are_staggered() {
+    let starts = begun(&["traffic.0.until=\"1 ms\""]);
+    assert!(starts.len() < 100 && starts.iter().all(|start| *start < 1e-3), "{}", starts.len());
+    let sets = ["traffic.0.outstanding=40", "traffic.0.calls=1", "traffic.0.stagger=\"100 us\""];
+    let summary = run(&good(CALLS, &sets)).summary;
+    let times = summary["jobs"][0]["round_times"].as_array().expect("rounds");
+    let starts: std::collections::BTreeSet<u64> =
+        times.iter().map(|one| (number(one, "start_s") * 1e12) as u64).collect();
+    assert!(starts.len() == 40 && starts.iter().all(|start| *start < 100_000_000), "{starts:?}");
+}
+
+#[test]
+fn calls_that_take_longer_than_they_may_are_missed() {
+    let sets = ["traffic.0.calls=10", "traffic.0.service=\"50 us\""];
+    let missed = |deadline: &str, more: &[&str]| {
+        let deadline = format!("traffic.0.call_deadline=\"{deadline}\"");
+        let sets: Vec<&str> =
+            sets.iter().copied().chain([deadline.as_str()]).chain(more.iter().copied()).collect();
+        let rounds = run(&good(CALLS, &sets)).summary["jobs"][0]["rounds"].clone();
+        (rounds["missed"].as_f64(), rounds["bounds"].get("missed").is_some())
+    };
+    assert_eq!(missed("40 us", &[]), (Some(1.0), false));
+    assert_eq!(missed("100 us", &[]), (Some(0.0), false));
+    // The last one has begun, and may still be in time.
+    assert_eq!(missed("100 us", &["stop=\"100 us\""]), (Some(0.0), true));
+    let none = run(&good(CALLS, &sets)).summary;
+    assert!(none["jobs"][0]["rounds"]["missed"].is_null());
+}

@@ -195,7 +195,7 @@ impl<A: Algorithm> Pattern for Collective<A> {
     fn job(&self) -> Option<JobInfo> {
         let ranks = self.ranks.count();
         let collective = Some((self.bytes, self.algorithm.bus_factor(ranks)));
-        Some(JobInfo { ranks, iterations: self.repeat, collective, owns_rounds: false })
+        Some(JobInfo { ranks, iterations: self.repeat, collective, owns_rounds: false, within: None })
     }
 }
 

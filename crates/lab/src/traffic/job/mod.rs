@@ -1,6 +1,8 @@
 //! Common parts of dependent traffic: ranks and their placement, the messages of one iteration, and the results of a
 //! job when it is over.
 
+use headway_units::Time;
+
 mod collective;
 mod parts;
 mod ranks;
@@ -28,4 +30,6 @@ pub struct JobInfo {
     pub collective: Option<(u64, f64)>,
     /// True if each of its rounds belongs to the host that begins it, as a call to its client.
     pub owns_rounds: bool,
+    /// How long a round may take.
+    pub within: Option<Time>,
 }
