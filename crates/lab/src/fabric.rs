@@ -142,7 +142,7 @@ pub const ROUTINGS: &[&str] =
 pub fn transport(item: &Item<'_>, foreign: &[Foreign]) -> Result<TransportSpec, ScenarioError> {
     if let Value::Text(name) = item.value() {
         find_transport(item, name, foreign)?;
-        return Ok(TransportSpec { name: name.clone(), params: Vec::new() });
+        return Ok(TransportSpec::new(name.clone(), Vec::new()));
     }
     let table = item.table()?;
     let name_item = table.need("name")?;
@@ -152,7 +152,7 @@ pub fn transport(item: &Item<'_>, foreign: &[Foreign]) -> Result<TransportSpec, 
     let all = headway_transport::registry::all();
     let elsewhere: Vec<&str> = all.iter().flat_map(|e| &e.params).map(|p| p.name).collect();
     table.finish(&elsewhere, Some(format!("name = \"{name}\"")))?;
-    Ok(TransportSpec { name: name.into(), params })
+    Ok(TransportSpec::new(name, params))
 }
 
 fn find_transport(item: &Item<'_>, name: &str, foreign: &[Foreign]) -> Result<Vec<ParamSpec>, ScenarioError> {

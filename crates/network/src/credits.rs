@@ -59,6 +59,7 @@ pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
     }
     let entries: Vec<_> = spec.transports.iter().map(|t| registry::find(&t.name)).collect();
     let network = Network::build(&spec.topology, &spec.fabric).ok()?;
+    let spec = &*network.address(spec);
     let mut ideals = Ideals::new(&network, spec);
     let mut streams = Vec::new();
     let starts = earliest_starts(spec, &network);
@@ -184,7 +185,7 @@ struct Shares<'a> {
 
 impl<'a> Shares<'a> {
     fn new(network: &'a Network) -> Shares<'a> {
-        let asked = vec![0.0; network.hosts() as usize];
+        let asked = vec![0.0; network.interfaces() as usize];
         Shares { network, asked, offered: vec![0.0; network.links().len()] }
     }
 

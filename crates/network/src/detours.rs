@@ -37,7 +37,7 @@ pub(crate) struct Joints {
 
 impl Joints {
     pub(crate) fn new(network: &Network) -> Joints {
-        let (hosts, switches) = (network.hosts(), network.switches() as usize);
+        let (hosts, switches) = (network.interfaces(), network.switches() as usize);
         let mut joints = Joints {
             out: vec![Vec::new(); switches],
             into: vec![Vec::new(); switches],

@@ -21,7 +21,7 @@ pub struct Ideals<'a> {
 }
 
 impl<'a> Ideals<'a> {
-    /// Those of a run over this network.
+    /// Those of a run over this network, whose flows name interfaces ([`Network::address`]).
     pub fn new(network: &'a Network, spec: &'a RunSpec) -> Ideals<'a> {
         let sprayed = network.fabric().routing.divides_flows();
         let several = spec.transports.iter().map(|transport| {
@@ -59,7 +59,8 @@ impl<'a> Ideals<'a> {
         packet.entropy = self.network.entropy(self.spec.seed, number as u32, flow);
         let mut links = vec![flow.src];
         let mut link = flow.src;
-        while let Some(switch) = self.network.links()[link as usize].to.checked_sub(self.network.hosts()) {
+        while let Some(switch) = self.network.links()[link as usize].to.checked_sub(self.network.interfaces())
+        {
             // Its path is one: it does not matter when it arrives.
             link = self.choice.route(self.network, switch, &packet, (link, Time::ZERO))?;
             links.push(link);
@@ -164,7 +165,7 @@ impl Network {
         while ahead.keys().any(|node| *node != dst) {
             let mut next = BTreeMap::new();
             for (node, ways) in ahead {
-                let (onward, _) = self.router.all(node - self.hosts(), dst);
+                let (onward, _) = self.router.all(node - self.interfaces(), dst);
                 for port in onward {
                     for mut way in ways.iter().copied() {
                         way.cross(self, port);
@@ -249,7 +250,7 @@ mod tests {
                 back: Vec::new(),
             }),
             fabric: fork(Routing::Pinned).fabric().clone(),
-            transports: vec![TransportSpec { name: transport.into(), params: Vec::new() }],
+            transports: vec![TransportSpec::new(transport, Vec::new())],
             flows: vec![flow],
             seed: 1,
             stop: Time::s(1),

@@ -20,6 +20,8 @@ pub enum Purpose {
     Port = 5,
     /// By how much a host's packets are late.
     HostTiming = 6,
+    /// Which of several equal interfaces a flow takes.
+    Interface = 7,
 }
 
 /// A number that depends on the seed, the purpose and the entity alone.

@@ -191,9 +191,9 @@ impl<'a> Engine<'a> {
     ) -> Result<Engine<'a>, BuildError> {
         let Common { spec, shards, patience, .. } = *common;
         let network = Arc::clone(&common.network);
-        let work = Work::new(spec, network.hosts())?;
+        let work = Work::new(spec, &network)?;
         if work.is_some() {
-            (0..network.hosts()).for_each(|host| ports.egress[host as usize].armed = true);
+            (0..network.interfaces()).for_each(|host| ports.egress[host as usize].armed = true);
         }
         let steps = common.waiting.as_ref().map_or(0, |waiting| waiting.graph.steps().len());
         let open = (spec.flows.iter().filter(|f| f.responsive).count() + steps) as u64;

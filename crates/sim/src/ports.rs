@@ -136,7 +136,7 @@ impl<'a> Ports<'a> {
         if ahead {
             queue.look_ahead(3 * STEP);
         }
-        let hosts = network.hosts();
+        let hosts = network.interfaces();
         let shaped =
             spec.fabric.pfc.is_some() || own.iter().any(|number| egress[*number as usize].port.is_shaped());
         let releases = if shaped { vec![Time::MAX; egress.len()] } else { Vec::new() };

@@ -69,8 +69,9 @@ fn ideal(run: &Run<'_>) -> Result<(), String> {
     // If links go down, packets may take another way, which matters where ways differ as written or by a fault.
     let differ = run.network.has_uneven_paths() || links::differ(&run.network, &run.extremes);
     let diverted = differ && run.extremes.iter().any(|link| link.downs > 0);
-    let mut ideals = Ideals::new(&run.network, &run.spec);
-    for (number, (flow, record)) in run.spec.flows.iter().zip(&run.outcome.flows).enumerate() {
+    let addressed = run.network.address(&run.spec);
+    let mut ideals = Ideals::new(&run.network, &addressed);
+    for (number, (flow, record)) in addressed.flows.iter().zip(&run.outcome.flows).enumerate() {
         let Some(took) = record.fct() else { continue };
         // Several paths may carry more together than one, but all leave by one link and arrive by one.
         let least = match ideals.path(number).filter(|_| !diverted) {
@@ -140,7 +141,7 @@ fn rate(run: &Run<'_>) -> Result<(), String> {
 /// Packets that arrive at a switch are those that were sent to it: doubled, lost and returned packets are counted, and
 /// the rest is on the way.
 fn switches(run: &Run<'_>) -> Result<(), String> {
-    let (hosts, links) = (run.network.hosts(), run.network.links());
+    let (hosts, links) = (run.network.interfaces(), run.network.links());
     let records = &run.outcome.links;
     for switch in hosts..hosts + run.network.switches() {
         let sum = |of: &dyn Fn(usize) -> u64, at: &dyn Fn(usize) -> bool| -> u64 {

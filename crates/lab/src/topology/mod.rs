@@ -44,8 +44,8 @@ pub struct Topology {
     pub hosts: u32,
     /// The key that says most about its size.
     pub size: Named,
-    /// Part of the network of each host, for graphs that may be in pieces.
-    pieces: Option<Vec<u32>>,
+    /// Parts of the network that each host is in, for graphs that may be in pieces.
+    pieces: Option<Vec<Vec<u32>>>,
     /// Host of each node of its file, if that numbers hosts and switches together.
     pub nodes: Option<Vec<Option<u32>>>,
     /// Names of the links on which its file says that packets are lost, both directions, with the probability.
@@ -63,7 +63,10 @@ impl Topology {
 
     /// True if there is a path between two hosts.
     pub fn reachable(&self, src: u32, dst: u32) -> bool {
-        self.pieces.as_ref().is_none_or(|pieces| pieces[src as usize] == pieces[dst as usize])
+        let share = |pieces: &Vec<Vec<u32>>| {
+            pieces[src as usize].iter().any(|piece| pieces[dst as usize].contains(piece))
+        };
+        self.pieces.as_ref().is_none_or(share)
     }
 
     /// Refuses a host that is not there.

@@ -62,9 +62,9 @@ fn small_networks_are_drawn_whole() {
     assert_eq!(check(&format!("kind = \"torus\"\nx = 4\ny = 2\n{LINKS}")), (16, 18, 8));
     let groups = "groups = 3\nswitches_per_group = 2\nhosts_per_switch = 1";
     assert_eq!(check(&format!("kind = \"dragonfly\"\n{groups}\n{LINKS}")), (12, 12, 6));
-    // Those of other simulators, one with a switch between a host and its two links.
+    // Those of other simulators, one with a host of two links.
     assert_eq!(check("kind = \"graph\"\nfile = \"two-tiers.topo\"\n"), (8, 8, 4));
-    assert_eq!(check("kind = \"graph\"\nfile = \"two-links.txt\"\n"), (6, 5, 3));
+    assert_eq!(check("kind = \"graph\"\nfile = \"two-links.txt\"\n"), (5, 4, 3));
 }
 
 #[test]

@@ -70,7 +70,10 @@ fn the_longest_path_is_that_of_the_engine_over_every_topology() {
                 let setup = scenario.setup().expect("a network");
                 let network = Network::build(&setup.topology.spec, &setup.fabric).expect("a network");
                 let flows = setup.resolve(scenario.seed).expect("a run").spec.flows;
-                let paths = flows.iter().map(|flow| (network.path(flow.src, flow.dst), flow));
+                let paths = flows.iter().map(|flow| {
+                    let (src, dst) = network.pair(flow.src, flow.dst).expect("they reach each other");
+                    (network.path(src, dst), flow)
+                });
                 let (path, flow) = paths.rev().max_by_key(|(path, _)| path.base_rtt).expect("a flow");
                 let found = scenario.longest_path().expect("a path");
                 assert_eq!(
@@ -79,7 +82,8 @@ fn the_longest_path_is_that_of_the_engine_over_every_topology() {
                     "{}, {set}",
                     info.name
                 );
-                let links = network.links_between(flow.src, flow.dst).expect("a path");
+                let (src, dst) = network.pair(flow.src, flow.dst).expect("they reach each other");
+                let links = network.links_between(src, dst).expect("a path");
                 let rates = links.iter().map(|link| network.links()[*link as usize].spec.rate);
                 assert_eq!(Some(found.rate), rates.min_by_key(|rate| rate.bps()), "{}, {set}", info.name);
                 let sizes = &setup.fabric.sizes;

@@ -157,7 +157,17 @@ pub trait Topology {
     /// All that describe its links, to be changed.
     fn links_mut(&mut self) -> Vec<&mut LinkSpec>;
 
-    /// The link of every host, where all are alike.
+    /// Number of interfaces of all hosts.
+    fn interfaces(&self) -> u64 {
+        self.size().hosts
+    }
+
+    /// Whether the link of an interface is among those that a load on hosts' links is relative to.
+    fn bears_load(&self, _interface: u32) -> bool {
+        true
+    }
+
+    /// The link of every host towards the network, where all are alike.
     fn host_link(&self) -> Option<LinkSpec>;
 
     /// Adds its picture.
@@ -199,8 +209,8 @@ pub trait Topology {
         false
     }
 
-    /// By host the piece of the network that it is in, where there may be several.
-    fn pieces(&self) -> Option<Vec<u32>> {
+    /// By host the pieces of the network that its interfaces are in, where there may be several.
+    fn pieces(&self) -> Option<Vec<Vec<u32>>> {
         None
     }
 }
@@ -219,20 +229,29 @@ pub(crate) trait Declared: Topology + Clone + Into<TopologySpec> {
 /// A network as it is wired.
 #[derive(Debug, Default)]
 pub struct Wiring {
-    pub(crate) hosts: u32,
+    pub(crate) interfaces: u32,
+    /// By interface its host; empty where every host has one.
+    pub(crate) owners: Vec<u32>,
     pub(crate) switches: u32,
     pub(crate) links: Vec<Link>,
 }
 
 impl Wiring {
-    /// Says how many nodes there are.
+    /// Says how many nodes there are; every host has one interface.
     pub fn nodes(&mut self, hosts: u32, switches: u32) {
-        (self.hosts, self.switches) = (hosts, switches);
+        (self.interfaces, self.switches) = (hosts, switches);
+    }
+
+    /// The same where hosts have several interfaces, of which `owners` has the host of each. Interfaces are the first nodes,
+    /// each with one link.
+    pub fn interfaces(&mut self, owners: Vec<u32>, switches: u32) {
+        (self.interfaces, self.switches) = (owners.len() as u32, switches);
+        self.owners = owners;
     }
 
     /// The node of a switch.
     pub fn switch(&self, number: u32) -> u32 {
-        self.hosts + number
+        self.interfaces + number
     }
 
     /// Both directions of a link between two nodes, one after the other.

@@ -43,7 +43,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
             host_queue: None,
             pfc: None,
         },
-        transports: vec![TransportSpec { name: transport.into(), params: Vec::new() }],
+        transports: vec![TransportSpec::new(transport, Vec::new())],
         flows: (0..48).map(flow).collect(),
         seed: 3,
         stop: Time::s(1),
@@ -70,7 +70,7 @@ fn machine<T: Transport>(context: HostContext) -> Machine {
 
 fn outcome(spec: &RunSpec, machine: fn(HostContext) -> Machine, look_ahead: bool, threads: usize) -> Outcome {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric).expect("a network"));
-    let endpoints = (0..network.hosts()).map(|host| machine(network.host_context(host, 1))).collect();
+    let endpoints = (0..network.interfaces()).map(|host| machine(network.host_context(host, 1))).collect();
     let mut progress = |_: &Progress| true;
     let mut watch = Watch {
         progress: &mut progress,

@@ -128,7 +128,7 @@ fn spec(flows: Vec<FlowSpec>, costs: HostCosts) -> RunSpec {
             host_queue: None,
             pfc: None,
         },
-        transports: vec![TransportSpec { name: "homa".into(), params: Vec::new() }],
+        transports: vec![TransportSpec::new("homa", Vec::new())],
         flows,
         seed: 1,
         stop: Time::s(10),

@@ -59,7 +59,7 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
             host_queue: None,
             pfc: None,
         },
-        transports: vec![TransportSpec { name: transport.into(), params: Vec::new() }],
+        transports: vec![TransportSpec::new(transport, Vec::new())],
         flows,
         seed: 1,
         stop,
