@@ -212,6 +212,8 @@ pub fn read(
         params: Vec::new(),
         buffer: Buffer { data: Limit::Packets(1), control: Limit::Packets(1) },
         routing: own_routing(transports),
+        bonded: false,
+        altered: topology.altered.clone(),
         sizes: Sizes::default(),
         switch_latency: topology.switch_latency,
         at: Vec::new(),
@@ -219,6 +221,10 @@ pub fn read(
         host_queue: None,
         pfc: None,
     };
+    let multipath = |t: &TransportSpec| {
+        headway_transport::registry::capabilities(&t.name).is_some_and(|declared| declared.multipath)
+    };
+    spec.bonded = transports.iter().any(multipath);
     let Some(table) = table else {
         spec.discipline = own_discipline(transports, foreign, None, place)?;
         spec.buffer = buffer(&spec, Space::default(), at)?;
@@ -231,6 +237,7 @@ pub fn read(
     let space = space(table)?;
     let (sizes, routing) = sizes_and_routing(Some(table))?;
     (spec.sizes, spec.routing) = (sizes, routing.unwrap_or(spec.routing));
+    spec.bonded |= spec.routing.divides_flows();
     let found = headway_fabric::registry::find(&spec.discipline);
     spec.params = read_params(table, &found.map(|(_, specs)| specs).unwrap_or_default())?;
     spec.buffer = buffer(&spec, space, table.at())?;

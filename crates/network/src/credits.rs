@@ -147,7 +147,7 @@ fn stream(
 ) -> Option<Stream> {
     let transport = spec.transports.get(usize::from(flow.transport))?;
     let (sizes, known) = (network.sizes(), network.path(flow.src, flow.dst));
-    let nic = network.links()[flow.dst as usize].spec.rate;
+    let nic = network.line_rate(flow.dst);
     let packets = sizes.packets(flow.bytes);
     let demand = CreditDemand {
         packets,

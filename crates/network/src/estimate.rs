@@ -170,7 +170,13 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     let buffers = spec.fabric.at.iter().map(|ports| ports.buffer.data);
     let room = buffers.map(packets).fold(packets(spec.fabric.buffer.data), u64::max);
     let at_host = spec.fabric.host_queue.map_or(0, packets);
-    let tiers = spec.topology.tiers();
+    let mut tiers = spec.topology.tiers();
+    // Links that differ may be faster or longer than all others, and count as if they came on top.
+    tiers.extend(spec.fabric.altered.iter().map(|altered| {
+        let rate = altered.rate.unwrap_or(spec.topology.fastest());
+        let link = LinkSpec { rate, delay: altered.delay.unwrap_or(Time::ZERO) };
+        Tier { count: altered.names.len() as u64, link, from_switch: true, hops: 2 }
+    }));
     let on = |link: &LinkSpec| link.rate.bytes_in(link.delay) / wire + 1;
     // A host whose processor is behind holds what has arrived, without a bound of its own.
     let behind = if spec.costs.holds_arrivals() { u64::MAX } else { 0 };
@@ -183,6 +189,10 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     else {
         return 0;
     };
+    // Ports of one interface send together.
+    let ports =
+        if spec.fabric.bonded { spec.topology.interfaces() / spec.topology.size().hosts.max(1) } else { 1 };
+    let nic = Rate::new(nic.bps().saturating_mul(ports)).unwrap_or(nic);
     // The longest path there, at the rate of the fastest host.
     let trip = tiers.iter().fold(Time::ZERO, |sum, tier| {
         let hop = hop_delay(spec, tier).saturating_add(tier.link.rate.time_of(wire));

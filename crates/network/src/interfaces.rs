@@ -6,6 +6,11 @@
 //! fewest links between them; among equal pairs, the seed and the number of the flow decide, as a hash of addresses and ports
 //! does.
 //!
+//! An interface may have several ports, as a NIC has in several planes or a host at two leaves. Where packets of a message
+//! may take several paths ([`crate::FabricSpec::bonded`]), one machine drives them: its address is the first port's, its line is as fast
+//! as all of them, and a packet leaves by any port that is on a shortest path. Where messages take one path each, every port is an
+//! interface.
+//!
 //! A [`RunSpec`] names hosts. [`Network::address`] makes one whose flows name interfaces, which is what machines and ports
 //! are driven by. Where every host has one interface, both are the same.
 
@@ -14,11 +19,12 @@ use crate::flow::FlowSpec;
 use crate::network::Network;
 use crate::rng::{Purpose, derive};
 use crate::spec::{Routing, RunSpec};
+use headway_units::Rate;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Which host each interface belongs to.
+/// Host of each interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owners {
     hosts: u32,
@@ -27,11 +33,15 @@ pub struct Owners {
     /// By host, where its interfaces begin in `list`, and the end.
     first: Vec<u32>,
     list: Vec<u32>,
+    /// By interface the one whose machine drives it; empty where each has its own.
+    bonds: Vec<u32>,
 }
 
 impl Owners {
     /// Of so many interfaces; `of` has the host of each, or nothing where they are the hosts'.
-    pub(crate) fn new(interfaces: u32, of: Vec<u32>) -> Result<Owners, BuildError> {
+    ///
+    /// `bonds` has for each interface the first one of those that are ports of one, or nothing where none are.
+    pub(crate) fn new(interfaces: u32, of: Vec<u32>, bonds: Vec<u32>) -> Result<Owners, BuildError> {
         let alike =
             of.is_empty() || of.iter().enumerate().all(|(interface, host)| interface == *host as usize);
         if alike {
@@ -49,10 +59,11 @@ impl Owners {
         let mut list: Vec<u32> = (0..of.len() as u32).collect();
         // Stable: interfaces of a host keep their order.
         list.sort_by_key(|interface| of[*interface as usize]);
-        Ok(Owners { hosts, of, first, list })
+        let alike = bonds.iter().enumerate().all(|(interface, first)| interface == *first as usize);
+        Ok(Owners { hosts, of, first, list, bonds: if alike { Vec::new() } else { bonds } })
     }
 
-    /// Whether every host has one interface.
+    /// True if every host has one interface.
     #[inline]
     pub fn are_alike(&self) -> bool {
         self.of.is_empty()
@@ -78,6 +89,28 @@ impl Owners {
         self.list[range].iter().copied().chain(self.are_alike().then_some(host))
     }
 
+    /// True if some interfaces have several ports.
+    #[inline]
+    pub fn is_bonded(&self) -> bool {
+        !self.bonds.is_empty()
+    }
+
+    /// The address of an interface: its own number, or that of the first port of the interface that it is a port of.
+    #[inline]
+    pub fn address_of(&self, interface: u32) -> u32 {
+        self.bonds.get(interface as usize).copied().unwrap_or(interface)
+    }
+
+    /// The addresses of a host, in order.
+    pub fn addresses_of(&self, host: u32) -> impl Iterator<Item = u32> + Clone + '_ {
+        self.interfaces_of(host).filter(|one| self.address_of(*one) == *one)
+    }
+
+    /// The ports of an address, itself first.
+    pub fn ports_of(&self, address: u32) -> impl Iterator<Item = u32> + Clone + '_ {
+        self.interfaces_of(self.host_of(address)).filter(move |one| self.address_of(*one) == address)
+    }
+
     /// The first interface of a host, which stands for it where one has to.
     pub fn first_of(&self, host: u32) -> u32 {
         self.interfaces_of(host).next().unwrap_or(host)
@@ -98,14 +131,14 @@ impl Network {
         }
         let mut found = Vec::new();
         let mut fewest = usize::MAX;
-        for from in self.owners().interfaces_of(src) {
-            for to in self.owners().interfaces_of(dst) {
-                let Some(links) = self.links_between(from, to) else { continue };
-                if links.len() > fewest || !self.reachable(to, from) {
+        for from in self.owners().addresses_of(src) {
+            for to in self.owners().addresses_of(dst) {
+                let Some(links) = self.fewest(from, to).filter(|links| *links <= fewest) else { continue };
+                if self.fewest(to, from).is_none() {
                     continue;
                 }
-                if links.len() < fewest {
-                    fewest = links.len();
+                if links < fewest {
+                    fewest = links;
                     found.clear();
                 }
                 found.push((from, to));
@@ -114,7 +147,42 @@ impl Network {
         found
     }
 
-    /// Whether packets of a host reach another, and those of the other come back.
+    /// Links of the shortest paths between two addresses.
+    fn fewest(&self, src: u32, dst: u32) -> Option<usize> {
+        let lengths = self.owners().ports_of(src).filter_map(|port| self.links_between(port, dst));
+        lengths.map(|links| links.len()).min()
+    }
+
+    /// The ports of an address by which its packets reach another over the fewest links.
+    pub fn ways(&self, src: u32, dst: u32) -> Vec<u32> {
+        let fewest = self.fewest(src, dst);
+        let is_way = |port: &u32| self.links_between(*port, dst).map(|links| links.len()) == fewest;
+        self.owners().ports_of(src).filter(|_| fewest.is_some()).filter(is_way).collect()
+    }
+
+    /// Bits per second of all ports of an address together.
+    pub fn line_rate(&self, address: u32) -> Rate {
+        self.sum_of(self.owners().ports_of(address))
+    }
+
+    fn sum_of(&self, links: impl Iterator<Item = u32> + Clone) -> Rate {
+        let bps = links.clone().map(|link| self.links()[link as usize].spec.rate.bps());
+        let first = links.clone().next().map_or(Rate::gbps(1), |link| self.links()[link as usize].spec.rate);
+        Rate::new(bps.fold(0, u64::saturating_add)).unwrap_or(first)
+    }
+
+    /// The rate of all paths together by which an address may send to another, where they leave by several of its ports.
+    pub(crate) fn together(&self, src: u32, dst: u32) -> Rate {
+        let slowest = |port: &u32| {
+            let links = self.links_between(*port, dst).unwrap_or_default();
+            links.into_iter().min_by_key(|link| self.links()[*link as usize].spec.rate.bps())
+        };
+        let there: Vec<u32> = self.ways(src, dst).iter().filter_map(slowest).collect();
+        let (there, back) = (self.sum_of(there.into_iter()), self.sum_of(self.ways(dst, src).into_iter()));
+        if there.bps() < back.bps() { there } else { back }
+    }
+
+    /// True if packets of a host reach another, and those of the other come back.
     pub fn connects(&self, src: u32, dst: u32) -> bool {
         if self.owners().are_alike() {
             return self.reachable(src, dst) && self.reachable(dst, src);
@@ -130,7 +198,7 @@ impl Network {
         self.pairs(src, dst).first().copied()
     }
 
-    /// How many paths a flow between two hosts can be pinned to, over all equal pairs of interfaces.
+    /// Number of paths that a flow between two hosts can be pinned to, over all equal pairs of interfaces.
     pub fn paths(&self, src: u32, dst: u32) -> u64 {
         if self.owners().are_alike() {
             return self.path_numbers(src, dst);

@@ -7,7 +7,7 @@
 use crate::error::BuildError;
 use crate::flow::FlowSpec;
 use crate::interfaces::Owners;
-use crate::link::Link;
+use crate::link::{Altered, Link};
 use crate::rng::{Purpose, derive};
 use crate::router::Router;
 use crate::spec::{FabricSpec, Forwarding, PortChoice, PortsAt, Routing};
@@ -18,6 +18,7 @@ use headway_packet::{HostId, Sizes};
 use headway_transport::Path;
 use headway_transport::endpoint::HostContext;
 use headway_units::{Rate, Time};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// See the module.
@@ -44,7 +45,8 @@ impl Network {
         let mut wiring = Wiring::default();
         topology.wire(&mut wiring)?;
         let (interfaces, switches) = (wiring.interfaces, wiring.switches);
-        let owners = Owners::new(interfaces, wiring.owners)?;
+        let owners =
+            Owners::new(interfaces, wiring.owners, if fabric.bonded { wiring.bonds } else { Vec::new() })?;
         // Links of interfaces first, in their order, so that the number of an interface is its port's.
         let mut links = Vec::with_capacity(wiring.links.len());
         let mut own = vec![None; interfaces as usize];
@@ -56,7 +58,9 @@ impl Network {
         let all = wiring.links.len();
         links.extend(wiring.links.into_iter().filter(|l| l.from >= interfaces));
         debug_assert_eq!(links.len(), all, "an interface has one link");
-        let router = Router::new(topology, interfaces, switches, &links);
+        let name = |node: u32| topology.node_name(node, interfaces, &owners);
+        alter(&mut links, &fabric.altered, &name)?;
+        let router = Router::new(topology, (interfaces, switches), &links, &owners);
         let (fabric, topology) = (fabric.clone(), topology.clone());
         let (rules, rules_of) = (rules(&fabric), Vec::new());
         let mut network = Network {
@@ -157,7 +161,11 @@ impl Network {
     fn longest_round_trip(&self) -> Option<Time> {
         let mut found = self.rules.iter().filter_map(|r| headway_fabric::registry::find(&r.discipline));
         let needed = found.any(|(info, _)| info.needs.contains(&Need::RoundTrip));
-        (1..self.interfaces).filter(|_| needed).map(|peer| self.path(0, peer).base_rtt).max()
+        if !needed {
+            return None;
+        }
+        let pairs = (1..self.hosts()).filter_map(|peer| self.pair(0, peer));
+        pairs.map(|(src, dst)| self.path(src, dst).base_rtt).max()
     }
 
     /// Checks that the driver of its ports offers what their disciplines want.
@@ -182,7 +190,7 @@ impl Network {
         self.interfaces
     }
 
-    /// Which host each interface belongs to.
+    /// Host of each interface.
     pub fn owners(&self) -> &Owners {
         &self.owners
     }
@@ -240,10 +248,7 @@ impl Network {
 
     /// Name of a node.
     pub fn node_name(&self, node: u32) -> String {
-        if node < self.interfaces {
-            return format!("h{}", self.owners.host_of(node));
-        }
-        self.topology.switch_name(node - self.interfaces)
+        self.topology.node_name(node, self.interfaces, &self.owners)
     }
 
     /// True if packets from the interface `src` reach the interface `dst`.
@@ -263,11 +268,8 @@ impl Network {
         loop {
             takes(link);
             let node = self.links[link as usize].to;
-            if node == dst {
-                return true;
-            }
             if node < self.interfaces {
-                return false;
+                return self.owners.address_of(node) == dst;
             }
             let Some(port) = self.router.any(node - self.interfaces, dst) else { return false };
             link = port;
@@ -293,7 +295,7 @@ impl Network {
     }
 
     fn links_towards(&self, src: u32, dst: u32) -> Vec<u32> {
-        let mut taken = vec![src];
+        let mut taken = if self.owners.is_bonded() { self.ways(src, dst) } else { vec![src] };
         let mut next = 0;
         while let Some(&link) = taken.get(next) {
             next += 1;
@@ -309,10 +311,16 @@ impl Network {
     /// Number of paths that a flow between two hosts can be pinned to ([`Routing::Pinned`]): numbers from 0 up to,
     /// but not including, this; larger ones repeat them.
     pub fn path_numbers(&self, src: u32, dst: u32) -> u64 {
-        match self.links[src as usize].to {
+        let by = |port: u32| match self.links[port as usize].to {
             host if host < self.interfaces => 1,
             switch => self.router.path_numbers(switch - self.interfaces, dst, &self.links),
+        };
+        if !self.owners.is_bonded() {
+            return by(src);
         }
+        let ways = self.ways(src, dst);
+        let all = ways.len().max(1) as u64;
+        ways.into_iter().fold(all, |numbers, port| crate::router::least_common_multiple(numbers, by(port)))
     }
 
     /// Properties of a host's path to another; `src` and `dst` are connected.
@@ -333,6 +341,9 @@ impl Network {
             if rate.bps() < bottleneck.bps() {
                 bottleneck = rate;
             }
+        }
+        if self.owners.is_bonded() {
+            bottleneck = self.together(src, dst);
         }
         let link = |number: &u32| &self.links[*number as usize];
         let out = self.crossing(links.iter().map(link).map(|l| (l.spec.rate, self.hop_delay(l))), full);
@@ -380,7 +391,7 @@ impl Network {
         let shared = Arc::clone(self);
         HostContext {
             host: HostId(host),
-            nic: self.links[host as usize].spec.rate,
+            nic: self.line_rate(host),
             sizes: *self.sizes(),
             seed,
             path: Box::new(move |peer| shared.path(host, peer.0)),
@@ -397,7 +408,7 @@ impl Network {
 
     /// True if equal next hops may lead on over links that differ: only in a graph.
     pub fn has_uneven_paths(&self) -> bool {
-        self.router.has_choice_in_table()
+        self.router.has_choice_in_table() || !self.fabric.altered.is_empty()
     }
 
     /// Propagation, and the switch's own time where the link ends at one.
@@ -451,4 +462,32 @@ fn rules(fabric: &FabricSpec) -> Vec<PortsAt> {
         buffer: Buffer { data: room, control: room },
     });
     std::iter::once(most).chain(fabric.at.iter().cloned()).chain(queue).collect()
+}
+
+/// Gives links the rates and delays that they have in place of their topology's.
+fn alter(links: &mut [Link], altered: &[Altered], name: &dyn Fn(u32) -> String) -> Result<(), BuildError> {
+    if altered.is_empty() {
+        return Ok(());
+    }
+    let mut known: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+    for (number, link) in links.iter().enumerate() {
+        known.entry(format!("{}->{}", name(link.from), name(link.to))).or_default().push(number);
+    }
+    for (one, wanted) in altered.iter().flat_map(|one| one.names.iter().map(move |name| (one, name))) {
+        let missing = || BuildError::NoSuchPort { kind: "link", name: wanted.clone() };
+        for &number in known.get(wanted).ok_or_else(missing)? {
+            let spec = &mut links[number].spec;
+            spec.rate = one.rate.unwrap_or(spec.rate);
+            spec.delay = one.delay.unwrap_or(spec.delay);
+        }
+    }
+    // Parallel links are paired in the order of their making.
+    let delays: Vec<Time> = links.iter().map(|link| link.spec.delay).collect();
+    let mut made: FxHashMap<(u32, u32), Vec<usize>> = FxHashMap::default();
+    links.iter().enumerate().for_each(|(at, l)| made.entry((l.from, l.to)).or_default().push(at));
+    for ((from, to), own) in &made {
+        let back = made.get(&(*to, *from)).into_iter().flatten();
+        own.iter().zip(back).for_each(|(own, back)| links[*own].back = delays[*back]);
+    }
+    Ok(())
 }

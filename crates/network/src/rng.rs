@@ -20,7 +20,7 @@ pub enum Purpose {
     Port = 5,
     /// By how much a host's packets are late.
     HostTiming = 6,
-    /// Which of several equal interfaces a flow takes.
+    /// Choice of a flow among equal interfaces.
     Interface = 7,
 }
 

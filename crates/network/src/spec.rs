@@ -4,7 +4,7 @@
 use crate::faults::FaultSpec;
 use crate::flow::{FlowSpec, Until};
 use crate::graph::Graph;
-use crate::link::LinkChoice;
+use crate::link::{Altered, LinkChoice};
 use crate::pfc::PfcParams;
 use crate::processor::HostCosts;
 use crate::topology::TopologySpec;
@@ -105,6 +105,11 @@ pub struct FabricSpec {
     pub buffer: Buffer,
     /// The choice among equal paths.
     pub routing: Routing,
+    /// Links that differ from what their topology has.
+    pub altered: Vec<Altered>,
+    /// True if ports of one interface have one machine ([`crate::Owners`]), as they do if packets of a message may take
+    /// several paths.
+    pub bonded: bool,
     /// Sizes of packets.
     pub sizes: Sizes,
     /// Time a switch takes to forward, beyond store-and-forward.

@@ -188,7 +188,8 @@ impl<'a> Links<'a> {
             }
         };
         let timing = HostTiming::new(spec.jitter, network.interfaces(), spec.seed);
-        let held = spec.costs.holds_arrivals();
+        // Whoever takes packets in at several ports hears of them by the same event.
+        let held = spec.costs.holds_arrivals() || network.owners().is_bonded();
         let cut_through = CutThrough::new(&network, spec)?;
         let asked = spec.sample.as_ref().is_some_and(|sample| sample.causes);
         let stamping = Stamping::new(spec);

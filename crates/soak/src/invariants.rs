@@ -76,11 +76,17 @@ fn ideal(run: &Run<'_>) -> Result<(), String> {
         // Several paths may carry more together than one, but all leave by one link and arrive by one.
         let least = match ideals.path(number).filter(|_| !diverted) {
             Some(path) => floor(run, flow, &path, &path),
-            None => floor(run, flow, &[flow.src, last_link(run, flow)], &[flow.src]),
+            None => floor(run, flow, &[flow.src, last_link(run, flow)], &[flow.src]) / ports(run, flow),
         };
         check(took >= least, || format!("flow {number} took {took}, and cannot in less than {least}"))?;
     }
     Ok(())
+}
+
+/// Ports by which the packets of a flow may leave and arrive at once.
+fn ports(run: &Run<'_>, flow: &FlowSpec) -> u64 {
+    let ways = |from, to| run.network.ways(from, to).len() as u64;
+    ways(flow.src, flow.dst).min(ways(flow.dst, flow.src)).max(1)
 }
 
 /// The link by which everything for a host arrives.

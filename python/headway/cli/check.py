@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -15,6 +15,7 @@ from headway.cli.echo import echo
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.cli.progress import is_quiet
 from headway.cli.terminal import print_effect, print_warnings
+from headway.data import changes
 from headway.data.point import Point
 from headway.data.steadiness import is_unmeasured, start_up
 from headway.data.units import size
@@ -48,6 +49,7 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
     scenario.native.check_run()
     estimates, warnings, count = [], {}, 0
     said: dict[str, list[str]] = {}
+    resolved: list[Mapping[str, Any]] = []
     worst: tuple[float, str, dict[str, Any] | None] = (0.0, "", None)
     points, refused = _points(scenario)
     for point in points:
@@ -57,6 +59,7 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
             one.native.check_run()
             estimates.append(one.estimate)
             said[point.place] = one.warnings
+            resolved.append(one.resolved)
             if (length := one.run_length) is not None:
                 # Nothing measured at all is worse than any share of a queue.
                 lost = math.inf if is_unmeasured(length) else length["missing"]
@@ -79,6 +82,8 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         f"{file.name}: ok; {largest['hosts']} hosts, {largest['links']} links, {largest['flows']} flows, "
         f"about {size(largest['memory_bytes'])} of memory a run, {how_many}, {len(claims)} claims"
     )
+    for line in changes.said(resolved):
+        echo(line)
     _print_in_effect(in_effect(scenario))
     _, label, length = worst
     if (note := start_up(length)) is not None and not is_quiet():

@@ -56,6 +56,8 @@ fn small_networks_are_drawn_whole() {
     assert_eq!(check("kind = \"graph\"\nfile = \"ring.toml\"\n"), (7, 7, 4));
     let cores = "pods = 2\nedges = 2\nhosts_per_edge = 2\naggs = 2\ncores_per_agg = 1";
     assert_eq!(check(&format!("kind = \"three-tier\"\n{cores}\n{LINKS}")), (18, 20, 8));
+    let dual = format!("kind = \"dual-homed\"\nracks = 2\nhosts_per_rack = 3\nspines = 2\n{LINKS}");
+    assert_eq!(check(&dual), (12, 20, 6));
     let rail = "nodes = 2\ngpus = 2\nspines = 2\nnode_rate = \"1 Tbps\"\nnode_delay = \"200 ns\"";
     assert_eq!(check(&format!("kind = \"rail\"\n{rail}\n")), (10, 12, 4));
     // The links that close a row lie on the row, and are not drawn.

@@ -7,7 +7,7 @@ use headway_network::topology::KINDS;
 use std::path::Path;
 
 /// Every kind of topology, with links whose rates differ by tier, and hosts whose links are the fastest in some and the slowest in others.
-const SHAPES: [(&str, &str); 9] = [
+const SHAPES: [(&str, &str); 10] = [
     ("single-switch", "hosts = 5\nrate = \"10 Gbps\"\ndelay = \"1 us\""),
     ("dumbbell", "senders = 2\nreceivers = 3\nrate = \"FAST\"\ndelay = \"1 us\"\nbottleneck_rate = \"SLOW\""),
     (
@@ -28,6 +28,10 @@ const SHAPES: [(&str, &str); 9] = [
     (
         "dragonfly",
         "groups = 3\nswitches_per_group = 2\nhosts_per_switch = 2\nhost_rate = \"FAST\"\nglobal_rate = \"SLOW\"\nhost_delay = \"1 us\"",
+    ),
+    (
+        "dual-homed",
+        "racks = 2\nhosts_per_rack = 2\nspines = 2\nhost_rate = \"FAST\"\nspine_rate = \"SLOW\"\nhost_delay = \"1 us\"",
     ),
     (
         "rail",

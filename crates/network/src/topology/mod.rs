@@ -12,6 +12,7 @@ pub use keys::{Info, Key, Kind, SWITCH_LATENCY, Usual, Value, Values};
 pub(crate) use next_hops::{FromTable, Hop, NextHops};
 
 use crate::error::BuildError;
+use crate::interfaces::Owners;
 use crate::link::{Link, LinkSpec};
 use headway_units::Rate;
 use sketch::Sketch;
@@ -74,6 +75,11 @@ macro_rules! topologies {
                 }
             }
 
+            /// No next hops that are computed: a table has all.
+            pub(crate) fn none() -> Computed {
+                Computed::Graph(FromTable)
+            }
+
             /// True if no table is needed.
             pub(crate) fn is_all(&self) -> bool {
                 match self {
@@ -111,6 +117,7 @@ topologies! {
     dumbbell::Dumbbell,
     parking_lot::ParkingLot,
     leaf_spine::LeafSpine,
+    dual_homed::DualHomed,
     fat_tree::FatTree,
     three_tier::ThreeTier,
     rail::Rail,
@@ -162,7 +169,7 @@ pub trait Topology {
         self.size().hosts
     }
 
-    /// Whether the link of an interface is among those that a load on hosts' links is relative to.
+    /// True if the link of an interface is among those that a load on hosts' links is relative to.
     fn bears_load(&self, _interface: u32) -> bool {
         true
     }
@@ -232,6 +239,8 @@ pub struct Wiring {
     pub(crate) interfaces: u32,
     /// By interface its host; empty where every host has one.
     pub(crate) owners: Vec<u32>,
+    /// By interface the first of those that are ports of one; empty where none are.
+    pub(crate) bonds: Vec<u32>,
     pub(crate) switches: u32,
     pub(crate) links: Vec<Link>,
 }
@@ -247,6 +256,11 @@ impl Wiring {
     pub fn interfaces(&mut self, owners: Vec<u32>, switches: u32) {
         (self.interfaces, self.switches) = (owners.len() as u32, switches);
         self.owners = owners;
+    }
+
+    /// Makes interfaces ports of one: `bonds` has for each interface the first of its ports. They are equally fast.
+    pub fn bond(&mut self, bonds: Vec<u32>) {
+        self.bonds = bonds;
     }
 
     /// The node of a switch.
@@ -302,6 +316,23 @@ impl TopologySpec {
     /// Of tiers that have links: the smallest of a shape may have none.
     fn rates(&self) -> impl Iterator<Item = Rate> {
         self.tiers().into_iter().filter(|tier| tier.count > 0).map(|tier| tier.link.rate)
+    }
+
+    /// Name of a node: an interface is called as its host.
+    pub(crate) fn node_name(&self, node: u32, interfaces: u32, owners: &Owners) -> String {
+        match node.checked_sub(interfaces) {
+            None => format!("h{}", owners.host_of(node)),
+            Some(switch) => self.switch_name(switch),
+        }
+    }
+
+    /// Names of all directed links, in the order in which they are wired.
+    pub fn link_names(&self) -> Result<Vec<String>, BuildError> {
+        let mut wiring = Wiring::default();
+        self.wire(&mut wiring)?;
+        let owners = Owners::new(wiring.interfaces, wiring.owners, Vec::new())?;
+        let name = |node: u32| self.node_name(node, wiring.interfaces, &owners);
+        Ok(wiring.links.iter().map(|link| format!("{}->{}", name(link.from), name(link.to))).collect())
     }
 
     /// True if its next hops are computed. A table of them takes memory for each pair of switches.

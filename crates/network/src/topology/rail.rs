@@ -130,6 +130,8 @@ impl Topology for Rail {
         let owners: Vec<u32> = (0..=planes).flat_map(|_| 0..hosts).collect();
         let first = owners.len() as u32;
         wiring.interfaces(owners, self.first_spine() + planes * spines);
+        // The NIC of a host has a port in each plane.
+        wiring.bond((0..hosts).chain((0..planes).flat_map(|_| hosts..2 * hosts)).collect());
         let leaf = |plane, group, rail| first + self.leaf(plane, group, rail);
         let spine = |plane: u32, s: u32| first + self.first_spine() + plane * spines + s;
         let own = |plane: u32, h: u32| (hosts * (plane + 1) + h, leaf(plane, h / gpus / nodes, h % gpus));

@@ -33,6 +33,8 @@ fn network(topology: impl Into<TopologySpec>, routing: Routing) -> Network {
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        bonded: false,
+        altered: Vec::new(),
         pfc: None,
     };
     Network::build(&topology.into(), &fabric).expect("a network")

@@ -26,6 +26,8 @@ fn network(topology: &TopologySpec, routing: Routing) -> Network {
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        bonded: false,
+        altered: Vec::new(),
         pfc: None,
     };
     Network::build(topology, &fabric).expect("a network")

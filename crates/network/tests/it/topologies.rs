@@ -29,6 +29,8 @@ fn fabric() -> FabricSpec {
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        bonded: false,
+        altered: Vec::new(),
         pfc: None,
     }
 }

@@ -247,6 +247,8 @@ fn specification(case: &Case) -> RunSpec {
             at: Vec::new(),
             forwarding: headway_network::Forwarding::StoreAndForward,
             host_queue: None,
+            bonded: false,
+            altered: Vec::new(),
             pfc: None,
         },
         transports: vec![TransportSpec::new("amrt", Vec::new())],

@@ -41,6 +41,8 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
             at: Vec::new(),
             forwarding: headway_network::Forwarding::StoreAndForward,
             host_queue: None,
+            bonded: false,
+            altered: Vec::new(),
             pfc: None,
         },
         transports: vec![TransportSpec::new(transport, Vec::new())],

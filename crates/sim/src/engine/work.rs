@@ -78,7 +78,7 @@ impl Work {
         Ok(Some(Box::new(Work { costs, hosts, processors, owners, handing_out: FxHashSet::default() })))
     }
 
-    /// When the processor of an interface's host is done with this work too.
+    /// Time at which the processor of an interface's host is done with this work too.
     fn done(&mut self, interface: u32, now: Time, work: Time) -> Time {
         self.processors[self.owners.host_of(interface) as usize].done(now, work)
     }
@@ -91,6 +91,8 @@ impl Engine<'_> {
     pub(super) fn host_step(&mut self, number: u32, item: u32) {
         let host = number & HOST;
         match number & STEPS {
+            ARRIVED if self.bonds.is_some() => self.deliver_to_address(host, item),
+            SENT if self.bonds.is_some() => self.wire_is_free(host),
             ARRIVED => self.arrived(host, item),
             HANDED_UP => self.handed_up(host),
             PREPARED => {

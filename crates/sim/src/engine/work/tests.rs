@@ -126,6 +126,8 @@ fn spec(flows: Vec<FlowSpec>, costs: HostCosts) -> RunSpec {
             at: Vec::new(),
             forwarding: headway_network::Forwarding::StoreAndForward,
             host_queue: None,
+            bonded: false,
+            altered: Vec::new(),
             pfc: None,
         },
         transports: vec![TransportSpec::new("homa", Vec::new())],

@@ -57,6 +57,8 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
             at: Vec::new(),
             forwarding: headway_network::Forwarding::StoreAndForward,
             host_queue: None,
+            bonded: false,
+            altered: Vec::new(),
             pfc: None,
         },
         transports: vec![TransportSpec::new(transport, Vec::new())],
