@@ -103,6 +103,8 @@ fn core(name: u8, data: u8, control: u8) -> Core {
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        bonded: false,
+        altered: Vec::new(),
         pfc: None,
     };
     let network = Arc::new(Network::build(&topology, &fabric).expect("a network"));

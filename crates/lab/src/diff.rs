@@ -7,7 +7,7 @@
 use crate::run::run_witnessed;
 use crate::scenario::{Resolved, Scenario};
 use crate::text::LabError;
-use headway_network::{Network, Place, Seen, Witness};
+use headway_network::{Network, Owners, Place, Seen, Witness};
 use headway_packet::{Family, Packet, PacketKind, View, WIRE_FIELDS};
 use rustc_hash::FxHasher;
 use serde_json::{Value as Json, json};
@@ -62,6 +62,7 @@ struct Side<'a> {
     scenario: &'a Scenario,
     resolved: Resolved,
     links: Vec<String>,
+    owners: Owners,
 }
 
 /// Runs two scenarios and finds the first difference. `go_on` is called for each piece of a run; if it returns false,
@@ -109,7 +110,7 @@ impl<'a> Side<'a> {
         let spec = &resolved.spec;
         let network =
             Network::build(&spec.topology, &spec.fabric).map_err(|error| LabError::Run(error.into()))?;
-        Ok(Side { scenario, links: network.link_names(), resolved })
+        Ok(Side { scenario, links: network.link_names(), owners: network.owners().clone(), resolved })
     }
 
     /// Runs it; `None` if `go_on` stopped it.
@@ -133,16 +134,21 @@ impl<'a> Side<'a> {
     fn told(&self, seen: &Seen) -> Json {
         let place = match seen.place {
             Place::Port(link) => self.links[link as usize].clone(),
-            Place::Host(host) => format!("h{host}"),
+            Place::Host(interface) => self.host(interface),
             Place::Network => "network".into(),
         };
         json!({ "at_ps": seen.at.0, "at": seen.at.to_string(), "kind": seen.kind.to_string(), "place": place,
             "packet": seen.packet.map(|packet| self.packet(&packet)) })
     }
 
+    /// The host of an interface.
+    fn host(&self, interface: u32) -> String {
+        format!("h{}", self.owners.host_of(interface))
+    }
+
     fn packet(&self, p: &Packet) -> Json {
         json!({ "flow": self.resolved.names.get(p.tag as usize), "kind": format!("{:?}", p.kind).to_lowercase(),
-            "src": format!("h{}", p.src.0), "dst": format!("h{}", p.dst.0), "message": p.message, "index": p.index,
+            "src": self.host(p.src.0), "dst": self.host(p.dst.0), "message": p.message, "index": p.index,
             "count": p.count, "token": p.token, "remaining": p.remaining, "entropy": p.entropy,
             "message_bytes": p.message_bytes, "lifetime_ps": p.lifetime.0, "wire_bytes": p.wire,
             "payload_bytes": p.payload, "priority": p.priority, "ecn": format!("{:?}", p.ecn).to_lowercase(),

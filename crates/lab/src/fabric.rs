@@ -142,7 +142,7 @@ pub const ROUTINGS: &[&str] =
 pub fn transport(item: &Item<'_>, foreign: &[Foreign]) -> Result<TransportSpec, ScenarioError> {
     if let Value::Text(name) = item.value() {
         find_transport(item, name, foreign)?;
-        return Ok(TransportSpec { name: name.clone(), params: Vec::new() });
+        return Ok(TransportSpec::new(name.clone(), Vec::new()));
     }
     let table = item.table()?;
     let name_item = table.need("name")?;
@@ -152,7 +152,7 @@ pub fn transport(item: &Item<'_>, foreign: &[Foreign]) -> Result<TransportSpec, 
     let all = headway_transport::registry::all();
     let elsewhere: Vec<&str> = all.iter().flat_map(|e| &e.params).map(|p| p.name).collect();
     table.finish(&elsewhere, Some(format!("name = \"{name}\"")))?;
-    Ok(TransportSpec { name: name.into(), params })
+    Ok(TransportSpec::new(name, params))
 }
 
 fn find_transport(item: &Item<'_>, name: &str, foreign: &[Foreign]) -> Result<Vec<ParamSpec>, ScenarioError> {
@@ -212,6 +212,8 @@ pub fn read(
         params: Vec::new(),
         buffer: Buffer { data: Limit::Packets(1), control: Limit::Packets(1) },
         routing: own_routing(transports),
+        bonded: false,
+        altered: topology.altered.clone(),
         sizes: Sizes::default(),
         switch_latency: topology.switch_latency,
         at: Vec::new(),
@@ -219,6 +221,10 @@ pub fn read(
         host_queue: None,
         pfc: None,
     };
+    let multipath = |t: &TransportSpec| {
+        headway_transport::registry::capabilities(&t.name).is_some_and(|declared| declared.multipath)
+    };
+    spec.bonded = transports.iter().any(multipath);
     let Some(table) = table else {
         spec.discipline = own_discipline(transports, foreign, None, place)?;
         spec.buffer = buffer(&spec, Space::default(), at)?;
@@ -231,6 +237,7 @@ pub fn read(
     let space = space(table)?;
     let (sizes, routing) = sizes_and_routing(Some(table))?;
     (spec.sizes, spec.routing) = (sizes, routing.unwrap_or(spec.routing));
+    spec.bonded |= spec.routing.divides_flows();
     let found = headway_fabric::registry::find(&spec.discipline);
     spec.params = read_params(table, &found.map(|(_, specs)| specs).unwrap_or_default())?;
     spec.buffer = buffer(&spec, space, table.at())?;

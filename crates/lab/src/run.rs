@@ -1,6 +1,7 @@
 //! From a scenario to a run directory.
 
 mod live;
+mod rails;
 mod scaling;
 
 pub use headway_sim::{Machine, Maker, Rest};
@@ -210,6 +211,7 @@ fn explain(error: RunError, scenario: &Scenario, resolved: &Resolved) -> LabErro
 /// Sentences with facts that a reader of the results should know.
 fn notes(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Vec<String> {
     let mut found = shallow(setup, outcome);
+    found.extend(rails::idle(setup, outcome));
     let count = |state| outcome.flows.iter().filter(|r| r.state == state).count();
     for (state, what) in [
         (FlowState::Pending, "had not started when the run ended; they count as unfinished"),

@@ -385,7 +385,7 @@ fn join(spans: &mut Spans) -> Spans {
 
 /// The links of a switch, both directions.
 fn of_switch(name: &str, network: &Network) -> Result<Vec<usize>, BuildError> {
-    let hosts = network.hosts();
+    let hosts = network.interfaces();
     let node = (hosts..hosts + network.switches()).find(|node| network.node_name(*node) == name);
     let node = node.ok_or_else(|| BuildError::Fault(format!("there is no switch `{name}`")))?;
     let joins = |(_, link): &(usize, &crate::link::Link)| link.from == node || link.to == node;

@@ -60,6 +60,7 @@ pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
     }
     let entries: Vec<_> = spec.transports.iter().map(|t| registry::find(&t.name)).collect();
     let network = Network::build(&spec.topology, &spec.fabric).ok()?;
+    let spec = &*network.address(spec);
     let mut ideals = Ideals::new(&network, spec);
     let mut streams = Vec::new();
     let starts = earliest_starts(spec, &network);
@@ -148,7 +149,7 @@ fn stream(
 ) -> Option<Stream> {
     let transport = spec.transports.get(usize::from(flow.transport))?;
     let (sizes, known) = (network.sizes(), network.path(flow.src, flow.dst));
-    let nic = network.links()[flow.dst as usize].spec.rate;
+    let nic = network.line_rate(flow.dst);
     let packets = sizes.packets(flow.bytes);
     let demand = CreditDemand {
         packets,
@@ -186,7 +187,7 @@ struct Shares<'a> {
 
 impl<'a> Shares<'a> {
     fn new(network: &'a Network) -> Shares<'a> {
-        let asked = vec![0.0; network.hosts() as usize];
+        let asked = vec![0.0; network.interfaces() as usize];
         Shares { network, asked, offered: vec![0.0; network.links().len()] }
     }
 

@@ -6,6 +6,7 @@
 
 use crate::link::Link;
 use crate::network::Network;
+use crate::router::Targets;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
@@ -29,24 +30,34 @@ pub(crate) enum Next {
 pub(crate) struct Joints {
     /// Ports of each switch to other switches, with the switch at the far end.
     out: Vec<Vec<(u32, u32)>>,
-    /// Ports that lead to each switch, with the switch at the near end.
+    /// By switch or other target: the ports that lead to it, each with the switch at the near end.
     into: Vec<Vec<(u32, u32)>>,
-    /// Switch that each host hangs on, and that switch's port to it; `u32::MAX` for a host without a switch.
+    /// By interface: the switch it hangs on and that switch's port to it; `u32::MAX` for one without a switch. One of several ports is
+    /// a target of its own.
     attached: Vec<(u32, u32)>,
 }
 
 impl Joints {
     pub(crate) fn new(network: &Network) -> Joints {
-        let (hosts, switches) = (network.hosts(), network.switches() as usize);
+        let hosts = network.interfaces();
+        let targets = Targets::new((hosts, network.switches()), network.owners());
         let mut joints = Joints {
-            out: vec![Vec::new(); switches],
-            into: vec![Vec::new(); switches],
+            out: vec![Vec::new(); network.switches() as usize],
+            into: vec![Vec::new(); targets.all as usize],
             attached: vec![(u32::MAX, u32::MAX); hosts as usize],
         };
         for (port, Link { from, to, .. }) in network.links().iter().enumerate() {
             let Some(near) = from.checked_sub(hosts) else { continue };
             match to.checked_sub(hosts) {
-                None => joints.attached[*to as usize] = (near, port as u32),
+                None => match targets.of(*to) {
+                    None => joints.attached[*to as usize] = (near, port as u32),
+                    Some(target) => {
+                        let address = network.owners().address_of(*to);
+                        joints.attached[address as usize] = (target, u32::MAX);
+                        joints.out[near as usize].push((port as u32, target));
+                        joints.into[target as usize].push((port as u32, near));
+                    }
+                },
                 Some(far) => {
                     joints.out[near as usize].push((port as u32, far));
                     joints.into[far as usize].push((port as u32, near));

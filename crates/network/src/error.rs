@@ -10,13 +10,11 @@ pub enum BuildError {
     /// A count that must be positive is zero, or an even one odd.
     #[error("{0}")]
     Shape(String),
-    /// Host without a link, or with more than one.
-    #[error("host {host} has {links} links; it needs exactly one")]
-    HostLinks {
+    /// A host without a link.
+    #[error("host {host} has no link")]
+    NoLink {
         /// Number of the host.
         host: u32,
-        /// Number of its links.
-        links: usize,
     },
     /// A link names a node that is not there.
     #[error("link {link} names node {node}, but there are only {nodes} nodes")]

@@ -13,7 +13,7 @@ use headway_units::{Rate, Time};
 
 /// Bytes that every run takes: of the program itself, of the event ring, and of the writers of tables.
 pub const BASE: u64 = 32 << 20;
-/// Bytes a host's machine, its link and its timers take.
+/// Bytes that the machine of an interface, its link and its timers take.
 const PER_HOST: u64 = 2_500;
 /// Bytes a port takes with empty queues, its name, and its event ring slots.
 const PER_LINK: u64 = 1_500;
@@ -121,9 +121,9 @@ pub fn estimate_for(spec: &RunSpec, flows: Flows) -> Estimate {
     let Size { hosts, switches, links } = spec.topology.size();
     let sum = |parts: &[u64]| parts.iter().fold(0u64, |sum, part| sum.saturating_add(*part));
     let network_bytes = sum(&[
-        hosts.saturating_mul(PER_HOST),
+        spec.topology.interfaces().saturating_mul(PER_HOST),
         links.saturating_mul(PER_LINK),
-        next_hops(&spec.topology, hosts, switches, links),
+        next_hops(&spec.topology, spec.topology.interfaces(), switches, links),
     ]);
     let packet_bytes = in_flight(spec, flows).saturating_mul(per_packet(spec));
     let per_flow = PER_FLOW + if asks_causes(spec) { PER_ACCOUNT } else { 0 };
@@ -171,7 +171,13 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     let buffers = spec.fabric.at.iter().map(|ports| ports.buffer.data);
     let room = buffers.map(packets).fold(packets(spec.fabric.buffer.data), u64::max);
     let at_host = spec.fabric.host_queue.map_or(0, packets);
-    let tiers = spec.topology.tiers();
+    let mut tiers = spec.topology.tiers();
+    // Links that differ may be faster or longer than all others, and count as if they came on top.
+    tiers.extend(spec.fabric.altered.iter().map(|altered| {
+        let rate = altered.rate.unwrap_or(spec.topology.fastest());
+        let link = LinkSpec { rate, delay: altered.delay.unwrap_or(Time::ZERO) };
+        Tier { count: altered.names.len() as u64, link, from_switch: true, hops: 2 }
+    }));
     let on = |link: &LinkSpec| link.rate.bytes_in(link.delay) / wire + 1;
     // A host whose processor is behind holds arrived packets, without a bound of its own.
     let behind = if spec.costs.holds_arrivals() { u64::MAX } else { 0 };
@@ -184,6 +190,10 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     else {
         return 0;
     };
+    // Ports of one interface send together.
+    let ports =
+        if spec.fabric.bonded { spec.topology.interfaces() / spec.topology.size().hosts.max(1) } else { 1 };
+    let nic = Rate::new(nic.bps().saturating_mul(ports)).unwrap_or(nic);
     // The longest path there, at the rate of the fastest host.
     let trip = tiers.iter().fold(Time::ZERO, |sum, tier| {
         let hop = hop_delay(spec, tier).saturating_add(tier.link.rate.time_of(wire));
@@ -239,10 +249,10 @@ fn credits(spec: &RunSpec, flows: Flows, tiers: &[Tier], nic: Rate, trip: Time) 
 /// has them once more.
 fn sample_rows(spec: &RunSpec, sampled_flows: u64) -> u64 {
     let Some(sample) = &spec.sample else { return 0 };
-    let Size { hosts, links, .. } = spec.topology.size();
+    let links = spec.topology.size().links;
     let links = match &sample.links {
         LinkChoice::None => 0,
-        LinkChoice::All => links.saturating_sub(hosts),
+        LinkChoice::All => links.saturating_sub(spec.topology.interfaces()),
         LinkChoice::Some(names) => names.len() as u64,
     };
     let intervals = spec.stop.0 / sample.every.0.max(1) + 1;
@@ -261,12 +271,11 @@ fn probes(spec: &RunSpec, choice: &ProbeChoice) -> u64 {
 
 /// Bytes of the table of next hops, where they are not arithmetic: a range for each pair of switches, and
 /// at the most every link of a switch towards every other, in a list that doubles as it grows.
-fn next_hops(topology: &TopologySpec, hosts: u64, switches: u64, links: u64) -> u64 {
+fn next_hops(topology: &TopologySpec, interfaces: u64, switches: u64, links: u64) -> u64 {
     if topology.has_computed_hops() {
         return 0;
     }
-    // Links of hosts, two for each, are in no table.
-    let between = links.saturating_sub(2 * hosts);
+    let between = links.saturating_sub(2 * interfaces);
     switches
         .saturating_mul(switches)
         .saturating_mul(8)

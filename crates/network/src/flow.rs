@@ -7,9 +7,9 @@ use headway_units::Time;
 /// One message to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowSpec {
-    /// Host that sends.
+    /// Host that sends, or its interface ([`crate::Network::address`]).
     pub src: u32,
-    /// Receiving host, not `src`.
+    /// Host or interface that receives, not `src`.
     pub dst: u32,
     /// Bytes of the application.
     pub bytes: u64,

@@ -21,7 +21,7 @@ pub struct Ideals<'a> {
 }
 
 impl<'a> Ideals<'a> {
-    /// Those of a run over this network.
+    /// Those of a run over this network, whose flows name interfaces ([`Network::address`]).
     pub fn new(network: &'a Network, spec: &'a RunSpec) -> Ideals<'a> {
         let sprayed = network.fabric().routing.divides_flows();
         let several = spec.transports.iter().map(|transport| {
@@ -57,9 +57,12 @@ impl<'a> Ideals<'a> {
         }
         let mut packet = Packet::new(PacketKind::Data, HostId(flow.src), HostId(flow.dst), 0);
         packet.entropy = self.network.entropy(self.spec.seed, number as u32, flow);
-        let mut links = vec![flow.src];
-        let mut link = flow.src;
-        while let Some(switch) = self.network.links()[link as usize].to.checked_sub(self.network.hosts()) {
+        let ways = self.network.owners().is_bonded().then(|| self.network.ways(flow.src, flow.dst));
+        let ways = ways.filter(|ways| !ways.is_empty()).unwrap_or_else(|| vec![flow.src]);
+        let mut link = ways[packet.entropy as usize % ways.len()];
+        let mut links = vec![link];
+        while let Some(switch) = self.network.links()[link as usize].to.checked_sub(self.network.interfaces())
+        {
             // Its path is one: it does not matter when it arrives.
             link = self.choice.route(self.network, switch, &packet, (link, Time::ZERO))?;
             links.push(link);
@@ -143,7 +146,13 @@ impl Network {
     /// Completion time of a message on the empty network, from the hand-over to the last byte at the receiver: over
     /// the path that is the fastest for it of those with the fewest hops. Headers are included.
     pub fn ideal_fct(&self, src: u32, dst: u32, bytes: u64) -> Time {
-        self.fastest(Alone::new(self, bytes), src, dst)
+        let mut message = Alone::new(self, bytes);
+        if self.owners().is_bonded() {
+            // Packets leave and arrive by as many ports at once.
+            let ports = self.ways(src, dst).len().min(self.ways(dst, src).len());
+            message.packets = message.packets.div_ceil(ports.max(1) as u64);
+        }
+        self.fastest(message, src, dst)
     }
 
     /// Time that a control packet takes from host to host on the empty network, such as the acknowledgement of a
@@ -153,7 +162,16 @@ impl Network {
         self.fastest(Alone::of(self, 1, (wire, wire)), src, dst)
     }
 
-    fn fastest(&self, mut start: Alone, src: u32, dst: u32) -> Time {
+    fn fastest(&self, start: Alone, src: u32, dst: u32) -> Time {
+        if !self.owners().is_bonded() {
+            return self.fastest_by(start, src, dst);
+        }
+        let ways = self.ways(src, dst);
+        ways.into_iter().map(|port| self.fastest_by(start, port, dst)).min().unwrap_or(Time::ZERO)
+    }
+
+    /// The same by one port of the sender.
+    fn fastest_by(&self, mut start: Alone, src: u32, dst: u32) -> Time {
         start.cross(self, src);
         if !self.has_uneven_paths() {
             let links = self.links_between(src, dst).unwrap_or_default();
@@ -162,10 +180,10 @@ impl Network {
         }
         // All paths have equally many hops: by node, the ways that no other way to it is ahead of.
         let mut ahead = BTreeMap::from([(self.links()[src as usize].to, vec![start])]);
-        while ahead.keys().any(|node| *node != dst) {
+        while ahead.keys().any(|node| *node >= self.interfaces()) {
             let mut next = BTreeMap::new();
             for (node, ways) in ahead {
-                let (onward, _) = self.router.all(node - self.hosts(), dst);
+                let (onward, _) = self.router.all(node - self.interfaces(), dst);
                 for port in onward {
                     for mut way in ways.iter().copied() {
                         way.cross(self, port);
@@ -221,6 +239,8 @@ mod tests {
             at: Vec::new(),
             forwarding: crate::Forwarding::StoreAndForward,
             host_queue: None,
+            bonded: false,
+            altered: Vec::new(),
             pfc: None,
         };
         let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 4, links, back: Vec::new() });
@@ -250,7 +270,7 @@ mod tests {
                 back: Vec::new(),
             }),
             fabric: fork(Routing::Pinned).fabric().clone(),
-            transports: vec![TransportSpec { name: transport.into(), params: Vec::new() }],
+            transports: vec![TransportSpec::new(transport, Vec::new())],
             flows: vec![flow],
             seed: 1,
             stop: Time::s(1),

@@ -289,6 +289,8 @@ mod tests {
             at: Vec::new(),
             forwarding: crate::Forwarding::StoreAndForward,
             host_queue: None,
+            bonded: false,
+            altered: Vec::new(),
             pfc: None,
         };
         Network::build(&TopologySpec::SingleSwitch(SingleSwitch { hosts: 2, link }), &fabric)

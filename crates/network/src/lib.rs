@@ -13,6 +13,7 @@ mod flow;
 mod graph;
 mod ideal;
 mod injector;
+mod interfaces;
 mod link;
 mod link_stats;
 pub mod lossless;
@@ -43,7 +44,8 @@ pub use flow::{FlowSpec, Until};
 pub use graph::{Cause, Causes, Gap, Graph, GraphError, Node, Step as GraphStep};
 pub use ideal::Ideals;
 pub use injector::{FaultAction, FaultCounts, Injector};
-pub use link::{Link, LinkChoice, LinkSpec};
+pub use interfaces::{Owners, Pairs};
+pub use link::{Altered, Link, LinkChoice, LinkSpec};
 pub use link_stats::{LinkSampler, LinkStats};
 pub use lossless::{Lossless, Surplus};
 pub use network::Network;
@@ -56,8 +58,8 @@ pub use processor::{HostCosts, Processor, merged};
 pub use routes::PathSelector;
 pub use source::{Ask, Happening, Source};
 pub use spec::{
-    FabricSpec, FlowChoice, Forwarding, PortChoice, PortsAt, ProbeChoice, Routing, RunSpec, SampleSpec,
-    TransportSpec,
+    FabricSpec, FlowChoice, Forwarding, Params, PortChoice, PortsAt, ProbeChoice, Routing, RunSpec,
+    SampleSpec, TransportSpec,
 };
 pub use tap::Tap;
 pub use timing::HostTiming;

@@ -24,6 +24,17 @@ pub struct Link {
     pub back: Time,
 }
 
+/// Links with another rate or delay than their topology gives them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Altered {
+    /// Names of the links.
+    pub names: Vec<String>,
+    /// Rate of each, if it differs.
+    pub rate: Option<Rate>,
+    /// Delay of each, if it differs.
+    pub delay: Option<Time>,
+}
+
 /// A choice of links by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkChoice {

@@ -20,7 +20,7 @@ impl LinkSampler {
     pub fn new(network: &Network, choice: &LinkChoice) -> LinkSampler {
         let wanted = |number: usize, name: &str| match choice {
             LinkChoice::None => false,
-            LinkChoice::All => number >= network.hosts() as usize,
+            LinkChoice::All => number >= network.interfaces() as usize,
             LinkChoice::Some(names) => names.iter().any(|n| n == name),
         };
         let names = network.link_names();
@@ -129,7 +129,7 @@ impl LinkStats {
             });
             Ok(LinkRecord {
                 name,
-                from_switch: number >= network.hosts() as usize,
+                from_switch: number >= network.interfaces() as usize,
                 rate: network.links()[number].spec.rate,
                 counters,
                 busy: port.busy_until(now).saturating_sub(before.busy),

@@ -86,7 +86,7 @@ impl Lossless {
     /// Memory of its switches; an error if it is not enough. `None` for a network that drops.
     pub fn new(network: &Network, surplus: Surplus<'_>) -> Result<Option<Lossless>, BuildError> {
         let Some(params) = network.fabric().pfc.clone() else { return Ok(None) };
-        let (hosts, links) = (network.hosts(), network.links());
+        let (hosts, links) = (network.interfaces(), network.links());
         let fastest = network.fastest_host();
         let buffer = buffer_of(&params, fastest);
         let back = pairs(network)?;

@@ -1,11 +1,13 @@
 //! A network built from its specification: nodes, directed links, and the properties of paths.
 //!
-//! Nodes are numbered hosts first, then switches. Every directed link has the number of the port it
-//! leaves by; the link of host `h` towards its switch is number `h`.
+//! Nodes are numbered interfaces of hosts first, then switches. Every directed link has the number of the port it
+//! leaves by; the link of interface `i` towards its switch is number `i`. Where every host has one interface, both have
+//! the same number.
 
 use crate::error::BuildError;
 use crate::flow::FlowSpec;
-use crate::link::Link;
+use crate::interfaces::Owners;
+use crate::link::{Altered, Link};
 use crate::rng::{Purpose, derive};
 use crate::router::Router;
 use crate::spec::{FabricSpec, Forwarding, PortChoice, PortsAt, Routing};
@@ -16,11 +18,14 @@ use headway_packet::{HostId, Sizes};
 use headway_transport::Path;
 use headway_transport::endpoint::HostContext;
 use headway_units::{Rate, Time};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// See the module.
 pub struct Network {
-    hosts: u32,
+    /// Interfaces of all hosts.
+    interfaces: u32,
+    owners: Owners,
     links: Vec<Link>,
     pub(crate) router: Router,
     fabric: FabricSpec,
@@ -39,29 +44,37 @@ impl Network {
     pub fn build(topology: &TopologySpec, fabric: &FabricSpec) -> Result<Network, BuildError> {
         let mut wiring = Wiring::default();
         topology.wire(&mut wiring)?;
-        let (hosts, switches) = (wiring.hosts, wiring.switches);
-        // Hosts' own links first, in order of host, so that a host's number is its port's.
+        let (interfaces, switches) = (wiring.interfaces, wiring.switches);
+        let owners =
+            Owners::new(interfaces, wiring.owners, if fabric.bonded { wiring.bonds } else { Vec::new() })?;
+        // Links of interfaces first, in their order, so that the number of an interface is its port's.
         let mut links = Vec::with_capacity(wiring.links.len());
-        let mut own = vec![None; hosts as usize];
-        let mut count = vec![0usize; hosts as usize];
-        for link in &wiring.links {
-            if link.from < hosts {
-                own[link.from as usize] = Some(*link);
-                count[link.from as usize] += 1;
-            }
+        let mut own = vec![None; interfaces as usize];
+        wiring.links.iter().filter(|l| l.from < interfaces).for_each(|l| own[l.from as usize] = Some(*l));
+        for (interface, link) in (0..).zip(&own) {
+            let none = BuildError::NoLink { host: owners.host_of(interface) };
+            links.push(link.ok_or(none)?);
         }
-        for (host, link) in own.iter().enumerate() {
-            match link {
-                Some(link) if count[host] == 1 => links.push(*link),
-                _ => return Err(BuildError::HostLinks { host: host as u32, links: count[host] }),
-            }
-        }
-        links.extend(wiring.links.into_iter().filter(|l| l.from >= hosts));
-        let router = Router::new(topology, hosts, switches, &links);
+        let all = wiring.links.len();
+        links.extend(wiring.links.into_iter().filter(|l| l.from >= interfaces));
+        debug_assert_eq!(links.len(), all, "an interface has one link");
+        let name = |node: u32| topology.node_name(node, interfaces, &owners);
+        alter(&mut links, &fabric.altered, &name)?;
+        let router = Router::new(topology, (interfaces, switches), &links, &owners);
         let (fabric, topology) = (fabric.clone(), topology.clone());
         let (rules, rules_of) = (rules(&fabric), Vec::new());
-        let mut network =
-            Network { hosts, links, router, fabric, rules, rules_of, switches, topology, round_trip: None };
+        let mut network = Network {
+            interfaces,
+            owners,
+            links,
+            router,
+            fabric,
+            rules,
+            rules_of,
+            switches,
+            topology,
+            round_trip: None,
+        };
         network.rules_of = network.rules_of_links()?;
         network.round_trip = network.longest_round_trip();
         network.check_lossless()?;
@@ -86,7 +99,7 @@ impl Network {
 
     /// The rate of the fastest link of a host.
     pub(crate) fn fastest_host(&self) -> Rate {
-        let own = self.links().iter().take(self.hosts() as usize);
+        let own = self.links().iter().take(self.interfaces() as usize);
         own.map(|link| link.spec.rate).max_by_key(|rate| rate.bps()).unwrap_or(Rate::gbps(1))
     }
 
@@ -125,14 +138,16 @@ impl Network {
             }
         }
         let meant = |(number, link): &(usize, &Link)| {
-            let (of_host, to_host) = (link.from < self.hosts, link.to < self.hosts);
+            let (of_host, to_host) = (link.from < self.interfaces, link.to < self.interfaces);
             match choice {
                 PortChoice::Hosts => of_host,
                 PortChoice::Edge => !of_host && to_host,
                 PortChoice::Core => !of_host && !to_host,
                 PortChoice::Switches => !of_host,
                 PortChoice::Links(_) => named.contains(&(*number as u32)),
-                PortChoice::Of(_) => link.from.checked_sub(self.hosts).is_some_and(|s| named.contains(&s)),
+                PortChoice::Of(_) => {
+                    link.from.checked_sub(self.interfaces).is_some_and(|s| named.contains(&s))
+                }
             }
         };
         Ok(self.links.iter().enumerate().filter(meant).map(|(number, _)| number as u32).collect())
@@ -147,8 +162,11 @@ impl Network {
     fn longest_round_trip(&self) -> Option<Time> {
         let mut found = self.rules.iter().filter_map(|r| headway_fabric::registry::find(&r.discipline));
         let needed = found.any(|(info, _)| info.needs.contains(&Need::RoundTrip));
-        // Only if it is needed: it takes a walk to each host.
-        (1..self.hosts).filter(|_| needed).map(|peer| self.path(0, peer).base_rtt).max()
+        if !needed {
+            return None;
+        }
+        let pairs = (1..self.hosts()).filter_map(|peer| self.pair(0, peer));
+        pairs.map(|(src, dst)| self.path(src, dst).base_rtt).max()
     }
 
     /// Checks that the driver of its ports offers what their disciplines want.
@@ -162,9 +180,20 @@ impl Network {
     }
 
     /// Number of hosts.
-    #[inline]
     pub fn hosts(&self) -> u32 {
-        self.hosts
+        self.owners.hosts()
+    }
+
+    /// Number of interfaces of all hosts. Machines, addresses and the first nodes are numbered by interface; where each host
+    /// has one, its number is the host's.
+    #[inline]
+    pub fn interfaces(&self) -> u32 {
+        self.interfaces
+    }
+
+    /// Host of each interface.
+    pub fn owners(&self) -> &Owners {
+        &self.owners
     }
 
     /// Number of switches.
@@ -172,7 +201,7 @@ impl Network {
         self.switches
     }
 
-    /// Every directed link, by number; host `h` leaves by number `h`.
+    /// Every directed link, by number; packets leave interface `i` by number `i`.
     #[inline]
     pub fn links(&self) -> &[Link] {
         &self.links
@@ -184,7 +213,7 @@ impl Network {
         let mut rates = vec![(0.0, 0.0); self.switches() as usize];
         for link in &self.links {
             let bps = link.spec.rate.bps() as f64;
-            match (link.from.checked_sub(self.hosts), link.to.checked_sub(self.hosts)) {
+            match (link.from.checked_sub(self.interfaces), link.to.checked_sub(self.interfaces)) {
                 (None, Some(switch)) => rates[switch as usize].0 += bps,
                 (Some(switch), Some(_)) => rates[switch as usize].1 += bps,
                 _ => {}
@@ -196,6 +225,11 @@ impl Network {
     /// Specification of its ports.
     pub fn fabric(&self) -> &FabricSpec {
         &self.fabric
+    }
+
+    /// Shape of the network.
+    pub fn topology(&self) -> &TopologySpec {
+        &self.topology
     }
 
     /// Sizes of packets.
@@ -215,15 +249,12 @@ impl Network {
 
     /// Name of a node.
     pub fn node_name(&self, node: u32) -> String {
-        if node < self.hosts {
-            return format!("h{node}");
-        }
-        self.topology.switch_name(node - self.hosts)
+        self.topology.node_name(node, self.interfaces, &self.owners)
     }
 
-    /// True if packets from `src` reach `dst`.
+    /// True if packets from the interface `src` reach the interface `dst`.
     pub fn reachable(&self, src: u32, dst: u32) -> bool {
-        src < self.hosts && dst < self.hosts && self.walk(src, dst, |_| ())
+        src < self.interfaces && dst < self.interfaces && self.walk(src, dst, |_| ())
     }
 
     /// The links of one shortest path, or `None` when there is none.
@@ -238,13 +269,10 @@ impl Network {
         loop {
             takes(link);
             let node = self.links[link as usize].to;
-            if node == dst {
-                return true;
+            if node < self.interfaces {
+                return self.owners.address_of(node) == dst;
             }
-            if node < self.hosts {
-                return false;
-            }
-            let Some(port) = self.router.any(node - self.hosts, dst) else { return false };
+            let Some(port) = self.router.any(node - self.interfaces, dst) else { return false };
             link = port;
         }
     }
@@ -268,12 +296,12 @@ impl Network {
     }
 
     fn links_towards(&self, src: u32, dst: u32) -> Vec<u32> {
-        let mut taken = vec![src];
+        let mut taken = if self.owners.is_bonded() { self.ways(src, dst) } else { vec![src] };
         let mut next = 0;
         while let Some(&link) = taken.get(next) {
             next += 1;
             let node = self.links[link as usize].to;
-            if let Some(switch) = node.checked_sub(self.hosts) {
+            if let Some(switch) = node.checked_sub(self.interfaces) {
                 let (onward, _) = self.router.all(switch, dst);
                 taken.extend(onward.into_iter().filter(|port| !taken.contains(port)).collect::<Vec<_>>());
             }
@@ -284,10 +312,16 @@ impl Network {
     /// Number of paths that a flow between two hosts can be pinned to ([`Routing::Pinned`]): numbers from 0 up to,
     /// but not including, this; larger ones repeat them.
     pub fn path_numbers(&self, src: u32, dst: u32) -> u64 {
-        match self.links[src as usize].to {
-            host if host < self.hosts => 1,
-            switch => self.router.path_numbers(switch - self.hosts, dst, &self.links),
+        let by = |port: u32| match self.links[port as usize].to {
+            host if host < self.interfaces => 1,
+            switch => self.router.path_numbers(switch - self.interfaces, dst, &self.links),
+        };
+        if !self.owners.is_bonded() {
+            return by(src);
         }
+        let ways = self.ways(src, dst);
+        let all = ways.len().max(1) as u64;
+        ways.into_iter().fold(all, |numbers, port| crate::router::least_common_multiple(numbers, by(port)))
     }
 
     /// Properties of a host's path to another; `src` and `dst` are connected.
@@ -302,17 +336,20 @@ impl Network {
         for &number in &links {
             let link = &self.links[number as usize];
             let rate = link.spec.rate;
-            // A host without a queue leaves packets with its machine until the wire is free.
-            if link.from >= self.hosts || self.fabric.host_queue.is_some() {
+            if link.from >= self.interfaces || self.fabric.host_queue.is_some() {
                 queueing += self.rules(number).buffer.data.drain_time(rate, sizes.full_wire());
             }
             if rate.bps() < bottleneck.bps() {
                 bottleneck = rate;
             }
         }
+        if self.owners.is_bonded() {
+            bottleneck = self.together(src, dst);
+        }
         let link = |number: &u32| &self.links[*number as usize];
         let out = self.crossing(links.iter().map(link).map(|l| (l.spec.rate, self.hop_delay(l))), full);
-        let latency = |node: u32| if node >= self.hosts { self.fabric.switch_latency } else { Time::ZERO };
+        let latency =
+            |node: u32| if node >= self.interfaces { self.fabric.switch_latency } else { Time::ZERO };
         let back = links.iter().rev().map(link).map(|l| (l.spec.rate, l.back + latency(l.from)));
         let base = out + self.crossing(back, control);
         let paths = match self.fabric.routing {
@@ -356,7 +393,7 @@ impl Network {
         let shared = Arc::clone(self);
         HostContext {
             host: HostId(host),
-            nic: self.links[host as usize].spec.rate,
+            nic: self.line_rate(host),
             sizes: *self.sizes(),
             seed,
             path: Box::new(move |peer| shared.path(host, peer.0)),
@@ -373,12 +410,12 @@ impl Network {
 
     /// True if equal next hops may lead on over links that differ: only in a graph.
     pub fn has_uneven_paths(&self) -> bool {
-        self.router.has_choice_in_table()
+        self.router.has_choice_in_table() || !self.fabric.altered.is_empty()
     }
 
     /// Propagation, and the switch's own time where the link ends at one.
     pub fn hop_delay(&self, link: &Link) -> Time {
-        let latency = if link.to >= self.hosts { self.fabric.switch_latency } else { Time::ZERO };
+        let latency = if link.to >= self.interfaces { self.fabric.switch_latency } else { Time::ZERO };
         link.spec.delay + latency
     }
 
@@ -401,7 +438,7 @@ impl Network {
             buffer: rules.buffer,
             seed: derive(seed, Purpose::Port, number.into()),
             round_trip: self.round_trip,
-            to_host: self.links[number as usize].to < self.hosts,
+            to_host: self.links[number as usize].to < self.interfaces,
         };
         let fail = |reason: String| BuildError::Discipline { name: rules.discipline.clone(), reason };
         let rules = AnyDiscipline::make(&rules.discipline, &rules.params, &context)
@@ -427,4 +464,32 @@ fn rules(fabric: &FabricSpec) -> Vec<PortsAt> {
         buffer: Buffer { data: room, control: room },
     });
     std::iter::once(most).chain(fabric.at.iter().cloned()).chain(queue).collect()
+}
+
+/// Gives links the rates and delays that they have in place of their topology's.
+fn alter(links: &mut [Link], altered: &[Altered], name: &dyn Fn(u32) -> String) -> Result<(), BuildError> {
+    if altered.is_empty() {
+        return Ok(());
+    }
+    let mut known: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+    for (number, link) in links.iter().enumerate() {
+        known.entry(format!("{}->{}", name(link.from), name(link.to))).or_default().push(number);
+    }
+    for (one, wanted) in altered.iter().flat_map(|one| one.names.iter().map(move |name| (one, name))) {
+        let missing = || BuildError::NoSuchPort { kind: "link", name: wanted.clone() };
+        for &number in known.get(wanted).ok_or_else(missing)? {
+            let spec = &mut links[number].spec;
+            spec.rate = one.rate.unwrap_or(spec.rate);
+            spec.delay = one.delay.unwrap_or(spec.delay);
+        }
+    }
+    // Parallel links are paired in the order of their making.
+    let delays: Vec<Time> = links.iter().map(|link| link.spec.delay).collect();
+    let mut made: FxHashMap<(u32, u32), Vec<usize>> = FxHashMap::default();
+    links.iter().enumerate().for_each(|(at, l)| made.entry((l.from, l.to)).or_default().push(at));
+    for ((from, to), own) in &made {
+        let back = made.get(&(*to, *from)).into_iter().flatten();
+        own.iter().zip(back).for_each(|(own, back)| links[*own].back = delays[*back]);
+    }
+    Ok(())
 }

@@ -20,6 +20,8 @@ pub enum Purpose {
     Port = 5,
     /// Delays of a host's packets.
     HostTiming = 6,
+    /// Choice of a flow among equal interfaces.
+    Interface = 7,
 }
 
 /// A number that depends on the seed, the purpose and the entity alone.

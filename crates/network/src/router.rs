@@ -1,5 +1,6 @@
 //! Next hops: computed on regular topologies, from a table on the rest.
 
+use crate::interfaces::Owners;
 use crate::link::Link;
 use crate::topology::{Computed, Hop, TopologySpec};
 use rustc_hash::FxHashSet;
@@ -13,12 +14,17 @@ pub(crate) struct Router {
 }
 
 impl Router {
-    pub(crate) fn new(topology: &TopologySpec, hosts: u32, switches: u32, links: &[Link]) -> Router {
-        let computed = Computed::new(topology);
+    pub(crate) fn new(
+        topology: &TopologySpec,
+        (hosts, switches): (u32, u32),
+        links: &[Link],
+        owners: &Owners,
+    ) -> Router {
+        let computed = if owners.is_bonded() { Computed::none() } else { Computed::new(topology) };
         let table = if computed.is_all() {
             Table { list: computed.list(), ..Table::default() }
         } else {
-            Table::new(hosts, switches, links)
+            Table::new((hosts, switches), links, owners)
         };
         Router { hosts, computed, table }
     }
@@ -109,7 +115,7 @@ impl Router {
     }
 }
 
-fn least_common_multiple(a: u64, b: u64) -> u64 {
+pub(crate) fn least_common_multiple(a: u64, b: u64) -> u64 {
     let (mut x, mut y) = (a, b);
     while y != 0 {
         (x, y) = (y, x % y);
@@ -121,8 +127,9 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
 /// Shortest-path next hops from every switch to every switch that has hosts.
 #[derive(Default)]
 struct Table {
-    switches: u32,
-    /// Switch that each host hangs on, and that switch's port to it.
+    /// Switches, and addresses that packets reach over several links.
+    targets: u32,
+    /// By interface: the switch it hangs on, and that switch's port to it; or its number among the targets.
     attached: Vec<(u32, u32)>,
     /// Ranges of `list`, by (switch, destination switch).
     ranges: Vec<(u32, u32)>,
@@ -132,35 +139,42 @@ struct Table {
 }
 
 impl Table {
-    fn new(hosts: u32, switches: u32, links: &[Link]) -> Table {
+    fn new((hosts, switches): (u32, u32), links: &[Link], owners: &Owners) -> Table {
         let mut attached = vec![(u32::MAX, u32::MAX); hosts as usize];
-        let mut out = vec![Vec::new(); switches as usize];
+        let targets = Targets::new((hosts, switches), owners);
+        let mut out = vec![Vec::new(); targets.all as usize];
         for (port, link) in links.iter().enumerate() {
             if link.from < hosts {
                 continue;
             }
             let switch = link.from - hosts;
-            if link.to < hosts {
-                attached[link.to as usize] = (switch, port as u32);
-            } else {
-                out[switch as usize].push((port as u32, link.to - hosts));
+            match link.to.checked_sub(hosts) {
+                Some(far) => out[switch as usize].push((port as u32, far)),
+                None => match targets.of(link.to) {
+                    None => attached[link.to as usize] = (switch, port as u32),
+                    Some(target) => {
+                        attached[owners.address_of(link.to) as usize] = (target, u32::MAX);
+                        out[switch as usize].push((port as u32, target));
+                        out[target as usize].push((u32::MAX, switch));
+                    }
+                },
             }
         }
-        let mut ranges = vec![(0, 0); switches as usize * switches as usize];
+        let all = targets.all;
+        let mut ranges = vec![(0, 0); switches as usize * all as usize];
         let mut list = Vec::new();
-        for target in 0..switches {
-            let distance = distances(target, &out);
+        for target in 0..all {
+            let distance = distances(target, switches, &out);
             for from in (0..switches).filter(|&s| s != target && distance[s as usize] != u32::MAX) {
                 let first = list.len() as u32;
                 // Wrapping: no switch is farther than one that is out of reach.
                 let nearer = |to: u32| distance[to as usize].wrapping_add(1) == distance[from as usize];
                 list.extend(out[from as usize].iter().filter(|(_, to)| nearer(*to)).map(|(port, _)| *port));
-                ranges[from as usize * switches as usize + target as usize] =
-                    (first, list.len() as u32 - first);
+                ranges[from as usize * all as usize + target as usize] = (first, list.len() as u32 - first);
             }
         }
         let choices = ranges.iter().any(|(_, count)| *count > 1);
-        Table { switches, attached, ranges, list, choices }
+        Table { targets: all, attached, ranges, list, choices }
     }
 
     #[inline]
@@ -172,7 +186,7 @@ impl Table {
         if home == u32::MAX {
             return Hop::Nowhere;
         }
-        match self.ranges[switch as usize * self.switches as usize + home as usize] {
+        match self.ranges[switch as usize * self.targets as usize + home as usize] {
             (_, 0) => Hop::Nowhere,
             (first, 1) => Hop::One(self.list[first as usize]),
             (first, count) => Hop::Listed { first, count },
@@ -180,12 +194,53 @@ impl Table {
     }
 }
 
-/// Hops from every switch to `target`; links are symmetric. `u32::MAX` if unreachable.
-fn distances(target: u32, out: &[Vec<(u32, u32)>]) -> Vec<u32> {
+/// Destinations of packets: a switch that an interface is at, or an interface of several ports, which is numbered after
+/// all switches.
+pub(crate) struct Targets {
+    /// By interface, of those of several ports.
+    of: Vec<u32>,
+    /// Number of targets.
+    pub(crate) all: u32,
+}
+
+impl Targets {
+    pub(crate) fn new((interfaces, switches): (u32, u32), owners: &Owners) -> Targets {
+        let mut targets = Targets { of: Vec::new(), all: switches };
+        if !owners.is_bonded() {
+            return targets;
+        }
+        targets.of = vec![u32::MAX; interfaces as usize];
+        for interface in 0..interfaces {
+            let address = owners.address_of(interface);
+            if owners.ports_of(address).nth(1).is_none() {
+                continue;
+            }
+            if address == interface {
+                targets.of[interface as usize] = targets.all;
+                targets.all += 1;
+            } else {
+                targets.of[interface as usize] = targets.of[address as usize];
+            }
+        }
+        targets
+    }
+
+    /// The number of an interface that is a port among others.
+    pub(crate) fn of(&self, interface: u32) -> Option<u32> {
+        self.of.get(interface as usize).copied().filter(|target| *target != u32::MAX)
+    }
+}
+
+/// Hops from every switch to `target`; links are symmetric, and nothing goes on from a target beyond the switches. `u32::MAX`
+/// where there is no way.
+fn distances(target: u32, switches: u32, out: &[Vec<(u32, u32)>]) -> Vec<u32> {
     let mut distance = vec![u32::MAX; out.len()];
     distance[target as usize] = 0;
     let mut queue = VecDeque::from([target]);
     while let Some(node) = queue.pop_front() {
+        if node >= switches && node != target {
+            continue;
+        }
         for &(_, next) in &out[node as usize] {
             if distance[next as usize] == u32::MAX {
                 distance[next as usize] = distance[node as usize] + 1;

@@ -249,7 +249,7 @@ impl Symmetric {
         // The way of the other direction, up to here.
         let mut port = packet.dst.0;
         loop {
-            let next = network.links()[port as usize].to.checked_sub(network.hosts())?;
+            let next = network.links()[port as usize].to.checked_sub(network.interfaces())?;
             if next == switch {
                 return Some(self.reverse[port as usize]);
             }
@@ -264,7 +264,7 @@ impl Symmetric {
             return self.outward_around(network, switch, packet, packet.dst.0, detours);
         }
         let mut port = packet.dst.0;
-        while let Some(next) = network.links()[port as usize].to.checked_sub(network.hosts()) {
+        while let Some(next) = network.links()[port as usize].to.checked_sub(network.interfaces()) {
             if next == switch {
                 return Some(self.reverse[port as usize]);
             }

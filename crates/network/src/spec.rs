@@ -4,7 +4,7 @@
 use crate::faults::FaultSpec;
 use crate::flow::{FlowSpec, Until};
 use crate::graph::Graph;
-use crate::link::LinkChoice;
+use crate::link::{Altered, LinkChoice};
 use crate::pfc::PfcParams;
 use crate::processor::HostCosts;
 use crate::topology::TopologySpec;
@@ -105,6 +105,11 @@ pub struct FabricSpec {
     pub buffer: Buffer,
     /// The choice among equal paths.
     pub routing: Routing,
+    /// Links that differ from what their topology has.
+    pub altered: Vec<Altered>,
+    /// True if ports of one interface have one machine ([`crate::Owners`]), as they do if packets of a message may take
+    /// several paths.
+    pub bonded: bool,
     /// Sizes of packets.
     pub sizes: Sizes,
     /// Time a switch takes to forward, beyond store-and-forward.
@@ -126,7 +131,26 @@ pub struct TransportSpec {
     /// Name in the registry.
     pub name: String,
     /// Parameters that differ from their defaults, by name.
-    pub params: Vec<(String, ParamValue)>,
+    pub params: Params,
+    /// The same at some interfaces, where others than these hold: hosts with several interfaces are in several networks, and
+    /// what follows from the longest path is not the same in all of them.
+    pub apart: Vec<(Arc<[u32]>, Params)>,
+}
+
+/// Parameters by name.
+pub type Params = Vec<(String, ParamValue)>;
+
+impl TransportSpec {
+    /// A transport with these parameters at every interface.
+    pub fn new(name: impl Into<String>, params: Params) -> TransportSpec {
+        TransportSpec { name: name.into(), params, apart: Vec::new() }
+    }
+
+    /// Its parameters at an interface.
+    pub fn params_at(&self, interface: u32) -> &Params {
+        let apart = self.apart.iter().find(|(interfaces, _)| interfaces.contains(&interface));
+        apart.map_or(&self.params, |(_, params)| params)
+    }
 }
 
 /// Samples to take while the run goes on.

@@ -9,8 +9,7 @@ pub fn check_flow(transports: usize, network: &Network, flow: &FlowSpec) -> Resu
         format!("host {} is not there; the network has {} hosts", src.max(dst), network.hosts())
     } else if src == dst {
         format!("host {src} sends to itself")
-    // Both ways, since acknowledgements have to come back.
-    } else if !network.reachable(src, dst) || !network.reachable(dst, src) {
+    } else if !network.connects(src, dst) {
         format!("host {dst} cannot be reached from host {src}")
     } else if usize::from(flow.transport) >= transports {
         format!("transport number {} is not there", flow.transport)

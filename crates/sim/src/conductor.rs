@@ -152,7 +152,7 @@ impl<'a> Conductor<'a> {
         let flows: Arc<[Progressing]> = spec.flows.iter().map(|_| Progressing::default()).collect();
         let (egress, reach) = egress_of(&network, spec.seed, &division)?;
         let egress = Shared::of(egress, shards, division.of_link());
-        let of_host: Arc<[u8]> = division.of_node()[..network.hosts() as usize].into();
+        let of_host: Arc<[u8]> = division.of_node()[..network.interfaces() as usize].into();
         let hosts = Shared::of(machines.into_iter().map(Host::new).collect(), shards, &of_host);
         let order = in_order(spec);
         let agendas = agendas(spec, &order, &of_host, shards);
@@ -662,7 +662,7 @@ fn agendas(spec: &RunSpec, order: &[u32], of_host: &[u8], shards: usize) -> Vec<
 
 /// No more bytes than these are delivered to a host in a window.
 fn within(spec: &RunSpec, network: &Network, division: &Division) -> u64 {
-    let hosts = network.hosts();
+    let hosts = network.interfaces();
     let rates = network.links().iter().filter(|link| link.to < hosts).map(|link| link.spec.rate.bps());
     let raised = spec.faults.iter().filter_map(|fault| match &fault.what {
         headway_network::Fault::Change(change) => change.rate.map(|rate| rate.bps()),

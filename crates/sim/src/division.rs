@@ -2,7 +2,7 @@
 //!
 //! A shard has whole switches and hosts, each with the ports by which packets leave it. Whatever happens in one shard
 //! reaches another a link's delay later, so that all may go on for the shortest delay of the links between them
-//! without hearing from each other. A host belongs to the shard of its switch, and nodes that a link without delay
+//! without hearing from each other. A host belongs to the shard of the switch of its first interface, and nodes that a link without delay
 //! connects belong together.
 
 use headway_network::{Changes, Link, Network, PathSelector, RunSpec};
@@ -32,7 +32,7 @@ impl Division {
     pub(crate) fn new(network: &Network, spec: &RunSpec, wanted: usize) -> Division {
         let delays = delays(network, spec);
         let longest = delays.iter().map(|(_, most)| *most).max().unwrap_or(Time::ZERO);
-        let hosts = network.hosts();
+        let hosts = network.interfaces();
         let least = |of_host: &dyn Fn(&Link) -> bool| {
             let own = network.links().iter().zip(&delays).filter(|(link, _)| of_host(link));
             own.map(|(_, (least, _))| *least).min().unwrap_or(Time::ZERO)
@@ -43,7 +43,7 @@ impl Division {
         let of_node = if wanted > 1 { divide(network, spec, &delays, wanted) } else { Vec::new() };
         let shards = of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
         let of_node: Arc<[u8]> = match shards {
-            1 => vec![0; (network.hosts() + network.switches()) as usize].into(),
+            1 => vec![0; (network.interfaces() + network.switches()) as usize].into(),
             _ => of_node.into(),
         };
         let of_link = network.links().iter().map(|link| of_node[link.from as usize]).collect();
@@ -123,11 +123,16 @@ impl Joined {
 /// Switches with hosts are taken in order, neighbours together, with so much of the traffic in each shard as in the
 /// others. The rest follow those whose neighbours all are of one shard, and are dealt out in turn otherwise.
 fn divide(network: &Network, spec: &RunSpec, delays: &[(Time, Time)], wanted: usize) -> Vec<u8> {
-    let (hosts, nodes) = (network.hosts(), network.hosts() + network.switches());
+    let (hosts, nodes) = (network.interfaces(), network.interfaces() + network.switches());
     let mut joined = Joined((0..nodes).collect());
+    let owners = network.owners();
+    // Interfaces of a host belong together, and where the first one leads.
+    let goes_along = |node: u32| node < hosts && owners.first_of(owners.host_of(node)) == node;
+    for interface in 0..hosts {
+        joined.join(interface, owners.first_of(owners.host_of(interface)));
+    }
     for (link, (least, _)) in network.links().iter().zip(delays) {
-        // A link without delay between two shards would leave no window.
-        if link.from < hosts || link.to < hosts || *least == Time::ZERO {
+        if goes_along(link.from) || goes_along(link.to) || *least == Time::ZERO {
             joined.join(link.from, link.to);
         }
     }

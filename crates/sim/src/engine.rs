@@ -98,6 +98,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) hosts: Shared<Host>,
     /// State of hosts' processors and interfaces, if they take time.
     work: Option<Box<Work>>,
+    /// State of the ports of interfaces, if some have several.
+    bonds: Option<Box<Bonds>>,
     /// Numbers of the flows that its hosts send, in order of start and then of host; those before `next_flow` have
     /// started.
     order: Vec<u32>,
@@ -190,9 +192,9 @@ impl<'a> Engine<'a> {
     ) -> Result<Engine<'a>, BuildError> {
         let Common { spec, shards, patience, .. } = *common;
         let network = Arc::clone(&common.network);
-        let work = Work::new(spec, network.hosts())?;
+        let work = Work::new(spec, &network)?;
         if work.is_some() {
-            (0..network.hosts()).for_each(|host| ports.egress[host as usize].armed = true);
+            (0..network.interfaces()).for_each(|host| ports.egress[host as usize].armed = true);
         }
         let steps = common.waiting.as_ref().map_or(0, |waiting| waiting.graph.steps().len());
         let open = (spec.flows.iter().filter(|f| f.responsive).count() + steps) as u64;
@@ -202,6 +204,7 @@ impl<'a> Engine<'a> {
             ports,
             hosts,
             work,
+            bonds: Bonds::new(spec, &network)?,
             network,
             order: agenda.order,
             next_flow: 0,
@@ -643,6 +646,9 @@ impl<'a> Engine<'a> {
     #[cold]
     #[inline(never)]
     fn fill(&mut self, host: u32) {
+        if self.bonds.is_some() {
+            return self.pull_by_ports(host);
+        }
         if self.ports.lossless.is_some() && self.spec.fabric.host_queue.is_none() {
             return self.pull_unless_stopped(host);
         }
@@ -834,10 +840,12 @@ impl headway_fabric::Packets<u32> for PacketPool {
     }
 }
 
+mod bonds;
 mod given;
 mod graph;
 mod lossless;
 mod work;
 
+use bonds::Bonds;
 pub(crate) use given::Given;
 use work::Work;

@@ -186,13 +186,14 @@ impl<'a> Links<'a> {
                 Some(Box::new(Faults { injector, changes, drops: vec![0; spec.flows.len()] }))
             }
         };
-        let timing = HostTiming::new(spec.jitter, network.hosts(), spec.seed);
-        let held = spec.costs.holds_arrivals();
+        let timing = HostTiming::new(spec.jitter, network.interfaces(), spec.seed);
+        // Whoever takes packets in at several ports hears of them by the same event.
+        let held = spec.costs.holds_arrivals() || network.owners().is_bonded();
         let cut_through = CutThrough::new(&network, spec)?;
         let asked = spec.sample.as_ref().is_some_and(|sample| sample.causes);
         let stamping = Stamping::new(spec);
         let volumes = Volumes::new(spec, network.links().len());
-        let attribution = asked.then(|| Box::new(Attribution::new(network.hosts(), post.letters.len())));
+        let attribution = asked.then(|| Box::new(Attribution::new(network.interfaces(), post.letters.len())));
         Ok(Links {
             pool: PacketPool::default(),
             queue,
@@ -213,7 +214,7 @@ impl<'a> Links<'a> {
             timing,
             cut_through,
             at_host: if held { ARRIVED } else { DELIVER },
-            hosts: network.hosts(),
+            hosts: network.interfaces(),
             choice,
             network,
             seen: tapped.then(Vec::new),
@@ -585,7 +586,7 @@ impl<'a> Links<'a> {
     /// The port by which a packet that came back from port `number` goes on; `None` if there is no route.
     #[cold]
     pub(crate) fn way_back(&mut self, number: u32, handle: u32, now: Time) -> Option<u32> {
-        let switch = self.network.links()[number as usize].from - self.network.hosts();
+        let switch = self.network.links()[number as usize].from - self.network.interfaces();
         let port = self.route_around(switch, handle, (number, now));
         self.lost += u64::from(port.is_none());
         port

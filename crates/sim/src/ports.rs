@@ -136,7 +136,7 @@ impl<'a> Ports<'a> {
         if ahead {
             queue.look_ahead(3 * STEP);
         }
-        let hosts = network.hosts();
+        let hosts = network.interfaces();
         let shaped =
             spec.fabric.pfc.is_some() || own.iter().any(|number| egress[*number as usize].port.is_shaped());
         let releases = if shaped { vec![Time::MAX; egress.len()] } else { Vec::new() };
@@ -147,7 +147,8 @@ impl<'a> Ports<'a> {
         let watched = Vec::new();
         let lossless = lossless::Guard::new(&links.network, spec)?.map(Box::new);
         // Machines of a lossless fabric are asked in a way of their own.
-        let pulled = if spec.fabric.host_queue.is_some() || lossless.is_some() { 0 } else { hosts };
+        let apart = lossless.is_some() || links.network.owners().is_bonded();
+        let pulled = if spec.fabric.host_queue.is_some() || apart { 0 } else { hosts };
         let choosing = choosing::Choosing::new(spec.fabric.routing).map(Box::new);
         let mut ports = Ports {
             egress,

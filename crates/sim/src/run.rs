@@ -91,7 +91,9 @@ fn watched<'a>(
     maker: Option<&'a dyn Maker>,
 ) -> Result<Outcome, RunError> {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric)?);
-    let mut run = prepare(spec, network, &watch, maker)?;
+    check_flows(spec, &network)?;
+    let spec = &*network.address(spec);
+    let mut run = prepare(spec, Arc::clone(&network), &watch, maker)?;
     let completed = run.run(&mut watch);
     Ok(run.finish(!completed))
 }
@@ -100,27 +102,34 @@ fn watched<'a>(
 /// knows, in place of the registry.
 pub fn check(spec: &RunSpec, maker: Option<&dyn Maker>) -> Result<(), RunError> {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric)?);
-    prepare(spec, network, &alone(&mut |_| true, u64::MAX), maker).map(drop)
+    check_flows(spec, &network)?;
+    let spec = &*network.address(spec);
+    prepare(spec, Arc::clone(&network), &alone(&mut |_| true, u64::MAX), maker).map(drop)
 }
 
-/// Makes the machines of a run, and all else that it needs.
+/// Refuses flows that cannot be.
+pub(crate) fn check_flows(spec: &RunSpec, network: &Network) -> Result<(), RunError> {
+    for (flow, one) in spec.flows.iter().enumerate() {
+        let listed = check_flow(spec.transports.len(), network, one)
+            .and_then(|()| check_listed(spec, flow as u32, one));
+        listed.map_err(|reason| RunError::Flow { flow, reason })?;
+    }
+    Ok(())
+}
+
+/// Makes the machines of a run, and all else that it needs. Flows name interfaces ([`Network::address`]).
 pub(crate) fn prepare<'a>(
     spec: &'a RunSpec,
     network: Arc<Network>,
     watch: &Watch<'_>,
     maker: Option<&dyn Maker>,
 ) -> Result<Conductor<'a>, RunError> {
-    for (flow, one) in spec.flows.iter().enumerate() {
-        let listed = check_flow(spec.transports.len(), &network, one)
-            .and_then(|()| check_listed(spec, flow as u32, one));
-        listed.map_err(|reason| RunError::Flow { flow, reason })?;
-    }
     let maker_of = |transport: &TransportSpec| maker.filter(|maker| maker.knows(&transport.name));
     match &spec.transports[..] {
         [] => Err(RunError::Empty("transport")),
         // A mixture passes every call on, which a run of one transport need not pay for.
         [only] => {
-            let machines = (0..network.hosts())
+            let machines = (0..network.interfaces())
                 .map(|host| machine(spec, only, network.host_context(host, spec.seed), maker_of(only)));
             let machines = machines.collect::<Result<Vec<_>, _>>()?;
             Ok(Conductor::new(spec, network, machines, watch)?)
@@ -158,7 +167,7 @@ fn machine(
     if let Some(maker) = maker {
         return Ok(maker.endpoint(spec, transport, context));
     }
-    let made = registry::machine(&transport.name, &transport.params, context);
+    let made = registry::machine(&transport.name, transport.params_at(context.host.0), context);
     let made = made.ok_or_else(|| RunError::UnknownTransport(transport.name.clone()))?;
     made.map_err(|source| RunError::Param { transport: transport.name.clone(), source })
 }
@@ -177,10 +186,12 @@ fn mixture<'a, 'm>(
         let context = network.host_context(host as u32, spec.seed);
         Ok((number, machine(spec, transport, context, maker_of(transport))?))
     };
-    let hosts = mixed::transports_of(spec, network.hosts()).into_iter().enumerate().map(|(host, numbers)| {
-        let parts = numbers.into_iter().map(|number| part(number, host)).collect::<Result<_, RunError>>()?;
-        Ok(Box::new(Mixed::new(parts, Arc::clone(&of_flow))) as Machine)
-    });
+    let hosts =
+        mixed::transports_of(spec, network.interfaces()).into_iter().enumerate().map(|(host, numbers)| {
+            let parts =
+                numbers.into_iter().map(|number| part(number, host)).collect::<Result<_, RunError>>()?;
+            Ok(Box::new(Mixed::new(parts, Arc::clone(&of_flow))) as Machine)
+        });
     let hosts = hosts.collect::<Result<Vec<_>, RunError>>()?;
     Ok(Conductor::new(spec, network, hosts, watch)?)
 }

@@ -1,10 +1,11 @@
 //! A run that can rest, and takes flows from a source while it goes on.
 
 use crate::conductor::{Conductor, Rest, Watch};
-use crate::run::{alone, prepare};
-use headway_network::{Network, Outcome, Progress, RunError, RunSpec, Source};
+use crate::run::{alone, check_flows, prepare};
+use headway_network::{FlowSpec, Network, Outcome, Progress, RunError, RunSpec, Source};
 use headway_units::Time;
 use self_cell::self_cell;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// `None` once it is finished.
@@ -21,6 +22,8 @@ self_cell!(
 /// A run in progress. It has one thread, and one transport, which all flows have in common that a source gives.
 pub struct Session {
     cell: Cell,
+    /// Flows of its specification, by hosts.
+    listed: Vec<FlowSpec>,
     network: Arc<Network>,
     room: u64,
     cut: bool,
@@ -34,11 +37,18 @@ impl Session {
             return Err(RunError::SeveralTransports(spec.transports.len()));
         }
         let network = Arc::new(Network::build(&spec.topology, &spec.fabric)?);
+        check_flows(&spec, &network)?;
+        let addressed = match network.address(&spec) {
+            Cow::Owned(addressed) => Some(addressed),
+            Cow::Borrowed(_) => None,
+        };
+        let listed = addressed.as_ref().map_or(Vec::new(), |_| spec.flows.clone());
+        let spec = addressed.unwrap_or(spec);
         let cell = Cell::try_new(Box::new(spec), |spec| {
             let (mut nothing, network) = (|_: &Progress| true, Arc::clone(&network));
             prepare(spec, network, &alone(&mut nothing, room), None).map(Some)
         })?;
-        Ok(Session { cell, network, room, cut: false })
+        Ok(Session { cell, listed, network, room, cut: false })
     }
 
     /// Network that it runs on.
@@ -80,7 +90,15 @@ impl Session {
         let mut spec = *self.cell.into_owner();
         // Only this method takes the run.
         let (given, outcome) = finished.unwrap_or_else(|| unreachable!("a session has a run"));
-        spec.flows.extend(given);
+        if !self.network.owners().are_alike() {
+            spec.flows = self.listed;
+        }
+        let host = |interface| self.network.owners().host_of(interface);
+        spec.flows.extend(given.into_iter().map(|flow| FlowSpec {
+            src: host(flow.src),
+            dst: host(flow.dst),
+            ..flow
+        }));
         (spec, outcome)
     }
 }

@@ -39,8 +39,11 @@ fn floods(run: &Run<'_>) -> bool {
     }
     let mut sent = vec![0u64; run.network.links().len()];
     let flows = run.spec.flows.iter().zip(&run.outcome.flows);
-    for (flow, _) in flows.filter(|(_, record)| record.state == FlowState::Unfinished) {
-        for link in run.network.links_any(flow.src, flow.dst) {
+    for ((flow, record), &(src, dst)) in flows.zip(&run.ends) {
+        if record.state != FlowState::Unfinished {
+            continue;
+        }
+        for link in run.network.links_any(src, dst) {
             let rate = &mut sent[link as usize];
             *rate = rate.saturating_add(least[usize::from(flow.transport)]);
         }
@@ -77,9 +80,10 @@ fn cut_off(run: &Run<'_>, flow: &FlowSpec) -> bool {
             LinkChoice::Some(list) => list.contains(name),
         })
     };
-    let there = run.network.links_any(flow.src, flow.dst);
-    let back = run.network.links_any(flow.dst, flow.src);
-    let mut taken = there.into_iter().chain(back).map(|number| number as usize);
+    // Of all interfaces that it may take.
+    let pairs = run.network.pairs(flow.src, flow.dst);
+    let ways = pairs.iter().flat_map(|(src, dst)| [(*src, *dst), (*dst, *src)]);
+    let mut taken = ways.flat_map(|(from, to)| run.network.links_any(from, to)).map(|number| number as usize);
     taken.any(|number| run.extremes[number].dead || dark(&names[number]))
 }
 

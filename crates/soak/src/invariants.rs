@@ -70,17 +70,24 @@ fn ideal(run: &Run<'_>) -> Result<(), String> {
     // If links go down, packets may take another way, which matters where ways differ as written or by a fault.
     let differ = run.network.has_uneven_paths() || links::differ(&run.network, &run.extremes);
     let diverted = differ && run.extremes.iter().any(|link| link.downs > 0);
-    let mut ideals = Ideals::new(&run.network, &run.spec);
-    for (number, (flow, record)) in run.spec.flows.iter().zip(&run.outcome.flows).enumerate() {
+    let addressed = run.network.address(&run.spec);
+    let mut ideals = Ideals::new(&run.network, &addressed);
+    for (number, (flow, record)) in addressed.flows.iter().zip(&run.outcome.flows).enumerate() {
         let Some(took) = record.fct() else { continue };
         // Several paths may carry more together than one, but all leave by one link and arrive by one.
         let least = match ideals.path(number).filter(|_| !diverted) {
             Some(path) => floor(run, flow, &path, &path),
-            None => floor(run, flow, &[flow.src, last_link(run, flow)], &[flow.src]),
+            None => floor(run, flow, &[flow.src, last_link(run, flow)], &[flow.src]) / ports(run, flow),
         };
         check(took >= least, || format!("flow {number} took {took}, and cannot in less than {least}"))?;
     }
     Ok(())
+}
+
+/// Ports by which the packets of a flow may leave and arrive at once.
+fn ports(run: &Run<'_>, flow: &FlowSpec) -> u64 {
+    let ways = |from, to| run.network.ways(from, to).len() as u64;
+    ways(flow.src, flow.dst).min(ways(flow.dst, flow.src)).max(1)
 }
 
 /// The link by which everything for a host arrives.
@@ -142,7 +149,7 @@ fn rate(run: &Run<'_>) -> Result<(), String> {
 /// Packets that arrive at a switch are those that were sent to it: doubled, lost and returned packets are counted, and
 /// the rest is on the way.
 fn switches(run: &Run<'_>) -> Result<(), String> {
-    let (hosts, links) = (run.network.hosts(), run.network.links());
+    let (hosts, links) = (run.network.interfaces(), run.network.links());
     let records = &run.outcome.links;
     for switch in hosts..hosts + run.network.switches() {
         let sum = |of: &dyn Fn(usize) -> u64, at: &dyn Fn(usize) -> bool| -> u64 {

@@ -150,8 +150,10 @@ fn whole(scenario: &Scenario, most: Option<u64>) -> Result<Run<'_>, String> {
     let network =
         Network::build(&resolved.spec.topology, &resolved.spec.fabric).map_err(|e| e.to_string())?;
     let extremes = links::extremes(&network, &resolved.spec).map_err(|e| e.to_string())?;
+    let ends = network.address(&resolved.spec).flows.iter().map(|flow| (flow.src, flow.dst)).collect();
     Ok(Run {
         scenario,
+        ends,
         spec: resolved.spec,
         network,
         extremes,

@@ -14,6 +14,7 @@ pub mod identities;
 pub mod invariants;
 pub mod judge;
 pub mod links;
+pub mod lone;
 pub mod memory;
 pub mod run;
 pub mod shrink;

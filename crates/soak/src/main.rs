@@ -7,7 +7,9 @@
 )]
 
 use headway_soak::memory::Counting;
-use headway_soak::{Case, Failure, Size, Verdict, generate, generate_lossless, invariants, judge, shrink};
+use headway_soak::{
+    Case, Failure, Size, Verdict, generate, generate_lossless, invariants, judge, lone, shrink,
+};
 use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -21,12 +23,14 @@ static HEAP: Counting = Counting;
 
 const USAGE: &str = "usage: headway-soak [--keep DIRECTORY] [FIRST LAST]\n\
        headway-soak lossless PACKETS [SEED]\n\
+       headway-soak lone FIRST LAST\n\
        headway-soak write FIRST LAST DIRECTORY\n\
     judges the random scenarios of the seeds FIRST to LAST (1 to 20000), and goes on where it stopped when FIRST is\n\
     the seed after the last one that it printed; --keep writes the smallest scenario that shows a failure to\n\
     DIRECTORY/seed-SEED.toml, as tests/it/found has them\n\
     lossless: random traffic over random lossless fabrics until so many packets of data have been sent; any that a\n\
     switch has no room for is a failure\n\
+    lone: a lone message over every transport on the networks of these seeds, which has to take as long as its wires do\n\
     write: the small scenarios of these seeds, each as DIRECTORY/SEED/scenario.toml with the files that it names";
 
 /// State that all threads share.
@@ -62,6 +66,12 @@ fn main() -> ExitCode {
                 ExitCode::from(2)
             }
         };
+    }
+    if let [mode, first, last] = &arguments[..]
+        && mode == "lone"
+        && let (Ok(first), Ok(last)) = (first.parse(), last.parse())
+    {
+        return alone(first..=last);
     }
     if let [mode, first, last, folder] = &arguments[..]
         && mode == "write"
@@ -127,6 +137,26 @@ fn main() -> ExitCode {
     }
     println!("{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A lone message over every transport, on a network of each seed.
+fn alone(seeds: RangeInclusive<u64>) -> ExitCode {
+    let folder = tempfile::tempdir().expect("a directory for graphs");
+    let (mut held, mut broken) = (0, 0);
+    for (seed, name) in
+        seeds.flat_map(|seed| headway_transport::registry::NAMES.iter().map(move |name| (seed, *name)))
+    {
+        let Some(case) = lone::case(seed, name, folder.path()) else { continue };
+        match lone::hold(&case, name, folder.path()) {
+            Ok(()) => held += 1,
+            Err(why) => {
+                broken += 1;
+                println!("--- {name}, seed {seed}: {why}\n{}---", case.text());
+            }
+        }
+    }
+    println!("{held} passed, {broken} failed");
+    if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Writes scenarios for other programs, which then find out whether they can do something with any of them.

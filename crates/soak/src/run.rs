@@ -10,6 +10,8 @@ pub struct Run<'a> {
     pub scenario: &'a Scenario,
     /// The specification that the simulator got.
     pub spec: RunSpec,
+    /// The interfaces of its flows, from which and to which they go.
+    pub ends: Vec<(u32, u32)>,
     /// The network of it.
     pub network: Network,
     /// Extremes of its links under faults.

@@ -198,7 +198,7 @@ impl Core {
         let mut egress = Vec::with_capacity(network.links().len());
         for (number, link) in network.links().iter().enumerate() {
             let (rules, context) = network.discipline(number as u32, seed)?;
-            let (rules, context) = as_port(link.from < network.hosts(), (rules, context))?;
+            let (rules, context) = as_port(link.from < network.interfaces(), (rules, context))?;
             let delay = network.hop_delay(link);
             egress.push(Egress {
                 port: Port::new(rules, context.into()),
@@ -379,7 +379,7 @@ impl Core {
             Fate::Dropped(_) => self.frames.free.push(frame),
             Fate::Returned => {
                 let from = self.network.links()[number as usize].from;
-                let back = from.checked_sub(self.network.hosts());
+                let back = from.checked_sub(self.network.interfaces());
                 match back.and_then(|switch| self.route(switch, frame, (number, self.now))) {
                     Some(port) => self.offer(port, frame),
                     None => {
@@ -428,7 +428,7 @@ impl Core {
 
     /// Puts a frame that left a port on its link, where faults may meet it.
     fn launch(&mut self, number: u32, frame: u32, ends: Time) {
-        if number >= self.network.hosts() {
+        if number >= self.network.interfaces() {
             self.frames.stamp(frame, &self.egress[number as usize].port, ends);
         }
         if let Some(tap) = &mut self.tap {
@@ -482,7 +482,7 @@ impl Core {
                 Step::Rate(rate) => {
                     let made = self.network.discipline_at(link, rate, self.seed);
                     let rules = made
-                        .and_then(|made| as_port(link < self.network.hosts(), made))
+                        .and_then(|made| as_port(link < self.network.interfaces(), made))
                         .map(|(rules, _)| rules);
                     if let Ok(fresh) = rules {
                         self.egress[link as usize].port.retune(self.now, fresh, rate);
@@ -498,10 +498,10 @@ impl Core {
     /// Brings a frame to its host, or to the next port.
     fn carry(&mut self, number: u32, frame: u32, arrives: Time) {
         let to = self.egress[number as usize].to;
-        if to < self.network.hosts() {
+        if to < self.network.interfaces() {
             return self.push(arrives, EventKind::Deliver { host: to, frame });
         }
-        let switch = to - self.network.hosts();
+        let switch = to - self.network.interfaces();
         match self.route(switch, frame, (number, arrives)) {
             Some(port) => self.push(arrives, EventKind::Arrive { port, frame }),
             None => {
@@ -532,7 +532,7 @@ fn slack(network: &Network, changes: Option<&Changes>) -> Time {
     let delays = links.iter().map(|link| network.hop_delay(link)).collect();
     let rates = links.iter().map(|link| link.spec.rate).collect();
     let (delays, rates) = changes.map_or((delays, rates), |c| (c.least_delays(), c.highest_rates()));
-    let to_hosts = (0..links.len()).filter(|number| links[*number].to < network.hosts());
+    let to_hosts = (0..links.len()).filter(|number| links[*number].to < network.interfaces());
     let shortest = to_hosts.map(|number| delays[number] + rates[number].time_of(SHORTEST_FRAME));
     shortest.min().unwrap_or(Time::ZERO)
 }

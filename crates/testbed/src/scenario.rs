@@ -200,10 +200,16 @@ fn with_telemetry(sizes: Sizes, spec: &RunSpec, of_kernel: impl Fn(usize) -> boo
 
 fn build(spec: &RunSpec) -> Result<Network, TestbedError> {
     let fabric: &FabricSpec = &spec.fabric;
-    Network::build(&spec.topology, fabric).map_err(|error| {
-        let problem = headway_lab::Problem::Contradiction(error.to_string());
-        TestbedError::Scenario(ScenarioError::nowhere(problem))
-    })
+    let refuse = |text: String| {
+        TestbedError::Scenario(ScenarioError::nowhere(headway_lab::Problem::Contradiction(text)))
+    };
+    let network = Network::build(&spec.topology, fabric).map_err(|error| refuse(error.to_string()))?;
+    if !network.owners().are_alike() {
+        return Err(refuse(
+            "a host of the testbed has one interface, and hosts of this topology have several".into(),
+        ));
+    }
+    Ok(network)
 }
 
 /// The key that hosts share where they seal their packets. It is public: the namespaces keep others out.

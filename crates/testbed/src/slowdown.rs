@@ -168,11 +168,9 @@ mod tests {
     fn times_that_no_scenario_writes_are_slowed_down_for_every_transport() {
         let mut timed = 0;
         for entry in headway_transport::registry::all() {
-            let spec = TransportSpec { name: entry.info.name.into(), params: Vec::new() };
-            let slow = TransportSpec {
-                params: slowed(&spec.params, of_transport(&spec), 100),
-                name: spec.name.clone(),
-            };
+            let spec = TransportSpec::new(entry.info.name, Vec::new());
+            let slowed = slowed(&spec.params, of_transport(&spec), 100);
+            let slow = TransportSpec::new(spec.name.clone(), slowed);
             for ((name, before), (_, after)) in
                 clocks(&of_transport(&spec)).iter().zip(clocks(&of_transport(&slow)))
             {
@@ -191,8 +189,8 @@ mod tests {
             ("preset".to_string(), ParamValue::Choice("linux-4.19".into())),
             ("ack_delay".to_string(), ParamValue::Time(Time::us(7))),
         ];
-        let spec = TransportSpec { name: "tcp".into(), params: set.clone() };
-        let slow = TransportSpec { name: "tcp".into(), params: slowed(&set, of_transport(&spec), 10) };
+        let spec = TransportSpec::new("tcp", set.clone());
+        let slow = TransportSpec::new("tcp", slowed(&set, of_transport(&spec), 10));
         let value = |name: &str| of_transport(&slow).into_iter().find(|(one, _)| one == name).map(|(_, v)| v);
         assert_eq!(value("min_rto"), Some(ParamValue::Time(Time::ms(2000))));
         assert_eq!(value("ack_delay"), Some(ParamValue::Time(Time::us(70))));

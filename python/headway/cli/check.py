@@ -17,6 +17,7 @@ from headway.cli.echo import echo
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.cli.progress import is_quiet
 from headway.cli.terminal import print_effect, print_warnings
+from headway.data import changes
 from headway.data.fairness import times_in, unlike_times
 from headway.data.point import Point, by_place
 from headway.data.steadiness import is_unmeasured, start_up
@@ -30,6 +31,8 @@ from headway.reporting.wishes import doubts
 
 # Largest number of combinations that are read one by one, unless all are asked for.
 MOST_READ = 10_000
+# Largest number of combinations of which faults and links that differ are listed.
+MOST_RESOLVED = 100
 # Largest number of variants whose presets and ports are printed.
 MOST_VARIANTS = 20
 # Words of errors about keys that a part of a scenario does not use.
@@ -80,6 +83,8 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         f"{file.name}: ok; {largest['hosts']} hosts, {largest['links']} links, {largest['flows']} flows, "
         f"about {size(largest['memory_bytes'])} of memory a run, {how_many}, {len(claims)} claims"
     )
+    for line in changes.said(scenario.at(place.point).resolved for place in found[:MOST_RESOLVED]):
+        echo(line)
     _print_in_effect(in_effect(scenario))
     for note in () if is_quiet() else unlike_times(times_of(scenario, points)):
         echo(f"note: {note}", err=True)

@@ -25,6 +25,7 @@ from headway.cli.options import (
 from headway.cli.progress import is_quiet, is_verbose, progress_options
 from headway.cli.sizes import ask, yes_option
 from headway.cli.terminal import Progress, Stop
+from headway.data import changes
 from headway.data.run import Run
 from headway.data.sentences import in_columns, one_line, surprising, transport_lines
 from headway.data.units import quantity, size, wait
@@ -123,6 +124,8 @@ def run(
         stored = "from the store: " if result.reused else ""
         echo(f"{file.name}: {stored}{one_line(result.summary, result.manifest)}")
         for line in transport_lines(result.summary):
+            echo(f"  {line}")
+        for line in changes.said([scenario.resolved]):
             echo(f"  {line}")
         told = [*surprising(result.manifest.get("warnings", [])), *filter(None, [result.note])]
         for warning in told if not is_quiet() else ():

@@ -12,6 +12,7 @@ from headway.cli.echo import echo
 from headway.cli.options import scale_option, scenario_argument, set_option, variant_option
 from headway.cli.sketch import links, sketch
 from headway.cli.terminal import print_effect, print_table
+from headway.data.changes import said
 from headway.data.steadiness import arrivals_line, start_up
 from headway.data.units import display, duration, quantity, size
 from headway.in_effect import DEFAULT, differences, given, in_effect, is_given, variants_of
@@ -112,6 +113,7 @@ def _facts(scenario: Scenario) -> Iterator[str]:
             f" {bdp:.3g} packets"
         )
     yield from scenario.native.facts()
+    yield from said([scenario.resolved])
     yield f"about {quantity(scenario.native.expected_hops())} packet-hops a run"
     length = scenario.run_length
     if length is not None:

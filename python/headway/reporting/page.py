@@ -12,6 +12,7 @@ import jinja2
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
+from headway.data.changes import said
 from headway.data.tape import Tape
 from headway.data.units import plain
 
@@ -69,6 +70,7 @@ def render(report: Report, tape: Tape | None = None) -> str:
         "results": report.results,
         "kicker": [text for text in (report.results.scenario.get("paper"), report.results.name) if text],
         "description": report.results.scenario.get("description"),
+        "changes": said(point.scenario for point in report.results.points),
         "settled": [claim for claim in claims if claim.verdict != "pending"],
         "pending": [claim for claim in claims if claim.verdict == "pending"],
         "counts": verdict_counts(claims),

@@ -8,10 +8,11 @@ use super::tables::step_name;
 use crate::scenario::{Resolved, Setup};
 use crate::text::quantity::seconds;
 use crate::traffic::JobInfo;
-use headway_network::{Cause, FlowState, Graph, Node, Outcome, Until};
+use headway_network::{Cause, FlowState, Graph, Network, Node, Outcome, Until};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value as Json, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Most links of a critical path that are written, the last ones.
@@ -397,16 +398,19 @@ fn bound(
     let over = nodes.iter().map(|node| ideal[*node as usize].1).max().unwrap_or(Time::ZERO);
     let sizes = resolved.spec.fabric.sizes;
     let mut sent: BTreeMap<(bool, u32), u64> = BTreeMap::new();
+    // By interface, whose number is that of its link.
+    let network = Network::build(&resolved.spec.topology, &resolved.spec.fabric).ok();
+    let addressed = network.as_ref().map_or(Cow::Borrowed(&resolved.spec), |n| n.address(&resolved.spec));
     for &flow in flows {
-        let flow = &resolved.spec.flows[flow as usize];
+        let flow = &addressed.flows[flow as usize];
         let wire = flow.bytes + sizes.packets(flow.bytes) * u64::from(sizes.full_wire() - sizes.payload);
         *sent.entry((true, flow.src)).or_default() += wire;
         *sent.entry((false, flow.dst)).or_default() += wire;
     }
-    // The rates of hosts' links; those of a host in both directions are the same.
+    // The rates of hosts' links; those of an interface in both directions are the same.
     let rate =
-        |host: u32| outcome.links.get(host as usize).filter(|link| !link.from_switch).map(|link| link.rate);
-    let busiest = sent.iter().filter_map(|((_, host), bytes)| Some(rate(*host)?.time_of(*bytes))).max();
+        |own: u32| outcome.links.get(own as usize).filter(|link| !link.from_switch).map(|link| link.rate);
+    let busiest = sent.iter().filter_map(|((_, own), bytes)| Some(rate(*own)?.time_of(*bytes))).max();
     debug_assert!(graph.steps().len() <= resolved.steps.len());
     let mut computed: FxHashMap<(Option<u32>, u16), Time> = FxHashMap::default();
     for node in nodes {

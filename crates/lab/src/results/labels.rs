@@ -35,9 +35,9 @@ mod tests {
 
     #[test]
     fn transports_of_one_name_are_told_apart_by_what_they_set() {
-        let named = |name: &str, params: &[(&str, ParamValue)]| TransportSpec {
-            name: name.into(),
-            params: params.iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
+        let named = |name: &str, params: &[(&str, ParamValue)]| {
+            let params = params.iter().map(|(key, value)| (key.to_string(), value.clone()));
+            TransportSpec::new(name, params.collect())
         };
         let preset = ParamValue::Choice("linux-4.19".into());
         let two = [named("dctcp", &[("preset", preset.clone())]), named("cubic", &[])];
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn the_kernels_are_called_by_their_controls_and_leave_headways_their_names() {
-        let spec = |name: &str| TransportSpec { name: name.into(), params: Vec::new() };
+        let spec = |name: &str| TransportSpec::new(name, Vec::new());
         let kernel = |congestion, mptcp| Some(Kernel { congestion, mptcp, ecn: false, initial_window: None });
         let transports = ["cubic", "cubic", "tcp", "mptcp-cubic"].map(spec);
         let stacks = [None, kernel("cubic", false), kernel("reno", false), kernel("cubic", true)];

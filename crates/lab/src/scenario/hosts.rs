@@ -106,7 +106,7 @@ impl Setup {
 
     /// The shortest time of so many bytes on a host's link.
     fn fastest(&self, network: &Network, bytes: u64) -> Option<Time> {
-        let own = &network.links()[..network.hosts() as usize];
+        let own = &network.links()[..network.interfaces() as usize];
         own.iter().map(|link| link.spec.rate.time_of(bytes)).min()
     }
 
@@ -146,13 +146,14 @@ impl Setup {
         let mut sharing: FxHashMap<u32, FxHashSet<u32>> = FxHashMap::default();
         for flow in self.long_flows() {
             let rate = |link: &u32| network.links()[*link as usize].spec.rate.bps();
-            let path = network.links_between(flow.src, flow.dst)?;
+            let (src, dst) = network.pair(flow.src, flow.dst)?;
+            let path = network.links_between(src, dst)?;
             // A slower link on the way has the queue; where switches choose, flows may meet at their receiver only.
-            if path.iter().map(rate).min() < Some(rate(&flow.src)) {
+            if path.iter().map(rate).min() < Some(rate(&src)) {
                 continue;
             }
             let shared = if self.has_many_paths() { path.len() - 1 } else { 1 };
-            for link in path.into_iter().skip(shared).filter(|link| rate(link) == rate(&flow.src)) {
+            for link in path.into_iter().skip(shared).filter(|link| rate(link) == rate(&src)) {
                 sharing.entry(link).or_default().insert(flow.src);
             }
         }

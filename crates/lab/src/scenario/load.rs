@@ -428,7 +428,7 @@ fn check_paths(setup: &Setup) -> Result<(), ScenarioError> {
         let built = || Network::build(&setup.topology.spec, &setup.fabric).ok();
         let Some(network) = network.get_or_insert_with(built) else { return Ok(()) };
         let (src, dst) = (flow.spec.src, flow.spec.dst);
-        let paths = network.path_numbers(src, dst);
+        let paths = network.paths(src, dst);
         if u64::from(path) >= paths {
             let between = format!("from host {src} to host {dst}");
             let text = match paths {

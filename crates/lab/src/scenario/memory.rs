@@ -24,6 +24,8 @@ pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), Scena
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        bonded: false,
+        altered: Vec::new(),
         pfc: None,
     };
     let estimate = headway_network::estimate(&RunSpec {

@@ -41,6 +41,7 @@ impl Scenario {
         let spec = setup.resolve(self.seed)?.spec;
         let network = Network::build(&spec.topology, &spec.fabric)
             .map_err(|error| ScenarioError::nowhere(Problem::Topology(error.to_string())))?;
+        let spec = network.address(&spec);
         let mut ideals = Ideals::new(&network, &spec);
         let control = u64::from(spec.fabric.sizes.control);
         let hop = |&link: &u32| {
@@ -66,8 +67,9 @@ impl Scenario {
         let mut seen = FxHashSet::default();
         let mut longest: Option<(Time, u32, u32)> = None;
         for flow in setup.flows(self.seed) {
-            let (src, dst) = (flow.spec.src, flow.spec.dst);
-            if seen.len() < LOOKED_AT && seen.insert((src, dst)) {
+            let hosts = (flow.spec.src, flow.spec.dst);
+            if seen.len() < LOOKED_AT && seen.insert(hosts) {
+                let Some((src, dst)) = network.pair(hosts.0, hosts.1) else { continue };
                 let round_trip = network.path(src, dst).base_rtt;
                 if longest.is_none_or(|(most, ..)| round_trip > most) {
                     longest = Some((round_trip, src, dst));

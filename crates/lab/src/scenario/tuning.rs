@@ -3,9 +3,10 @@
 use crate::topology::Topology;
 use crate::traffic::Entry;
 use crate::workload::{Cdf, Interpolation};
-use headway_network::{FabricSpec, Network, TransportSpec};
+use headway_network::{FabricSpec, Network, Params, TransportSpec};
 use headway_transport::endpoint::Traffic;
-use headway_transport::registry;
+use headway_transport::{Path, registry};
+use headway_units::Rate;
 
 /// Sizes that stand for a distribution read as straight lines.
 const SAMPLES: u32 = 10_000;
@@ -25,21 +26,41 @@ pub(super) fn tune(
         let own = entries.iter().filter(|entry| usize::from(entry.common.transport) == position);
         let whatever_sizes = registry::find(&transport.name)
             .is_some_and(|found| found.capabilities.shared_clock || found.capabilities.network_wide);
-        let Some(traffic) = traffic(own, topology, fabric, whatever_sizes) else { continue };
-        if let Some(Ok(params)) = registry::tuned(&transport.name, &transport.params, &traffic) {
-            transport.params = params;
+        let Some((mut traffic, network)) = traffic(own, topology, fabric, whatever_sizes) else { continue };
+        let tuned = |traffic: &Traffic| registry::tuned(&transport.name, &transport.params, traffic)?.ok();
+        let Some(params) = tuned(&traffic) else { continue };
+        let mut apart: Vec<(Vec<u32>, Params)> = Vec::new();
+        // Networks that are alike, such as nodes, are looked at once.
+        let mut known: Vec<(Path, Rate, Option<Params>)> = Vec::new();
+        for part in if network.owners().are_alike() { Vec::new() } else { network.parts() } {
+            let Some((first, last)) = part.first().zip(part.last()).filter(|(a, b)| a != b) else { continue };
+            traffic.path = network.path(*first, *last);
+            traffic.nic = network.links()[*first as usize].spec.rate;
+            let place = known.iter().position(|(path, nic, _)| (path, nic) == (&traffic.path, &traffic.nic));
+            let place = place.unwrap_or_else(|| {
+                let own = tuned(&traffic).filter(|own| *own != params);
+                known.push((traffic.path, traffic.nic, own));
+                known.len() - 1
+            });
+            let Some(own) = known[place].2.clone() else { continue };
+            match apart.iter_mut().find(|(_, known)| *known == own) {
+                Some((interfaces, _)) => interfaces.extend(part),
+                None => apart.push((part, own)),
+            }
         }
+        transport.apart = apart.into_iter().map(|(interfaces, own)| (interfaces.into(), own)).collect();
+        transport.params = params;
     }
 }
 
-/// The sizes of all random messages of these entries, each distribution weighted by its messages a second. `None`
+/// The network, and the sizes of all random messages of these entries, each distribution weighted by its messages a second. `None`
 /// without any, unless only the network matters.
 fn traffic<'a>(
     entries: impl Iterator<Item = &'a Entry>,
     topology: &Topology,
     fabric: &FabricSpec,
     whatever_sizes: bool,
-) -> Option<Traffic> {
+) -> Option<(Traffic, Network)> {
     let random = entries.filter_map(|entry| entry.pattern.random_arrivals());
     let random: Vec<(&Cdf, f64)> = random.map(|arrivals| (arrivals.sizes, arrivals.per_second)).collect();
     let all: f64 = random.iter().map(|(_, rate)| rate).sum();
@@ -47,17 +68,18 @@ fn traffic<'a>(
         return None;
     }
     let network = Network::build(&topology.spec, fabric).ok()?;
-    let (first, last) = (0, topology.hosts.checked_sub(1)?);
+    let (first, last) = network.pair(0, topology.hosts.checked_sub(1)?)?;
     let sized = |&(cdf, rate): &(&Cdf, f64)| sizes(cdf).into_iter().map(move |(b, w)| (b, w * rate / all));
-    Some(Traffic {
+    let traffic = Traffic {
         sizes: random.iter().flat_map(sized).collect(),
         mean: random.iter().map(|(cdf, rate)| cdf.mean() * rate / all).sum(),
         // Hosts are numbered along the network: its ends are as far apart as any two.
         path: network.path(first, last),
-        nic: network.links()[0].spec.rate,
+        nic: network.links()[first as usize].spec.rate,
         packet: fabric.sizes,
         oversubscription: network.oversubscription(),
-    })
+    };
+    Some((traffic, network))
 }
 
 /// Sizes of a distribution with their weights: exact where only the rows' sizes occur.

@@ -32,7 +32,9 @@ impl Scenario {
             let spec = &flow.spec;
             let packets = sizes.packets(spec.bytes);
             if index < LOOKED_AT {
-                let links = network.links_between(spec.src, spec.dst).map_or(0, |path| path.len());
+                let pair = network.pair(spec.src, spec.dst);
+                let path = pair.and_then(|(src, dst)| network.links_between(src, dst));
+                let links = path.map_or(0, |path| path.len());
                 weighted += links as f64 * packets as f64;
                 weight += packets as f64;
             }
@@ -48,8 +50,9 @@ impl Scenario {
         let packets: f64 = arrivals
             .iter()
             .map(|(&host, due)| {
-                let rate = network.links()[host as usize].spec.rate;
-                let most = setup.stop.saturating_sub(due.first).as_secs_f64() * rate.bps() as f64 / 8.0;
+                let own = network.owners().interfaces_of(host);
+                let bps: f64 = own.map(|one| network.links()[one as usize].spec.rate.bps() as f64).sum();
+                let most = setup.stop.saturating_sub(due.first).as_secs_f64() * bps / 8.0;
                 due.packets as f64 * (most / due.bytes.max(1) as f64).min(1.0)
             })
             .sum();

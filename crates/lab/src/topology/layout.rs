@@ -14,8 +14,12 @@ pub fn topology_json(topology: &Topology) -> Json {
             "count": node.count })
     };
     let line = |line: &headway_network::topology::sketch::Line| {
-        let delay = crate::text::quantity::seconds(line.link.delay);
-        json!({ "a": line.a, "b": line.b, "rate_bps": line.link.rate.bps(), "delay_s": delay })
+        let name = format!("{}->{}", line.a, line.b);
+        let own = topology.altered.iter().find(|altered| altered.names.contains(&name));
+        let rate = own.and_then(|own| own.rate).unwrap_or(line.link.rate);
+        let delay = own.and_then(|own| own.delay).unwrap_or(line.link.delay);
+        let delay = crate::text::quantity::seconds(delay);
+        json!({ "a": line.a, "b": line.b, "rate_bps": rate.bps(), "delay_s": delay })
     };
     let (nodes, links) = (sketch.nodes.iter().map(node), sketch.lines.iter().map(line));
     json!({ "nodes": nodes.collect::<Vec<_>>(), "links": links.collect::<Vec<_>>() })

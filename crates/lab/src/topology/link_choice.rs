@@ -24,11 +24,45 @@ pub(crate) fn choice(item: &Item<'_>, known: &Known<'_>) -> Read<LinkChoice> {
     }
 }
 
-/// A list of names, of which `a<->b` is both directions.
+/// True if a name is a pattern's, in which `*` stands for any characters.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(name) = name.strip_prefix(head) else { return false };
+    name.char_indices().map(|(at, _)| at).chain([name.len()]).any(|at| fits(rest, &name[at..]))
+}
+
+/// Names of the links that a pattern means, both directions if it has `<->`.
+fn matching<'n>(item: &Item<'_>, written: &str, names: &'n [String]) -> Read<Vec<&'n String>> {
+    let patterns = match written.split_once("<->") {
+        Some((a, b)) => vec![format!("{a}->{b}"), format!("{b}->{a}")],
+        None => vec![written.to_string()],
+    };
+    let found: Vec<&String> =
+        names.iter().filter(|name| patterns.iter().any(|pattern| fits(pattern, name))).collect();
+    if found.is_empty() {
+        let problem = Problem::NoSuchName { what: "link like", name: written.into() };
+        let nearest = names::nearest(&patterns[0], names.iter().map(String::as_str));
+        let help =
+            nearest.map(|nearest| format!("`*` stands for any characters; the nearest link is `{nearest}`"));
+        return Err(item.fail(problem).maybe_help(help));
+    }
+    Ok(found)
+}
+
+/// A list of names, of which `a<->b` is both directions, and in which `*` stands for any characters.
 pub(crate) fn directed(list: &Item<'_>, names: &[String]) -> Read<Vec<String>> {
     let mut chosen: Vec<String> = Vec::new();
     for item in list.list()? {
         let written = item.text()?;
+        if written.contains('*') {
+            for name in matching(&item, written, names)? {
+                // Parallel links have one name.
+                if !chosen.contains(name) {
+                    chosen.push(name.clone());
+                }
+            }
+            continue;
+        }
         let directions = match written.split_once("<->") {
             Some((a, b)) => vec![format!("{a}->{b}"), format!("{b}->{a}")],
             None => vec![written.to_string()],

@@ -1,10 +1,10 @@
 //! The `[topology]` table: whatever kinds of topology there are, key by key as they are declared.
 
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError};
-use headway_network::TopologySpec;
 use headway_network::topology::{Graph, Info, KINDS, Key, Kind, SWITCH_LATENCY, Usual, Value, Values};
+use headway_network::{Altered, TopologySpec};
 use headway_units::Time;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 
 pub mod found;
@@ -44,10 +44,12 @@ pub struct Topology {
     pub hosts: u32,
     /// The key that says most about its size.
     pub size: Named,
-    /// Part of the network of each host, for graphs that may be in pieces.
-    pieces: Option<Vec<u32>>,
+    /// Parts of the network that each host is in, for graphs that may be in pieces.
+    pieces: Option<Vec<Vec<u32>>>,
     /// Host of each node of its file, if that numbers hosts and switches together.
     pub nodes: Option<Vec<Option<u32>>>,
+    /// Links that differ from what the kind says.
+    pub altered: Vec<Altered>,
     /// Names of the links on which its file says that packets are lost, both directions, with the probability.
     pub losses: Vec<(Vec<String>, f64)>,
     /// Assumptions about its file.
@@ -63,7 +65,10 @@ impl Topology {
 
     /// True if there is a path between two hosts.
     pub fn reachable(&self, src: u32, dst: u32) -> bool {
-        self.pieces.as_ref().is_none_or(|pieces| pieces[src as usize] == pieces[dst as usize])
+        let share = |pieces: &Vec<Vec<u32>>| {
+            pieces[src as usize].iter().any(|piece| pieces[dst as usize].contains(piece))
+        };
+        self.pieces.as_ref().is_none_or(share)
     }
 
     /// Refuses a host that is not there.
@@ -85,6 +90,7 @@ pub fn read(table: &Reader<'_>, folder: &Path) -> Result<Topology, ScenarioError
     for key in info.keys {
         keys.key(key)?;
     }
+    let altered = table.get("link");
     let elsewhere: Vec<&str> = KINDS.iter().flat_map(|(info, _)| info.all_keys()).map(|k| k.name).collect();
     table.finish(&elsewhere, Some(format!("kind = \"{}\"", info.name)))?;
     let (spec, size) = (make(&keys.values), keys.size());
@@ -98,6 +104,7 @@ pub fn read(table: &Reader<'_>, folder: &Path) -> Result<Topology, ScenarioError
     if let Some(latency) = resolved.shift_remove(SWITCH_LATENCY.name) {
         resolved.insert(SWITCH_LATENCY.name.into(), latency);
     }
+    let altered = altered.map_or(Ok(Vec::new()), |item| altered_links(&item, &spec, &mut resolved))?;
     let pieces = spec.pieces();
     let (nodes, notes) = (keys.nodes, keys.notes);
     let name = |node: u32| found::name(node, hosts);
@@ -118,10 +125,50 @@ pub fn read(table: &Reader<'_>, folder: &Path) -> Result<Topology, ScenarioError
         size,
         pieces,
         nodes,
+        altered,
         losses,
         notes,
         resolved,
     })
+}
+
+/// Links that differ: `[[topology.link]]` with their names, and the rate or delay of each.
+fn altered_links(
+    item: &Item<'_>,
+    spec: &TopologySpec,
+    resolved: &mut Map<String, Json>,
+) -> Result<Vec<Altered>, ScenarioError> {
+    let names = spec.link_names().map_err(|error| item.fail(Problem::Topology(error.to_string())))?;
+    let (mut altered, mut rows) = (Vec::<Altered>::new(), Vec::new());
+    for item in item.list()? {
+        let table = item.table()?;
+        let links = table.need("links")?;
+        let chosen = link_choice::directed(&links, &names)?;
+        let rate = table.get("rate").map(|item| item.rate()).transpose()?;
+        let delay = table.get("delay").map(|item| item.time()).transpose()?;
+        table.finish(&[], None)?;
+        if chosen.is_empty() {
+            return Err(links.range("at least one link", "an empty list"));
+        }
+        if rate.is_none() && delay.is_none() {
+            let problem = Problem::Contradiction("these links do not differ from the others".into());
+            return Err(item.fail(problem).help("set `rate` or `delay`"));
+        }
+        if let Some(twice) = chosen.iter().find(|name| altered.iter().any(|other| other.names.contains(name)))
+        {
+            let problem = Problem::Contradiction(format!("link `{twice}` is in two [[topology.link]]"));
+            return Err(links.fail(problem));
+        }
+        let written: Result<Vec<&str>, ScenarioError> = links.list()?.iter().map(|one| one.text()).collect();
+        let mut row = Map::new();
+        row.insert("links".into(), json!(written?));
+        row.extend(rate.map(|rate| ("rate".into(), rate.to_string().into())));
+        row.extend(delay.map(|delay| ("delay".into(), delay.to_string().into())));
+        rows.push(Json::Object(row));
+        altered.push(Altered { names: chosen, rate, delay });
+    }
+    resolved.insert("link".into(), rows.into());
+    Ok(altered)
 }
 
 /// The keys of a table as they are read.

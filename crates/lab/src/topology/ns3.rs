@@ -6,9 +6,7 @@
 //! order of their numbers, and so are the switches. A rate without a unit is in bits per second. Packets are lost on a link at its error
 //! rate, in both directions. Lines behind the links are not read, as in ns-3.
 //!
-//! A host has one link here. Where a file gives it several, as to a leaf and to an NVLink switch, a switch of its own is put
-//! between: the link of the host is as fast as all of them together, and takes no time. Other hosts' packets may cross
-//! that switch where that is a shortest path.
+//! Each link of a host is an interface of it, as to a leaf and to an NVLink switch.
 
 use super::found::Found;
 use super::words::Text;
@@ -16,7 +14,6 @@ use crate::text::error::counted;
 use crate::text::{Origin, ScenarioError, Source};
 use headway_network::LinkSpec;
 use headway_network::topology::Graph;
-use headway_units::{Rate, Time};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -141,7 +138,6 @@ pub fn parse(source: &Arc<Source>) -> Read<Found> {
         ));
     }
     let switches = head.switches as u32;
-    let (links, switches) = with_one_link(links, hosts, switches);
     let mut attached = vec![false; hosts as usize];
     links
         .iter()
@@ -197,40 +193,11 @@ fn numbers(switches: &[u64], nodes: u64) -> Vec<u32> {
     (0..nodes).map(|node| number(node) as u32).collect()
 }
 
-/// The same links, with a switch between each host of several and these; and how many switches there are then.
-fn with_one_link(
-    mut links: Vec<(u32, u32, LinkSpec)>,
-    hosts: u32,
-    switches: u32,
-) -> (Vec<(u32, u32, LinkSpec)>, u32) {
-    let mut rates = FxHashMap::<u32, (u32, u64)>::default();
-    for (a, b, link) in &links {
-        for host in [*a, *b].into_iter().filter(|node| *node < hosts) {
-            let (count, sum) = rates.entry(host).or_default();
-            (*count, *sum) = (*count + 1, sum.saturating_add(link.rate.bps()));
-        }
-    }
-    let mut several: Vec<(u32, u64)> =
-        rates.into_iter().filter(|(_, (count, _))| *count > 1).map(|(host, (_, sum))| (host, sum)).collect();
-    several.sort_unstable();
-    let between: FxHashMap<u32, u32> =
-        several.iter().zip(hosts + switches..).map(|((host, _), node)| (*host, node)).collect();
-    for (a, b, _) in &mut links {
-        for end in [a, b] {
-            *end = between.get(end).copied().unwrap_or(*end);
-        }
-    }
-    let own = several.iter().filter_map(|(host, sum)| {
-        Some((*host, *between.get(host)?, LinkSpec { rate: Rate::new(*sum)?, delay: Time::ZERO }))
-    });
-    links.extend(own);
-    (links, switches + between.len() as u32)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use headway_network::topology::Topology;
+    use headway_units::{Rate, Time};
 
     const HPCC: &str = "6 2 5\n0 3\n0 1 100Gbps 0.001ms 0\n0 2 100Gbps 1us 0.000000\n3 4 25Gbps 500ns 0\n3 5 25Gbps 500ns 0\n\
         0 3 400Gbps 2us 0\n";
@@ -305,16 +272,18 @@ mod tests {
     }
 
     #[test]
-    fn a_host_of_several_links_has_a_switch_of_its_own() {
+    fn each_link_of_a_host_is_an_interface() {
         let graph = read(SIMAI).expect("a topology").graph;
-        assert_eq!((graph.hosts, graph.switches, graph.links.len()), (4, 5 + 4, 10 + 4));
-        for host in 0..4 {
-            let own: Vec<_> = graph.links.iter().filter(|(a, b, _)| [*a, *b].contains(&host)).collect();
-            let rate = Rate::gbps(2880 + 400);
-            assert_eq!(own, [&(host, 9 + host, LinkSpec { rate, delay: Time::ZERO })]);
-        }
+        assert_eq!((graph.hosts, graph.switches, graph.links.len()), (4, 5, 10));
+        assert_eq!(graph.interfaces(), 8, "each GPU has one to its NVLink switch and one to its leaf");
         let pieces = graph.pieces().expect("a graph");
-        assert!(pieces.iter().all(|piece| *piece == pieces[0]), "in one piece");
+        let nics = pieces.iter().map(|pieces| pieces[1]);
+        assert!(nics.clone().all(|piece| piece == pieces[0][1]), "one network of NICs: {pieces:?}");
+        assert_eq!(
+            [pieces[0][0] == pieces[1][0], pieces[0][0] == pieces[2][0]],
+            [true, false],
+            "a node each"
+        );
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use super::PatternInfo;
 use super::draw::Ground;
 use super::job::{
-    ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Collective, Extent, FIRST, PLACEMENT, Parts, RANKS,
-    REPEAT, Ring, Schedule, count_of, too_few, trees,
+    ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Collective, Extent, FIRST, PLACEMENT, Parts, Place,
+    RANKS, REPEAT, Ring, Schedule, count_of, too_few, trees,
 };
 use super::keys::{START, Takes, key};
 use super::reading::{Resolved, object};
@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 pub type AllReduce = Collective<How>;
 
 /// Names of algorithms.
-pub(super) const ALGORITHMS: [&str; 3] = ["ring", "double-binary-tree", "halving-doubling"];
+pub(super) const ALGORITHMS: [&str; 4] = ["ring", "double-binary-tree", "halving-doubling", "hierarchical"];
 
 /// Algorithm of the reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,11 @@ pub enum How {
     },
     /// Halves are exchanged with ranks ever nearer, then sums with ranks ever farther (Rabenseifner).
     Halving,
+    /// Segments are summed inside each node, then each between the nodes on its rail, and then go round inside each node.
+    Hierarchical {
+        /// Ranks of each node.
+        node: u32,
+    },
 }
 
 impl Algorithm for How {
@@ -44,9 +49,9 @@ impl Algorithm for How {
             FIRST,
             key(
                 "algorithm",
-                Takes::Word(&["ring", "double-binary-tree", "halving-doubling"]),
+                Takes::Word(&["ring", "double-binary-tree", "halving-doubling", "hierarchical"]),
                 "`ring`",
-                "messages of the allreduce; `halving-doubling` takes a power of two of ranks",
+                "which messages that takes; `halving-doubling` takes a power of two of ranks, and `hierarchical` whole nodes or racks",
             ),
             CHANNELS,
             CHUNKS,
@@ -61,7 +66,8 @@ impl Algorithm for How {
         K t(m) + (K-1) a + (q-1) s(m) and up to (K+2q) a more, while q (s(m)+a) is at most t(m)/2; once q s(m) is t(m) or more, t(m) + (Kq-1) s(m) and up to \
         (Kq-1) a more. halving-doubling: 2 (t(S/2) + t(S/4) + ... + t(S/n)) + (2 log2 n - 1) a. double-binary-tree with one chunk and n a power of two, \
         D = log2 n: 2 D t(S/2) + 2 (D-1) s(S/2) + (2D-1) a if half of the buffer is one packet, and up to a more if not; for other n that is too much, \
-        with D rounded up, and 2 floor(log2 n) t(S/2) too little";
+        with D rounded up, and 2 floor(log2 n) t(S/2) too little. hierarchical, of N nodes of G ranks: 2 (G-1) t(S/G) inside a node and 2 (N-1) t(S/n) between nodes, and up to \
+        (2G+2N) a more";
 
     fn read(table: &Reader<'_>, ranks: u32, bytes: u64) -> Result<(Self, Resolved), ScenarioError> {
         let item = table.get("algorithm");
@@ -91,6 +97,14 @@ impl Algorithm for How {
                 resolved.append(&mut object(json!({ "chunks": chunks })));
                 How::Trees { chunks }
             }
+            3 => {
+                unused("channels")?;
+                unused("chunks")?;
+                if bytes < n {
+                    return Err(too_few(table, bytes, n));
+                }
+                How::Hierarchical { node: ranks }
+            }
             _ => {
                 unused("channels")?;
                 unused("chunks")?;
@@ -107,8 +121,30 @@ impl Algorithm for How {
         Ok((how, resolved))
     }
 
+    fn placed(self, place: Place, table: &Reader<'_>) -> Result<Self, ScenarioError> {
+        Ok(match self {
+            How::Ring(ring) => How::Ring(Ring { node: place.rail_node(), ..ring }),
+            How::Hierarchical { .. } => {
+                let Some(node) = place.node else {
+                    let text =
+                        "`hierarchical` takes ranks that are whole nodes or racks, two at least".into();
+                    let problem = Problem::Contradiction(text);
+                    let help =
+                        "leave `ranks` and `first` out, or name whole nodes of a topology that has some";
+                    return Err(match table.get("algorithm") {
+                        Some(item) => item.fail(problem).help(help),
+                        None => ScenarioError::new(problem, table.at()),
+                    });
+                };
+                How::Hierarchical { node }
+            }
+            How::Trees { .. } | How::Halving => self,
+        })
+    }
+
     fn schedule(&self, ranks: u32, bytes: u64, _: &mut Stream) -> Schedule {
         match *self {
+            How::Hierarchical { node } => hierarchical(ranks, node, bytes),
             How::Ring(ring) => ring.schedule(ranks, 2 * (ranks - 1), bytes),
             How::Trees { chunks } => both_trees(ranks, bytes, chunks),
             How::Halving => halving(ranks, bytes),
@@ -118,6 +154,13 @@ impl Algorithm for How {
     fn extent(&self, ranks: u32, bytes: u64) -> Extent {
         let n = f64::from(ranks);
         match *self {
+            How::Hierarchical { node } => {
+                let (inside, nodes) = (f64::from(node - 1), f64::from(ranks / node - 1));
+                let messages = 2.0 * n * (inside + nodes);
+                // Each rank sends all but its own part twice, as in a ring.
+                let sent = bytes.saturating_mul(2 * u64::from(ranks));
+                Extent { messages, at_once: n, edges: messages - n, bytes: sent }
+            }
             How::Ring(ring) => ring.extent(ranks, 2 * (ranks - 1), bytes),
             How::Trees { chunks } => {
                 let messages = 4.0 * (n - 1.0) * chunks as f64;
@@ -160,7 +203,7 @@ impl How {
     /// The algorithm at a position of [`ALGORITHMS`], in one piece.
     pub(super) fn simple(algorithm: usize) -> How {
         match algorithm {
-            0 => How::Ring(Ring { channels: 1, chunks: 1 }),
+            0 => How::Ring(Ring { channels: 1, chunks: 1, node: 1 }),
             1 => How::Trees { chunks: 1 },
             _ => How::Halving,
         }
@@ -192,6 +235,44 @@ fn both_trees(ranks: u32, bytes: u64, chunks: u64) -> Schedule {
                 came[rank as usize] = vec![send];
             }
         }
+    }
+    schedule
+}
+
+/// Around each node, around each rail, and around each node again. A rank goes on when it has received what it sends.
+fn hierarchical(ranks: u32, node: u32, bytes: u64) -> Schedule {
+    let nodes = ranks / node;
+    let parts = Parts::of(bytes, node.into());
+    let mut schedule = Schedule::default();
+    // The message that each rank has received last.
+    let mut came: Vec<Option<u32>> = vec![None; ranks as usize];
+    let mut round = 0;
+    let mut step = |send: &dyn Fn(u32, u32) -> (u32, u64)| {
+        let mut next = came.clone();
+        for rank in 0..ranks {
+            let (to, size) = send(rank / node, rank % node);
+            let number = schedule.send(round, rank, to, size);
+            came[rank as usize].into_iter().for_each(|received| schedule.after(number, received));
+            next[to as usize] = Some(number);
+        }
+        came = next;
+        round += 1;
+    };
+    let inside =
+        |at: u32, own: u32, segment: u32| (at * node + (own + 1) % node, parts.get((segment % node).into()));
+    // In the end rank g of a node has the sum of segment g.
+    for s in 0..node - 1 {
+        step(&|at, own| inside(at, own, own + 2 * node - 1 - s));
+    }
+    for s in 0..2 * (nodes - 1) {
+        step(&|at, own| {
+            let segment = (at + 2 * nodes - s) % nodes;
+            let size = Parts::of(parts.get(own.into()), nodes.into()).get(segment.into());
+            ((at + 1) % nodes * node + own, size)
+        });
+    }
+    for s in 0..node - 1 {
+        step(&|at, own| inside(at, own, own + node - s));
     }
     schedule
 }

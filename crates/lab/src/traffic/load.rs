@@ -83,13 +83,16 @@ impl Racks {
 impl NominalLoad {
     /// The positions of the links that it is on.
     pub fn links(&self, network: &Network) -> Vec<usize> {
-        let hosts = network.hosts();
-        let mut has_hosts = vec![false; (hosts + network.switches()) as usize];
-        network.links().iter().filter(|l| l.from < hosts).for_each(|l| has_hosts[l.to as usize] = true);
+        let interfaces = network.interfaces();
+        let mut has_hosts = vec![false; (interfaces + network.switches()) as usize];
+        network.links().iter().filter(|l| l.from < interfaces).for_each(|l| has_hosts[l.to as usize] = true);
+        let bears = |node: u32| node < interfaces && network.topology().bears_load(node);
         let is_on = |link: &Link| match self.on {
-            Reference::HostLinks => link.from < hosts,
-            Reference::CoreLinks => has_hosts[link.from as usize] && link.to >= hosts,
-            Reference::ReceiverLinks => self.receivers.contains(&link.to),
+            Reference::HostLinks => bears(link.from),
+            Reference::CoreLinks => has_hosts[link.from as usize] && link.to >= interfaces,
+            Reference::ReceiverLinks => {
+                bears(link.to) && self.receivers.contains(&network.owners().host_of(link.to))
+            }
         };
         network.links().iter().enumerate().filter(|(_, link)| is_on(link)).map(|(i, _)| i).collect()
     }

@@ -356,9 +356,7 @@ impl Context<'_> {
         let known = entry.into_iter().chain(self.own).find(|spec| spec.name == name).cloned();
         let chosen = match known {
             Some(spec) => spec,
-            None if foreign::find(name, self.foreign).is_some() => {
-                TransportSpec { name: name.into(), params: Vec::new() }
-            }
+            None if foreign::find(name, self.foreign).is_some() => TransportSpec::new(name, Vec::new()),
             None => {
                 let problem = Problem::NoSuchName { what: "transport", name: name.into() };
                 let all = foreign::names(self.foreign);

@@ -622,7 +622,7 @@ fn bus_factor(collective: Collective, ranks: u32) -> Option<f64> {
 fn schedule(collective: Collective, ranks: u32, bytes: u64, root: u32, allreduce: usize) -> Schedule {
     // None of these makes a random choice.
     let random = &mut Stream::new(0, Purpose::Sizes, 0);
-    let ring = Ring { channels: 1, chunks: 1 };
+    let ring = Ring { channels: 1, chunks: 1, node: 1 };
     let parts = bytes.max(u64::from(ranks));
     match collective {
         Collective::AllReduce => How::simple(allreduce).schedule(ranks, parts, random),

@@ -266,7 +266,7 @@ fn boolean(item: &Item<'_>) -> Result<bool, ScenarioError> {
 fn spec(machine: &str, meshed: bool) -> TransportSpec {
     let set = if meshed { &[PRESET, MESH][..] } else { &[PRESET] };
     let params = set.iter().map(|(key, value)| (key.to_string(), ParamValue::Choice((*value).into())));
-    TransportSpec { name: machine.into(), params: params.collect() }
+    TransportSpec::new(machine, params.collect())
 }
 
 /// Transports of a run, and which of them are the kernel's.

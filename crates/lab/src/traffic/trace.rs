@@ -300,7 +300,7 @@ fn settings(table: &Reader<'_>, format: Format) -> Result<(Settings, Resolved), 
         .map_or(Ok(unsaid), |item| item.bytes(0))?;
     let collective = [Format::Chakra, Format::SimAi];
     let allreduce =
-        used(table, format, "allreduce", &collective)?.map_or(Ok(0), |item| item.choice(&ALGORITHMS))?;
+        used(table, format, "allreduce", &collective)?.map_or(Ok(0), |item| item.choice(&ALGORITHMS[..3]))?;
     let mut resolved = object(json!({ "start": start.to_string() }));
     if format == Format::Goal {
         resolved.append(&mut object(json!({ "overhead": overhead.to_string(),

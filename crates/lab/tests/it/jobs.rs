@@ -437,3 +437,72 @@ fn a_job_that_sends_all_at_once_has_its_numbers_too() {
     let plain = NETWORK.replace("HOSTS", "4") + "\n[[traffic]]\nkind = \"permutation\"\nbytes = 40000\n";
     assert!(run(&good(&plain, &[])).summary.get("jobs").is_none(), "a permutation is no job");
 }
+
+/// Four nodes of four GPUs, with NVLink nine times as fast as their NICs.
+const RAIL: &str = r#"
+[topology]
+kind = "rail"
+nodes = 4
+gpus = 4
+spines = 4
+node_rate = "3600 Gbps"
+rail_rate = "400 Gbps"
+node_delay = "50 ns"
+rail_delay = "500 ns"
+
+[fabric]
+payload = "4096 B"
+
+[transport]
+name = "homa"
+"#;
+
+fn on_rails(entry: &str) -> (Network, headway_network::Outcome) {
+    let scenario = good(&format!("{RAIL}\n[[traffic]]\n{entry}\n"), &UNASKED);
+    let resolved = scenario.setup().expect("a network").resolve(1).expect("a run");
+    let network = Network::build(&resolved.spec.topology, &resolved.spec.fabric).expect("a network");
+    (network, headway_sim::run(&resolved.spec, &mut |_| true).expect("it runs"))
+}
+
+#[test]
+fn channels_leave_a_node_by_another_rail_each() {
+    let took = |entry: &str| {
+        let (_, out) = on_rails(entry);
+        let nic =
+            |link: &&headway_network::LinkRecord| link.name.starts_with('h') && link.name.contains("leaf");
+        let loads: Vec<u64> = out.links.iter().filter(nic).map(|link| link.counters.payload_bytes).collect();
+        let spine: u64 =
+            out.links.iter().filter(|l| l.name.contains("spine")).map(|l| l.counters.payload_bytes).sum();
+        (out.flows.iter().filter_map(|flow| flow.finish).max().expect("it is done"), loads, spine)
+    };
+    let entry = "kind = \"allreduce\"\nbytes = \"8 MB\"\nchunks = 2\n";
+    let (one, loads, _) = took(&format!("{entry}channels = 1"));
+    assert_eq!(loads.iter().filter(|load| **load > 0).count(), 4, "one ring leaves each node by one NIC");
+    let (four, loads, spine) = took(&format!("{entry}channels = 4"));
+    assert!(loads.iter().all(|load| *load > 0), "all NICs work: {loads:?}");
+    assert_eq!(loads.iter().max(), loads.iter().min(), "and as much: {loads:?}");
+    assert_eq!(spine, 0, "no channel changes its rail");
+    let gain = one.0 as f64 / four.0 as f64;
+    assert!(gain > 2.5, "{gain} times as fast with four rails");
+}
+
+#[test]
+fn a_hierarchical_allreduce_takes_its_closed_form() {
+    let (own, nodes, n) = (4u64, 4u64, 16u64);
+    for bytes in [16 * 4096u64, 1_600_000, 16_000_000] {
+        let (network, out) =
+            on_rails(&format!("kind = \"allreduce\"\nalgorithm = \"hierarchical\"\nbytes = {bytes}"));
+        let t = |dst: u32, bytes: u64| {
+            let (a, b) = network.pair(0, dst).expect("a path");
+            network.ideal_fct(a, b, bytes).0
+        };
+        let least = 2 * (own - 1) * t(1, bytes / own) + 2 * (nodes - 1) * t(4, bytes / n);
+        let took = out.flows.iter().filter_map(|flow| flow.finish).max().expect("it is done").0;
+        let ack = Rate::gbps(400).time_of(u64::from(network.sizes().control)).0;
+        let more = (2 * own + 2 * nodes) * ack;
+        assert!(
+            (least..=least + more).contains(&took),
+            "{bytes} B: {took} ps, {least} and up to {more} more"
+        );
+    }
+}

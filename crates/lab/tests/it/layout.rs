@@ -56,15 +56,17 @@ fn small_networks_are_drawn_whole() {
     assert_eq!(check("kind = \"graph\"\nfile = \"ring.toml\"\n"), (7, 7, 4));
     let cores = "pods = 2\nedges = 2\nhosts_per_edge = 2\naggs = 2\ncores_per_agg = 1";
     assert_eq!(check(&format!("kind = \"three-tier\"\n{cores}\n{LINKS}")), (18, 20, 8));
+    let dual = format!("kind = \"dual-homed\"\nracks = 2\nhosts_per_rack = 3\nspines = 2\n{LINKS}");
+    assert_eq!(check(&dual), (12, 20, 6));
     let rail = "nodes = 2\ngpus = 2\nspines = 2\nnode_rate = \"1 Tbps\"\nnode_delay = \"200 ns\"";
     assert_eq!(check(&format!("kind = \"rail\"\n{rail}\n")), (10, 12, 4));
     // The links that close a row lie on the row, and are not drawn.
     assert_eq!(check(&format!("kind = \"torus\"\nx = 4\ny = 2\n{LINKS}")), (16, 18, 8));
     let groups = "groups = 3\nswitches_per_group = 2\nhosts_per_switch = 1";
     assert_eq!(check(&format!("kind = \"dragonfly\"\n{groups}\n{LINKS}")), (12, 12, 6));
-    // Those of other simulators, one with a switch between a host and its two links.
+    // Those of other simulators, one with a host of two links.
     assert_eq!(check("kind = \"graph\"\nfile = \"two-tiers.topo\"\n"), (8, 8, 4));
-    assert_eq!(check("kind = \"graph\"\nfile = \"two-links.txt\"\n"), (6, 5, 3));
+    assert_eq!(check("kind = \"graph\"\nfile = \"two-links.txt\"\n"), (5, 4, 3));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use headway_network::topology::KINDS;
 use std::path::Path;
 
 /// Every kind of topology, with links whose rates differ by tier, and hosts whose links are the fastest in some and the slowest in others.
-const SHAPES: [(&str, &str); 9] = [
+const SHAPES: [(&str, &str); 10] = [
     ("single-switch", "hosts = 5\nrate = \"10 Gbps\"\ndelay = \"1 us\""),
     ("dumbbell", "senders = 2\nreceivers = 3\nrate = \"FAST\"\ndelay = \"1 us\"\nbottleneck_rate = \"SLOW\""),
     (
@@ -28,6 +28,10 @@ const SHAPES: [(&str, &str); 9] = [
     (
         "dragonfly",
         "groups = 3\nswitches_per_group = 2\nhosts_per_switch = 2\nhost_rate = \"FAST\"\nglobal_rate = \"SLOW\"\nhost_delay = \"1 us\"",
+    ),
+    (
+        "dual-homed",
+        "racks = 2\nhosts_per_rack = 2\nspines = 2\nhost_rate = \"FAST\"\nspine_rate = \"SLOW\"\nhost_delay = \"1 us\"",
     ),
     (
         "rail",
@@ -70,7 +74,10 @@ fn the_longest_path_is_that_of_the_engine_over_every_topology() {
                 let setup = scenario.setup().expect("a network");
                 let network = Network::build(&setup.topology.spec, &setup.fabric).expect("a network");
                 let flows = setup.resolve(scenario.seed).expect("a run").spec.flows;
-                let paths = flows.iter().map(|flow| (network.path(flow.src, flow.dst), flow));
+                let paths = flows.iter().map(|flow| {
+                    let (src, dst) = network.pair(flow.src, flow.dst).expect("they reach each other");
+                    (network.path(src, dst), flow)
+                });
                 let (path, flow) = paths.rev().max_by_key(|(path, _)| path.base_rtt).expect("a flow");
                 let found = scenario.longest_path().expect("a path");
                 assert_eq!(
@@ -79,7 +86,8 @@ fn the_longest_path_is_that_of_the_engine_over_every_topology() {
                     "{}, {set}",
                     info.name
                 );
-                let links = network.links_between(flow.src, flow.dst).expect("a path");
+                let (src, dst) = network.pair(flow.src, flow.dst).expect("they reach each other");
+                let links = network.links_between(src, dst).expect("a path");
                 let rates = links.iter().map(|link| network.links()[*link as usize].spec.rate);
                 assert_eq!(Some(found.rate), rates.min_by_key(|rate| rate.bps()), "{}, {set}", info.name);
                 let sizes = &setup.fabric.sizes;

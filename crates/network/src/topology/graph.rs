@@ -5,10 +5,11 @@ use super::sketch::{HOSTS_DRAWN, SWITCHES_DRAWN, Sketch, spread, stands_for};
 use super::{Declared, FromTable, Info, Kind, Size, Tier, Topology, Value, Values, Wiring, positive};
 use crate::error::BuildError;
 use crate::link::LinkSpec;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::f64::consts::TAU;
 
-/// Any graph: nodes `0 .. hosts` are hosts (one link each), then switches.
+/// Any graph: nodes `0 .. hosts` are hosts, then switches. Each link of a host is an interface of it; packets go through
+/// switches only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
     /// Number of hosts.
@@ -49,16 +50,24 @@ impl Topology for Graph {
     fn wire(&self, wiring: &mut Wiring) -> Result<(), BuildError> {
         positive("hosts", self.hosts)?;
         let nodes = self.hosts + self.switches;
-        wiring.nodes(self.hosts, self.switches);
-        for (link, &(a, b, spec)) in self.links.iter().enumerate() {
+        for (link, &(a, b, _)) in self.links.iter().enumerate() {
             for node in [a, b] {
                 if node >= nodes {
                     return Err(BuildError::NoSuchNode { link, node, nodes });
                 }
             }
-            wiring.join_uneven(a, b, spec, self.back(link));
+        }
+        let ends = self.ends()?;
+        wiring.interfaces(ends.owners, self.switches);
+        for (link, (a, b)) in ends.of_link.into_iter().enumerate() {
+            wiring.join_uneven(a, b, self.links[link].2, self.back(link));
         }
         Ok(())
+    }
+
+    fn interfaces(&self) -> u64 {
+        let ends = self.links.iter().flat_map(|(a, b, _)| [*a, *b]);
+        ends.filter(|node| *node < self.hosts).count() as u64
     }
 
     fn tiers(&self) -> Vec<Tier> {
@@ -92,8 +101,9 @@ impl Topology for Graph {
         true
     }
 
-    fn pieces(&self) -> Option<Vec<u32>> {
-        let mut parent: Vec<u32> = (0..self.hosts + self.switches).collect();
+    fn pieces(&self) -> Option<Vec<Vec<u32>>> {
+        let ends = self.ends().ok()?;
+        let mut parent: Vec<u32> = (0..ends.owners.len() as u32 + self.switches).collect();
         fn find(parent: &mut [u32], mut node: u32) -> u32 {
             while parent[node as usize] != node {
                 parent[node as usize] = parent[parent[node as usize] as usize];
@@ -101,11 +111,15 @@ impl Topology for Graph {
             }
             node
         }
-        for &(a, b, _) in &self.links {
+        for &(a, b) in &ends.of_link {
             let (a, b) = (find(&mut parent, a), find(&mut parent, b));
             parent[a as usize] = b;
         }
-        Some((0..self.hosts).map(|h| find(&mut parent, h)).collect())
+        let mut pieces = vec![Vec::new(); self.hosts as usize];
+        for (interface, host) in (0..).zip(&ends.owners) {
+            pieces[*host as usize].push(find(&mut parent, interface));
+        }
+        Some(pieces)
     }
 
     /// Switches on a circle, hosts outside of their switch; pairs of hosts without a switch at the bottom.
@@ -119,10 +133,15 @@ impl Topology for Graph {
             let (x, y) = place(s, if shown == 1 { 0.0 } else { 0.25 }, 0.0);
             sketch.switch(&format!("s{s}"), 1, x, y, stands_for(s, shown, self.switches));
         }
+        let mut first: FxHashMap<u32, usize> = FxHashMap::default();
+        for (at, (a, b, _)) in self.links.iter().enumerate().filter(|(_, l)| l.0.max(l.1) >= self.hosts) {
+            first.entry(*a.min(b)).or_insert(at);
+        }
         for s in 0..shown {
-            self.draw_hosts(sketch, s, |turn| place(s, 0.46, turn));
+            self.draw_hosts(sketch, s, &first, |turn| place(s, 0.46, turn));
         }
         self.draw_pairs(sketch);
+        self.draw_further(sketch);
         let (hosts, last) = (self.hosts, self.hosts + shown);
         for (a, b, link) in self.links.iter().filter(|l| l.0.min(l.1) >= hosts && l.0.max(l.1) < last) {
             sketch.link(&self.node(*a), &self.node(*b), link);
@@ -130,7 +149,58 @@ impl Topology for Graph {
     }
 }
 
+/// The links of a graph between its interfaces and switches.
+struct Ends {
+    /// By interface its host: in order of hosts, and of their links.
+    owners: Vec<u32>,
+    /// By link.
+    of_link: Vec<(u32, u32)>,
+}
+
 impl Graph {
+    /// Ends of its links as interfaces and switches; an error if a host has no link.
+    fn ends(&self) -> Result<Ends, BuildError> {
+        let mut next = vec![0u32; self.hosts as usize + 1];
+        for node in self.links.iter().flat_map(|(a, b, _)| [*a, *b]).filter(|node| *node < self.hosts) {
+            next[node as usize + 1] += 1;
+        }
+        if let Some(host) = next[1..].iter().position(|links| *links == 0) {
+            return Err(BuildError::NoLink { host: host as u32 });
+        }
+        let owners: Vec<u32> = (0..self.hosts)
+            .flat_map(|host| std::iter::repeat_n(host, next[host as usize + 1] as usize))
+            .collect();
+        for host in 1..next.len() {
+            next[host] += next[host - 1];
+        }
+        let mut end = |node: u32| match node.checked_sub(self.hosts) {
+            Some(switch) => owners.len() as u32 + switch,
+            None => {
+                next[node as usize] += 1;
+                next[node as usize] - 1
+            }
+        };
+        let of_link = self.links.iter().map(|(a, b, _)| (end(*a), end(*b))).collect();
+        Ok(Ends { owners, of_link })
+    }
+
+    /// Further links of hosts that are drawn, to switches that are drawn.
+    fn draw_further(&self, sketch: &mut Sketch) {
+        let drawn: FxHashSet<String> = sketch.nodes.iter().map(|node| node.name.clone()).collect();
+        let mut seen = FxHashSet::default();
+        for (a, b, link) in &self.links {
+            let (host, switch) = (*a.min(b), *a.max(b));
+            if host >= self.hosts || switch < self.hosts || seen.insert(host) {
+                continue;
+            }
+            let (host, switch) = (self.node(host), self.node(switch));
+            let is_there = sketch.lines.iter().any(|line| (&line.a, &line.b) == (&host, &switch));
+            if drawn.contains(&switch) && drawn.contains(&host) && !is_there {
+                sketch.link(&host, &switch, link);
+            }
+        }
+    }
+
     /// Specification of a link from its second node to its first.
     fn back(&self, link: usize) -> LinkSpec {
         let known = self.back.binary_search_by_key(&link, |(number, _)| *number as usize);
@@ -142,10 +212,19 @@ impl Graph {
     }
 
     /// The hosts of a switch, at places that `at` gives to turns between -0.5 and 0.5.
-    fn draw_hosts(&self, sketch: &mut Sketch, switch: u32, at: impl Fn(f64) -> (f64, f64)) {
+    fn draw_hosts(
+        &self,
+        sketch: &mut Sketch,
+        switch: u32,
+        first: &FxHashMap<u32, usize>,
+        at: impl Fn(f64) -> (f64, f64),
+    ) {
         let node = self.hosts + switch;
-        let of = |l: &&(u32, u32, LinkSpec)| l.0.max(l.1) == node && l.0.min(l.1) < self.hosts;
-        let mine: Vec<_> = self.links.iter().filter(of).collect();
+        let of = |l: &(u32, u32, LinkSpec)| l.0.max(l.1) == node && l.0.min(l.1) < self.hosts;
+        // A host is drawn at the switch of its first link.
+        let is_first = |at: usize, l: &(u32, u32, LinkSpec)| first.get(&l.0.min(l.1)) == Some(&at);
+        let mine = self.links.iter().enumerate().filter(|(at, l)| of(l) && is_first(*at, l));
+        let mine: Vec<_> = mine.map(|(_, link)| link).collect();
         let count = mine.len() as u32;
         let drawn = if sketch.draws_every_host() { count } else { count.min(1) };
         for (i, (a, b, link)) in mine.iter().take(drawn as usize).enumerate() {
@@ -161,8 +240,11 @@ impl Graph {
         let pairs: Vec<_> = pairs.take(HOSTS_DRAWN as usize).collect();
         for (i, (a, b, link)) in pairs.iter().enumerate() {
             let x = spread(i as u32, pairs.len() as u32);
-            sketch.host(&self.node(*a), x - 0.03, 0.98, 1);
-            sketch.host(&self.node(*b), x + 0.03, 0.98, 1);
+            for (node, x) in [(self.node(*a), x - 0.03), (self.node(*b), x + 0.03)] {
+                if !sketch.nodes.iter().any(|known| known.name == node) {
+                    sketch.host(&node, x, 0.98, 1);
+                }
+            }
             sketch.link(&self.node(*a), &self.node(*b), link);
         }
     }

@@ -12,6 +12,7 @@ pub use keys::{Info, Key, Kind, SWITCH_LATENCY, Usual, Value, Values};
 pub(crate) use next_hops::{FromTable, Hop, NextHops};
 
 use crate::error::BuildError;
+use crate::interfaces::Owners;
 use crate::link::{Link, LinkSpec};
 use headway_units::Rate;
 use sketch::Sketch;
@@ -74,6 +75,11 @@ macro_rules! topologies {
                 }
             }
 
+            /// No next hops that are computed: a table has all.
+            pub(crate) fn none() -> Computed {
+                Computed::Graph(FromTable)
+            }
+
             /// True if no table is needed.
             pub(crate) fn is_all(&self) -> bool {
                 match self {
@@ -111,6 +117,7 @@ topologies! {
     dumbbell::Dumbbell,
     parking_lot::ParkingLot,
     leaf_spine::LeafSpine,
+    dual_homed::DualHomed,
     fat_tree::FatTree,
     three_tier::ThreeTier,
     rail::Rail,
@@ -157,7 +164,17 @@ pub trait Topology {
     /// All that describe its links, to be changed.
     fn links_mut(&mut self) -> Vec<&mut LinkSpec>;
 
-    /// The link of every host, where all are alike.
+    /// Number of interfaces of all hosts.
+    fn interfaces(&self) -> u64 {
+        self.size().hosts
+    }
+
+    /// True if the link of an interface is among those that a load on hosts' links is relative to.
+    fn bears_load(&self, _interface: u32) -> bool {
+        true
+    }
+
+    /// The link of every host towards the network, where all are alike.
     fn host_link(&self) -> Option<LinkSpec>;
 
     /// Adds its picture.
@@ -199,8 +216,8 @@ pub trait Topology {
         false
     }
 
-    /// Piece of the network that each host is in, if there may be several.
-    fn pieces(&self) -> Option<Vec<u32>> {
+    /// By host the pieces of the network that its interfaces are in, where there may be several.
+    fn pieces(&self) -> Option<Vec<Vec<u32>>> {
         None
     }
 }
@@ -219,20 +236,36 @@ pub(crate) trait Declared: Topology + Clone + Into<TopologySpec> {
 /// A network as it is wired.
 #[derive(Debug, Default)]
 pub struct Wiring {
-    pub(crate) hosts: u32,
+    pub(crate) interfaces: u32,
+    /// By interface its host; empty where every host has one.
+    pub(crate) owners: Vec<u32>,
+    /// By interface the first of those that are ports of one; empty where none are.
+    pub(crate) bonds: Vec<u32>,
     pub(crate) switches: u32,
     pub(crate) links: Vec<Link>,
 }
 
 impl Wiring {
-    /// Says how many nodes there are.
+    /// Says how many nodes there are; every host has one interface.
     pub fn nodes(&mut self, hosts: u32, switches: u32) {
-        (self.hosts, self.switches) = (hosts, switches);
+        (self.interfaces, self.switches) = (hosts, switches);
+    }
+
+    /// The same where hosts have several interfaces, of which `owners` has the host of each. Interfaces are the first nodes,
+    /// each with one link.
+    pub fn interfaces(&mut self, owners: Vec<u32>, switches: u32) {
+        (self.interfaces, self.switches) = (owners.len() as u32, switches);
+        self.owners = owners;
+    }
+
+    /// Makes interfaces ports of one: `bonds` has for each interface the first of its ports. They are equally fast.
+    pub fn bond(&mut self, bonds: Vec<u32>) {
+        self.bonds = bonds;
     }
 
     /// The node of a switch.
     pub fn switch(&self, number: u32) -> u32 {
-        self.hosts + number
+        self.interfaces + number
     }
 
     /// Both directions of a link between two nodes, one after the other.
@@ -283,6 +316,23 @@ impl TopologySpec {
     /// Rates of tiers that have links: the smallest of a shape may have none.
     fn rates(&self) -> impl Iterator<Item = Rate> {
         self.tiers().into_iter().filter(|tier| tier.count > 0).map(|tier| tier.link.rate)
+    }
+
+    /// Name of a node: an interface is called as its host.
+    pub(crate) fn node_name(&self, node: u32, interfaces: u32, owners: &Owners) -> String {
+        match node.checked_sub(interfaces) {
+            None => format!("h{}", owners.host_of(node)),
+            Some(switch) => self.switch_name(switch),
+        }
+    }
+
+    /// Names of all directed links, in the order in which they are wired.
+    pub fn link_names(&self) -> Result<Vec<String>, BuildError> {
+        let mut wiring = Wiring::default();
+        self.wire(&mut wiring)?;
+        let owners = Owners::new(wiring.interfaces, wiring.owners, Vec::new())?;
+        let name = |node: u32| self.node_name(node, wiring.interfaces, &owners);
+        Ok(wiring.links.iter().map(|link| format!("{}->{}", name(link.from), name(link.to))).collect())
     }
 
     /// True if its next hops are computed. A table of them takes memory for each pair of switches.

@@ -7,16 +7,16 @@ use super::{
 };
 use crate::error::BuildError;
 use crate::link::LinkSpec;
+use headway_units::Rate;
 
 /// Nodes of several accelerators, each of them a host. Wang et al., "Rail-only", HotI 2024, §2.
 ///
-/// A node has a switch of its own (an NVLink domain) that every host of the node is joined to, and from it for each host one
-/// link to every plane: the host's interface. Interface `r` of every node of a group leads to leaf `r` of the group, which is
-/// the rail `r`. The leaves of a plane are joined to all spines of the plane.
+/// A host has an interface to the switch of its node (an NVLink domain), and one to a leaf of every plane: its NIC. Hosts
+/// number `r` of the nodes of a group have their NICs at leaf `r` of the group, which is the rail `r`. The leaves of a plane
+/// are joined to all spines of the plane.
 ///
-/// A host has one link in this model, so that the switch of its node stands between it and its interface. Packets for
-/// host `r` of another node leave their node by the interface `r`, over the switch of the node, and stay on rail `r`: NCCL
-/// calls that PXN.
+/// Hosts of a node reach each other over its switch, and all others over their NICs: those of one rail of a group over its
+/// leaf, the rest over a spine. Forwarding over another host of the node, which NCCL calls PXN, is a matter of traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rail {
     /// Groups of nodes that have leaves of their own.
@@ -31,7 +31,7 @@ pub struct Rail {
     pub spines: u32,
     /// Each link inside a node, between a host and the node's switch.
     pub node: LinkSpec,
-    /// Each link between a node and a leaf.
+    /// Each link between a host and a leaf.
     pub rail: LinkSpec,
     /// Each link between a leaf and a spine.
     pub spine: LinkSpec,
@@ -48,7 +48,7 @@ const GROUPS: Key = Key {
 impl Declared for Rail {
     const INFO: Info = Info {
         name: "rail",
-        summary: "nodes of gpus hosts; interface r of a group's nodes is at leaf<plane>.<group>.<r>, spines above; host n * gpus + r is at node<n>",
+        summary: "nodes of gpus hosts, each with an interface to node<n> and one to leaf<plane>.<group>.<r> under spines; host n * gpus + r is number r of node n",
         keys: &[
             needed("nodes", Kind::Count, "nodes of a group"),
             needed("gpus", Kind::Count, "hosts of a node, and leaves of a group in a plane"),
@@ -56,10 +56,10 @@ impl Declared for Rail {
             GROUPS,
             PLANES,
             needed("node_rate", Kind::Rate, "of each link inside a node"),
-            like("node_rate", "rail_rate", Kind::Rate, "of each link between node and leaf"),
+            like("node_rate", "rail_rate", Kind::Rate, "of each link between host and leaf"),
             like("rail_rate", "spine_rate", Kind::Rate, "of each link between leaf and spine"),
             needed("node_delay", Kind::Duration, "of each link inside a node, one way"),
-            like("node_delay", "rail_delay", Kind::Duration, "of each link between node and leaf"),
+            like("node_delay", "rail_delay", Kind::Duration, "of each link between host and leaf"),
             like("rail_delay", "spine_delay", Kind::Duration, "of each link between leaf and spine"),
         ],
         size: &["nodes", "gpus", "groups", "spines", "planes"],
@@ -85,7 +85,11 @@ impl Rail {
         u64::from(self.planes).saturating_mul(self.groups.into()).saturating_mul(self.gpus.into())
     }
 
-    /// Undirected links between nodes and leaves, and between leaves and spines.
+    fn all_hosts(&self) -> u64 {
+        u64::from(self.groups).saturating_mul(self.nodes.into()).saturating_mul(self.gpus.into())
+    }
+
+    /// Undirected links between hosts and leaves, and between leaves and spines.
     fn joints(&self) -> [u64; 2] {
         let leaves = self.leaves();
         [leaves.saturating_mul(self.nodes.into()), leaves.saturating_mul(self.spines.into())]
@@ -103,11 +107,15 @@ impl Rail {
 impl Topology for Rail {
     fn size(&self) -> Size {
         let nodes = u64::from(self.groups).saturating_mul(self.nodes.into());
-        let hosts = nodes.saturating_mul(self.gpus.into());
+        let hosts = self.all_hosts();
         let spines = u64::from(self.planes).saturating_mul(self.spines.into());
         let switches = nodes.saturating_add(self.leaves()).saturating_add(spines);
         let links = self.joints().iter().fold(hosts, |sum, joints| sum.saturating_add(*joints));
         Size { hosts, switches, links: links.saturating_mul(2) }
+    }
+
+    fn interfaces(&self) -> u64 {
+        self.all_hosts().saturating_mul(u64::from(self.planes).saturating_add(1))
     }
 
     fn wire(&self, wiring: &mut Wiring) -> Result<(), BuildError> {
@@ -117,24 +125,28 @@ impl Topology for Rail {
         {
             positive(name, number)?;
         }
-        let all = groups * nodes;
-        let hosts = all * gpus;
-        wiring.nodes(hosts, self.first_spine() + planes * spines);
-        let leaf = |plane, group, rail| hosts + self.leaf(plane, group, rail);
-        let spine = |plane: u32, s: u32| hosts + self.first_spine() + plane * spines + s;
-        (0..hosts).for_each(|h| wiring.one_way(h, hosts + h / gpus, self.node));
-        (0..hosts).for_each(|h| wiring.one_way(hosts + h / gpus, h, self.node));
-        for node in 0..all {
-            for rail in 0..gpus {
-                (0..planes)
-                    .for_each(|p| wiring.one_way(hosts + node, leaf(p, node / nodes, rail), self.rail));
-            }
-        }
+        let hosts = groups * nodes * gpus;
+        // Those inside the nodes, then those of each plane.
+        let owners: Vec<u32> = (0..=planes).flat_map(|_| 0..hosts).collect();
+        let first = owners.len() as u32;
+        wiring.interfaces(owners, self.first_spine() + planes * spines);
+        // The NIC of a host has a port in each plane.
+        wiring.bond((0..hosts).chain((0..planes).flat_map(|_| hosts..2 * hosts)).collect());
+        let leaf = |plane, group, rail| first + self.leaf(plane, group, rail);
+        let spine = |plane: u32, s: u32| first + self.first_spine() + plane * spines + s;
+        let own = |plane: u32, h: u32| (hosts * (plane + 1) + h, leaf(plane, h / gpus / nodes, h % gpus));
+        let ends = (0..hosts).map(|h| (h, first + h / gpus, self.node));
+        let ends: Vec<(u32, u32, LinkSpec)> = ends
+            .chain((0..planes).flat_map(|plane| {
+                (0..hosts).map(move |h| (plane, h)).map(|(plane, h)| {
+                    let (interface, leaf) = own(plane, h);
+                    (interface, leaf, self.rail)
+                })
+            }))
+            .collect();
+        ends.iter().for_each(|&(interface, switch, link)| wiring.one_way(interface, switch, link));
+        ends.iter().for_each(|&(interface, switch, link)| wiring.one_way(switch, interface, link));
         let leaves = (0..planes * groups * gpus).map(|l| (l / gpus / groups, l / gpus % groups, l % gpus));
-        for (plane, group, rail) in leaves.clone() {
-            let node = |n: u32| hosts + group * nodes + n;
-            (0..nodes).for_each(|n| wiring.one_way(leaf(plane, group, rail), node(n), self.rail));
-        }
         for (plane, group, rail) in leaves {
             (0..spines).for_each(|s| wiring.one_way(leaf(plane, group, rail), spine(plane, s), self.spine));
         }
@@ -148,23 +160,25 @@ impl Topology for Rail {
     }
 
     fn tiers(&self) -> Vec<Tier> {
-        let mut tiers = ends(self.size().hosts, self.node);
-        let [rail, spine] = self.joints();
-        tiers.extend([(rail, self.rail), (spine, self.spine)].map(|(joints, link)| Tier {
-            count: joints.saturating_mul(2),
-            link,
-            from_switch: true,
-            hops: 2,
-        }));
-        tiers
+        let (hosts, [rail, spine]) = (self.all_hosts(), self.joints());
+        // The longest path goes from NIC to NIC.
+        let inside =
+            [false, true].map(|from_switch| Tier { count: hosts, link: self.node, from_switch, hops: 0 });
+        let between = Tier { count: spine.saturating_mul(2), link: self.spine, from_switch: true, hops: 2 };
+        inside.into_iter().chain(ends(rail, self.rail)).chain([between]).collect()
     }
 
     fn links_mut(&mut self) -> Vec<&mut LinkSpec> {
         vec![&mut self.node, &mut self.rail, &mut self.spine]
     }
 
+    fn bears_load(&self, interface: u32) -> bool {
+        u64::from(interface) >= self.all_hosts()
+    }
+
     fn host_link(&self) -> Option<LinkSpec> {
-        Some(self.node)
+        let rate = Rate::new(self.rail.rate.bps().saturating_mul(self.planes.into()));
+        Some(LinkSpec { rate: rate.unwrap_or(self.rail.rate), ..self.rail })
     }
 
     fn switch_name(&self, switch: u32) -> String {
@@ -181,10 +195,6 @@ impl Topology for Rail {
 
     fn racks(&self) -> Option<Vec<u32>> {
         Some((0..=self.groups * self.nodes).map(|node| node * self.gpus).collect())
-    }
-
-    fn core_bps(&self) -> Option<f64> {
-        Some(self.joints()[0] as f64 * self.rail.rate.bps() as f64)
     }
 
     fn has_many_paths(&self) -> bool {
@@ -218,13 +228,14 @@ impl Topology for Rail {
                 let (name, x) = (format!("node{number}"), spread(group * nodes + n, groups * nodes));
                 let count = stands_for(group, groups, self.groups) * stands_for(n, nodes, self.nodes);
                 sketch.switch(&name, 1, x, 0.66, count);
-                for plane in 0..planes {
-                    (0..rails)
-                        .for_each(|r| sketch.link(&name, &format!("leaf{plane}.{group}.{r}"), &self.rail));
-                }
                 let width = 0.85 / f64::from(groups * nodes);
                 let place = |t: f64| (x + (t - 0.5) * width, 0.92);
                 sketch.hosts((&name, count), (number * gpus, gpus), &self.node, place);
+                let shown = if sketch.draws_every_host() { gpus.min(rails) } else { 1 };
+                for (plane, r) in (0..planes).flat_map(|plane| (0..shown).map(move |r| (plane, r))) {
+                    let host = format!("h{}", number * gpus + r);
+                    sketch.link(&host, &format!("leaf{plane}.{group}.{r}"), &self.rail);
+                }
             }
         }
     }
@@ -236,91 +247,83 @@ const NODES_DRAWN: u32 = 4;
 const RAILS_DRAWN: u32 = 4;
 const PLANES_DRAWN: u32 = 2;
 
-/// Position of a host.
-struct Home {
-    node: u32,
-    group: u32,
-    rail: u32,
+/// Position of an interface.
+enum Home {
+    /// At the switch of a node.
+    Inside(u32),
+    /// At a leaf, of all of them and of those of its group and plane; and its plane.
+    Outside { leaf: u32, under: u32, plane: u32 },
 }
 
-/// Up on the rail of the destination, in any plane, and over any spine to another group.
+/// Down inside a node and under a leaf, and over any spine of the plane to another leaf.
 pub(crate) struct ByRail {
-    hosts: u32,
+    interfaces: u32,
     nodes: u32,
-    nodes_of_group: u32,
-    groups: u32,
-    gpus: u32,
-    planes: u32,
+    leaves_of_plane: u32,
     spines: u32,
     first_spine: u32,
     /// First ports of the tiers.
-    node_up: u32,
-    leaf_down: u32,
     leaf_up: u32,
     spine_down: u32,
     home: Vec<Home>,
-    /// The group of each leaf.
-    group: Vec<u32>,
 }
 
 impl NextHops<Rail> for ByRail {
     const COMPUTED: bool = true;
-    // The way back is on the rail of the host at its end.
-    const ALIKE: bool = false;
 
     fn new(shape: &Rail) -> ByRail {
         let nodes = shape.groups * shape.nodes;
         let hosts = nodes * shape.gpus;
-        let leaves = shape.planes * shape.groups * shape.gpus;
-        let node_up = 2 * hosts;
-        let leaf_down = node_up + hosts * shape.planes;
-        let leaf_up = leaf_down + leaves * shape.nodes;
-        let home = |host: u32| {
-            let node = host / shape.gpus;
-            Home { node, group: node / shape.nodes, rail: host % shape.gpus }
+        let leaves_of_plane = shape.groups * shape.gpus;
+        let interfaces = hosts * (1 + shape.planes);
+        let home = |interface: u32| {
+            let (plane, node) = (interface / hosts, interface % hosts / shape.gpus);
+            match plane.checked_sub(1) {
+                None => Home::Inside(node),
+                Some(plane) => {
+                    let under = node / shape.nodes * shape.gpus + interface % shape.gpus;
+                    Home::Outside { leaf: nodes + plane * leaves_of_plane + under, under, plane }
+                }
+            }
         };
+        let leaf_up = 2 * interfaces;
         ByRail {
-            hosts,
+            interfaces,
             nodes,
-            nodes_of_group: shape.nodes,
-            groups: shape.groups,
-            gpus: shape.gpus,
-            planes: shape.planes,
+            leaves_of_plane,
             spines: shape.spines,
             first_spine: shape.first_spine(),
-            node_up,
-            leaf_down,
             leaf_up,
-            spine_down: leaf_up + leaves * shape.spines,
-            home: (0..hosts).map(home).collect(),
-            group: (0..leaves).map(|leaf| leaf / shape.gpus % shape.groups).collect(),
+            spine_down: leaf_up + shape.planes * leaves_of_plane * shape.spines,
+            home: (0..interfaces).map(home).collect(),
         }
     }
 
     #[inline(always)]
     fn hop(&self, switch: u32, dst: u32) -> Option<Hop> {
-        let home = &self.home[dst as usize];
-        Some(if switch < self.nodes {
-            if switch == home.node {
-                Hop::One(self.hosts + dst)
-            } else {
-                let first = self.node_up + (switch * self.gpus + home.rail) * self.planes;
-                Hop::Many { first, count: self.planes, level: 0 }
+        let down = Hop::One(self.interfaces + dst);
+        Some(match self.home[dst as usize] {
+            Home::Inside(node) if switch == node => down,
+            Home::Outside { leaf, .. } if switch == leaf => down,
+            Home::Inside(_) => Hop::Nowhere,
+            Home::Outside { .. } if switch < self.nodes => Hop::Nowhere,
+            // Planes do not meet.
+            Home::Outside { plane, .. } if switch < self.first_spine => {
+                let leaf = switch - self.nodes;
+                if leaf / self.leaves_of_plane == plane {
+                    Hop::Many { first: self.leaf_up + leaf * self.spines, count: self.spines, level: 1 }
+                } else {
+                    Hop::Nowhere
+                }
             }
-        } else if switch < self.first_spine {
-            let leaf = switch - self.nodes;
-            if self.group[leaf as usize] == home.group {
-                let node = home.node - home.group * self.nodes_of_group;
-                Hop::One(self.leaf_down + leaf * self.nodes_of_group + node)
-            } else {
-                let first = self.leaf_up + leaf * self.spines;
-                Hop::Many { first, count: self.spines, level: self.planes }
+            Home::Outside { under, plane, .. } => {
+                let spine = switch - self.first_spine;
+                if spine / self.spines == plane {
+                    Hop::One(self.spine_down + spine * self.leaves_of_plane + under)
+                } else {
+                    Hop::Nowhere
+                }
             }
-        } else {
-            let under = home.group * self.gpus + home.rail;
-            let first = self.spine_down + (switch - self.first_spine) * self.groups * self.gpus + under;
-            // One, but another on the way back where routes are the same both ways.
-            Hop::Many { first, count: 1, level: self.planes * self.spines }
         })
     }
 }

@@ -26,6 +26,8 @@ fn network(topology: &TopologySpec, routing: Routing) -> Network {
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        bonded: false,
+        altered: Vec::new(),
         pfc: None,
     };
     Network::build(topology, &fabric).expect("a network")
@@ -51,7 +53,7 @@ fn shapes() -> Vec<TopologySpec> {
 /// Links that are down, by name, drawn from a number; a few of those between switches.
 fn some_links(network: &Network, number: u64) -> Vec<u32> {
     let between =
-        network.links().iter().enumerate().filter(|(_, link)| link.from.min(link.to) >= network.hosts());
+        network.links().iter().enumerate().filter(|(_, link)| link.from.min(link.to) >= network.interfaces());
     let drawn =
         between.filter(|(port, _)| headway_primitives::mix(number << 20 | *port as u64).is_multiple_of(4));
     drawn.map(|(port, _)| port as u32).collect()
@@ -69,7 +71,7 @@ fn reached(network: &Network, from: u32, dead: &BTreeSet<u32>) -> BTreeSet<u32> 
     let (mut seen, mut ahead) = (BTreeSet::from([from]), vec![from]);
     while let Some(node) = ahead.pop() {
         let out = network.links().iter().enumerate().filter(|(port, link)| {
-            link.from == node && node >= network.hosts() && !dead.contains(&(*port as u32))
+            link.from == node && node >= network.interfaces() && !dead.contains(&(*port as u32))
         });
         ahead.extend(out.map(|(_, link)| link.to).filter(|to| seen.insert(*to)));
     }
@@ -92,7 +94,7 @@ fn way(
             return Some(links);
         }
         let arrival = (links[links.len() - 1], at);
-        links.push(changes.route(choice, network, node - network.hosts(), &packet, arrival)?);
+        links.push(changes.route(choice, network, node - network.interfaces(), &packet, arrival)?);
         assert!(links.len() < 30, "{src} to {dst} goes round in circles: {links:?}");
     }
 }
@@ -118,7 +120,9 @@ fn packets_reach_whoever_can_be_reached_over_links_that_are_up() {
                 links.iter().any(|l| names[*l as usize] == *name || (symmetric && names[*l as usize] == back))
             };
             let dead: BTreeSet<u32> = (0..names.len() as u32).filter(|n| hit(&names[*n as usize])).collect();
-            for (src, dst) in (0..network.hosts()).flat_map(|s| (0..network.hosts()).map(move |d| (s, d))) {
+            for (src, dst) in
+                (0..network.interfaces()).flat_map(|s| (0..network.interfaces()).map(move |d| (s, d)))
+            {
                 if src == dst {
                     continue;
                 }
@@ -166,10 +170,10 @@ fn routes_are_the_usual_ones_before_after_and_where_nothing_is_down() {
             let mut changes =
                 Changes::new(std::slice::from_ref(&spec), &network, &other).expect("valid").expect("changes");
             for (switch, dst) in
-                (0..network.switches()).flat_map(|s| (0..network.hosts()).map(move |d| (s, d)))
+                (0..network.switches()).flat_map(|s| (0..network.interfaces()).map(move |d| (s, d)))
             {
                 let mut packet =
-                    Packet::new(PacketKind::Data, HostId((dst + 1) % network.hosts()), HostId(dst), 0);
+                    Packet::new(PacketKind::Data, HostId((dst + 1) % network.interfaces()), HostId(dst), 0);
                 packet.entropy = switch;
                 let expected = usual.route(&network, switch, &packet, (0, at));
                 assert_eq!(
@@ -184,7 +188,7 @@ fn routes_are_the_usual_ones_before_after_and_where_nothing_is_down() {
         let spec = down(&network, &[network.links().len() as u32 - 1]);
         let mut changes = Changes::new(&[spec], &network, &other).expect("valid").expect("changes");
         let packet = Packet::new(PacketKind::Data, HostId(1), HostId(0), 0);
-        let home = network.links()[0].to - network.hosts();
+        let home = network.links()[0].to - network.interfaces();
         let expected = usual.route(&network, home, &packet, (0, Time::us(7)));
         assert_eq!(changes.route(&other, &network, home, &packet, (0, Time::us(7))), expected);
     }

@@ -29,6 +29,8 @@ fn fabric() -> FabricSpec {
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        bonded: false,
+        altered: Vec::new(),
         pfc: None,
     }
 }
@@ -111,6 +113,7 @@ fn sizes_and_tiers_are_those_of_what_is_wired() {
         let size = spec.size();
         let built = (network.hosts().into(), network.switches().into(), network.links().len() as u64);
         assert_eq!((size.hosts, size.switches, size.links), built, "{name}");
+        assert_eq!(spec.interfaces(), network.interfaces().into(), "{name}");
         let mut promised = BTreeMap::<(u64, u64, bool), u64>::new();
         for tier in spec.tiers() {
             *promised.entry((tier.link.rate.bps(), tier.link.delay.0, tier.from_switch)).or_default() +=
@@ -118,7 +121,7 @@ fn sizes_and_tiers_are_those_of_what_is_wired() {
         }
         let mut wired = BTreeMap::<(u64, u64, bool), u64>::new();
         for link in network.links() {
-            let from_switch = link.from >= network.hosts();
+            let from_switch = link.from >= network.interfaces();
             *wired.entry((link.spec.rate.bps(), link.spec.delay.0, from_switch)).or_default() += 1;
         }
         promised.retain(|_, count| *count > 0);
@@ -144,12 +147,15 @@ fn changed_links_are_all_links() {
 fn capacities_are_those_of_the_links() {
     each(|drawn| {
         let (spec, network, name) = (&drawn.spec, &drawn.network, drawn.name);
-        let own = |host: u32| network.links()[host as usize].spec;
+        let own = |host: u32| {
+            let own = network.owners().interfaces_of(host).filter(|one| spec.bears_load(*one));
+            own.map(|one| network.links()[one as usize].spec.rate.bps() as f64).sum::<f64>()
+        };
         let some: Vec<u32> = (0..network.hosts()).step_by(2).collect();
-        let sum: f64 = some.iter().map(|host| own(*host).rate.bps() as f64).sum();
+        let sum: f64 = some.iter().map(|host| own(*host)).sum();
         assert_eq!(spec.host_bps(&some), sum, "{name}");
         if let Some(link) = spec.host_link() {
-            assert!((0..network.hosts()).all(|host| own(host) == link), "{name}");
+            assert!((0..network.hosts()).all(|host| own(host) == link.rate.bps() as f64), "{name}");
         }
         let first = |host: u32| network.links()[host as usize].to;
         let Some(bounds) = spec.racks() else { return };
@@ -159,8 +165,9 @@ fn capacities_are_those_of_the_links() {
             assert_eq!(racks(host) == racks(host - 1), first(host) == first(host - 1), "{name}: h{host}");
         }
         if let Some(core) = spec.core_bps() {
-            let homes: BTreeSet<u32> = (0..network.hosts()).map(first).collect();
-            let up = network.links().iter().filter(|l| homes.contains(&l.from) && l.to >= network.hosts());
+            let homes: BTreeSet<u32> = (0..network.interfaces()).map(first).collect();
+            let up =
+                network.links().iter().filter(|l| homes.contains(&l.from) && l.to >= network.interfaces());
             assert_eq!(core, up.map(|link| link.spec.rate.bps() as f64).sum::<f64>(), "{name}");
         }
     });
@@ -173,7 +180,7 @@ fn distances(network: &Network, dst: u32) -> BTreeMap<u32, usize> {
     while let Some(node) = ahead.pop_front() {
         for link in network.links().iter().filter(|link| link.to == node) {
             // Nothing goes through a host.
-            if !found.contains_key(&link.from) && (node == dst || node >= network.hosts()) {
+            if !found.contains_key(&link.from) && (node == dst || node >= network.interfaces()) {
                 found.insert(link.from, found[&node] + 1);
                 ahead.push_back(link.from);
             }
@@ -188,12 +195,16 @@ fn paths_are_shortest_and_reach_whatever_is_in_the_same_piece() {
         let (spec, network, name) = (&drawn.spec, &drawn.network, drawn.name);
         let pieces = spec.pieces();
         let mut choices = false;
-        for dst in 0..network.hosts() {
+        for dst in 0..network.interfaces() {
             let hops = distances(network, dst);
-            for src in (0..network.hosts()).filter(|src| *src != dst) {
-                let path = network.links_between(src, dst).unwrap_or_default();
-                assert_eq!(Some(&path.len()), hops.get(&src), "{name}: h{src} to h{dst}");
-                let together = pieces.as_ref().is_none_or(|p| p[src as usize] == p[dst as usize]);
+            for src in (0..network.interfaces()).filter(|src| *src != dst) {
+                let path = network.links_between(src, dst);
+                assert_eq!(path.as_ref().map(Vec::len), hops.get(&src).copied(), "{name}: {src} to {dst}");
+                let Some(path) = path else { continue };
+                let hosts = [src, dst].map(|one| network.owners().host_of(one) as usize);
+                let together = pieces
+                    .as_ref()
+                    .is_none_or(|p| p[hosts[0]].iter().any(|piece| p[hosts[1]].contains(piece)));
                 assert!(together, "{name}: h{src} and h{dst} are said to be apart");
                 choices |= network.links_any(src, dst).len() > path.len();
             }
@@ -206,7 +217,7 @@ fn paths_are_shortest_and_reach_whatever_is_in_the_same_piece() {
 fn names_of_nodes_and_of_bottlenecks_are_those_of_links() {
     each(|drawn| {
         let (network, name) = (&drawn.network, drawn.name);
-        let all = network.hosts()..network.hosts() + network.switches();
+        let all = network.interfaces()..network.interfaces() + network.switches();
         let names: BTreeSet<String> = all.clone().map(|node| network.node_name(node)).collect();
         assert_eq!(names.len(), all.count(), "{name}: {names:?}");
         let links = network.link_names();

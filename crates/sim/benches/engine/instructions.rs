@@ -132,7 +132,7 @@ fn specification(row: &Row) -> RunSpec {
     let link = LinkSpec { rate: Rate::gbps(10), delay: Time::us(1) };
     let symmetric =
         row.transports.iter().any(|name| registry::find(name).is_some_and(|e| e.capabilities.symmetric));
-    let transport = |name: &&str| TransportSpec { name: (*name).into(), params: Vec::new() };
+    let transport = |name: &&str| TransportSpec::new(*name, Vec::new());
     let loss = Fault::Random { loss: 0.001, duplicate: 0.0, reorder: 0.0, reorder_by: Time::ZERO };
     RunSpec {
         topology: TopologySpec::FatTree(FatTree { k: K, hosts_per_edge: K / 2, host: link, fabric: link }),
@@ -146,6 +146,8 @@ fn specification(row: &Row) -> RunSpec {
             at: Vec::new(),
             forwarding: headway_network::Forwarding::StoreAndForward,
             host_queue: None,
+            bonded: false,
+            altered: Vec::new(),
             pfc: None,
         },
         transports: row.transports.iter().map(transport).collect(),

@@ -247,9 +247,11 @@ fn specification(case: &Case) -> RunSpec {
             at: Vec::new(),
             forwarding: headway_network::Forwarding::StoreAndForward,
             host_queue: None,
+            bonded: false,
+            altered: Vec::new(),
             pfc: None,
         },
-        transports: vec![TransportSpec { name: "amrt".into(), params: Vec::new() }],
+        transports: vec![TransportSpec::new("amrt", Vec::new())],
         flows: flows(case),
         seed: 1,
         stop: Time::s(1),
@@ -270,7 +272,7 @@ fn specification(case: &Case) -> RunSpec {
 /// Slow start, hashed paths, buffers that overflow.
 fn windowed(mut run: RunSpec, case: &Case) -> RunSpec {
     let subflows = (case.subflows > 0).then(|| ("subflows".into(), ParamValue::Int(case.subflows)));
-    run.transports[0] = TransportSpec { name: case.transport.into(), params: subflows.into_iter().collect() };
+    run.transports[0] = TransportSpec::new(case.transport, subflows.into_iter().collect());
     run.flows.iter_mut().for_each(|flow| flow.initial_window = InitialWindow::default());
     run.fabric.discipline = "drop-tail".into();
     run.fabric.routing = Routing::Ecmp;

@@ -41,7 +41,7 @@ impl<'a> Conductor<'a> {
         let mut stopped = Stopped::default();
         all.iter().for_each(|shard| shard.ports.gather(&mut stopped));
         let of_node = self.division.of_node();
-        let hosts = self.network.hosts();
+        let hosts = self.network.interfaces();
         let guard_of = |switch: u32| -> &Guard {
             let owner = usize::from(of_node[(hosts + switch) as usize]);
             all.get(owner).and_then(|shard| shard.ports.lossless.as_deref()).unwrap_or(first)
@@ -79,7 +79,7 @@ impl<'a> Conductor<'a> {
     /// If the memory of a switch does not hold the packets that wait at its ports: only a bug can cause that.
     pub(super) fn note_pauses(&self, all: &Guards<'_, 'a>, records: &mut [LinkRecord]) {
         let of_node = self.division.of_node();
-        let hosts = self.network.hosts();
+        let hosts = self.network.interfaces();
         for (number, shard) in all.iter().enumerate() {
             let Some(guard) = shard.ports.lossless.as_deref() else { return };
             let owns = |node: u32| usize::from(of_node[node as usize]) == number;

@@ -38,7 +38,7 @@ impl Looks {
         });
         // A sample of paths, spread over all flows and all hosts.
         let flows = spec.flows.iter().step_by(spec.flows.len().div_ceil(PATHS).max(1));
-        let hosts = (1..network.hosts()).step_by((network.hosts() as usize).div_ceil(PATHS).max(1));
+        let hosts = (1..network.interfaces()).step_by((network.interfaces() as usize).div_ceil(PATHS).max(1));
         let pairs = flows.map(|flow| (flow.src, flow.dst)).chain(hosts.map(|host| (0, host)));
         let trips = pairs.filter(|(a, b)| network.reachable(*a, *b) && network.reachable(*b, *a));
         let trip = trips.map(|(a, b)| network.path(a, b).max_rtt).max().unwrap_or(Time::ZERO);

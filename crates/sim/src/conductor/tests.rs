@@ -41,9 +41,11 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
             at: Vec::new(),
             forwarding: headway_network::Forwarding::StoreAndForward,
             host_queue: None,
+            bonded: false,
+            altered: Vec::new(),
             pfc: None,
         },
-        transports: vec![TransportSpec { name: transport.into(), params: Vec::new() }],
+        transports: vec![TransportSpec::new(transport, Vec::new())],
         flows: (0..48).map(flow).collect(),
         seed: 3,
         stop: Time::s(1),
@@ -70,7 +72,7 @@ fn machine<T: Transport>(context: HostContext) -> Machine {
 
 fn outcome(spec: &RunSpec, machine: fn(HostContext) -> Machine, look_ahead: bool, threads: usize) -> Outcome {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric).expect("a network"));
-    let endpoints = (0..network.hosts()).map(|host| machine(network.host_context(host, 1))).collect();
+    let endpoints = (0..network.interfaces()).map(|host| machine(network.host_context(host, 1))).collect();
     let mut progress = |_: &Progress| true;
     let mut watch = Watch {
         progress: &mut progress,

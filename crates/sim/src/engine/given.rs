@@ -8,7 +8,7 @@ use crate::check::check_flow;
 use crate::links::FLOW_START;
 use crate::progressing::Progressing;
 use crate::rank;
-use headway_network::{Ask, Cause, FlowSpec, FlowState, Happening, RunError, Source, Until};
+use headway_network::{Ask, Cause, FlowSpec, FlowState, Happening, Pairs, RunError, Source, Until};
 use headway_units::Time;
 use rustc_hash::FxHashSet;
 use slab::Slab;
@@ -22,6 +22,8 @@ const FIRST_ROOM: usize = 1 << 10;
 pub(crate) struct Given {
     /// Flows so far, numbered after those of the specification.
     pub(crate) flows: Vec<FlowSpec>,
+    /// The interfaces that they take.
+    pairs: Pairs,
     /// Ends that have not been reported yet.
     heard: Vec<Happening>,
     /// Events to come, by the number in their event.
@@ -108,8 +110,8 @@ impl Engine<'_> {
                 let waits = responsive + u64::from(known && given.unknown.insert(number));
                 given.awaited += waits;
                 self.open += waits;
-                let at = self.flow(number).start;
-                self.schedule_given(flow.src, at, Due::Flow(number));
+                let FlowSpec { start, src, .. } = *self.flow(number);
+                self.schedule_given(src, start, Due::Flow(number));
             }
             Ask::Timer { after, number } => {
                 if let Some(given) = &mut self.given {
@@ -138,7 +140,9 @@ impl Engine<'_> {
         }
         let start = self.now.saturating_add(flow.start);
         if let Some(given) = &mut self.given {
-            given.flows.push(FlowSpec { start, ..flow });
+            let network = &self.network;
+            let addressed = network.address_flow(self.spec.seed, number as u32, flow, &mut given.pairs);
+            given.flows.push(FlowSpec { start, ..addressed });
         }
         if number >= self.flows.len() {
             // Doubled, so that adding one flow after another takes linear time in all.

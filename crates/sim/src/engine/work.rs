@@ -15,7 +15,7 @@ use crate::links::{
     ARRIVED, DELIVER, GIVEN_UP, HANDED_OUT, HANDED_UP, HOST, OPENED, PREPARED, SENT, STEPS, STOPPED,
 };
 use crate::rank;
-use headway_network::{BuildError, HostCosts, Processor, RunSpec, merged};
+use headway_network::{BuildError, HostCosts, Network, Owners, Processor, RunSpec, merged};
 use headway_packet::{Packet, PacketFlags, Stamps};
 use headway_transport::Endpoint;
 use headway_units::Time;
@@ -25,14 +25,17 @@ use std::collections::VecDeque;
 /// Work of all hosts.
 pub(super) struct Work {
     costs: HostCosts,
+    /// By interface.
     hosts: Vec<OneHost>,
+    /// By host: its interfaces share it.
+    processors: Vec<Processor>,
+    owners: Owners,
     /// Flows whose bytes are all there, and whose message the processor has not handed out yet.
     handing_out: FxHashSet<u32>,
 }
 
 #[derive(Default)]
 struct OneHost {
-    processor: Processor,
     /// Packets of the burst on the wire that have not left.
     leaving: VecDeque<Packet>,
     /// True if the wire is taken: an event waits for its end.
@@ -52,7 +55,7 @@ struct OneHost {
 
 impl Work {
     /// Work of hosts, or `None` if it takes no time.
-    pub(super) fn new(spec: &RunSpec, hosts: u32) -> Result<Option<Box<Work>>, BuildError> {
+    pub(super) fn new(spec: &RunSpec, network: &Network) -> Result<Option<Box<Work>>, BuildError> {
         let costs = spec.costs;
         if costs.is_free() {
             return Ok(None);
@@ -61,12 +64,22 @@ impl Work {
             let text = "hosts whose processors take time have no queue in front of their links".into();
             return Err(BuildError::Shape(text));
         }
-        if hosts > HOST {
-            let text = format!("{hosts} hosts are too many for hosts that cost time: {HOST} at most");
+        let interfaces = network.interfaces();
+        if interfaces > HOST {
+            let text = format!(
+                "{interfaces} interfaces of hosts are too many for hosts that cost time: {HOST} at most"
+            );
             return Err(BuildError::Shape(text));
         }
-        let hosts = (0..hosts).map(|_| OneHost::default()).collect();
-        Ok(Some(Box::new(Work { costs, hosts, handing_out: FxHashSet::default() })))
+        let hosts = (0..interfaces).map(|_| OneHost::default()).collect();
+        let processors = vec![Processor::default(); network.hosts() as usize];
+        let owners = network.owners().clone();
+        Ok(Some(Box::new(Work { costs, hosts, processors, owners, handing_out: FxHashSet::default() })))
+    }
+
+    /// Time at which the processor of an interface's host is done with this work too.
+    fn done(&mut self, interface: u32, now: Time, work: Time) -> Time {
+        self.processors[self.owners.host_of(interface) as usize].done(now, work)
     }
 }
 
@@ -77,6 +90,8 @@ impl Engine<'_> {
     pub(super) fn host_step(&mut self, number: u32, item: u32) {
         let host = number & HOST;
         match number & STEPS {
+            ARRIVED if self.bonds.is_some() => self.deliver_to_address(host, item),
+            SENT if self.bonds.is_some() => self.wire_is_free(host),
             ARRIVED => self.arrived(host, item),
             HANDED_UP => self.handed_up(host),
             PREPARED => {
@@ -135,8 +150,7 @@ impl Engine<'_> {
         // Stable: a group keeps the order of its packets.
         grouped.sort_by_key(|(group, _)| *group);
         for group in grouped.chunk_by(|a, b| a.0 == b.0) {
-            // A group costs as much as a packet: the processor handles it as one.
-            let done = one.processor.done(self.now, costs.packet);
+            let done = work.done(host, self.now, work.costs.packet);
             for (place, (_, handle)) in group.iter().enumerate() {
                 links.queue.push(done.0, rank::of_delivery(host, place), DELIVER | host, *handle);
             }
@@ -184,7 +198,7 @@ impl Engine<'_> {
             }
         }
         if !one.next.is_empty() {
-            let done = one.processor.done(now, costs.packet);
+            let done = work.done(host, now, work.costs.packet);
             self.ports.links.queue.push(done.0, rank::of_work(PREPARED | host), PREPARED | host, 0);
         }
     }
@@ -253,7 +267,7 @@ impl Engine<'_> {
         }
         let src = self.flow(flow).src;
         let Some(work) = &mut self.work else { return false };
-        let done = work.hosts[src as usize].processor.done(self.now, work.costs.message);
+        let done = work.done(src, self.now, work.costs.message);
         self.ports.links.queue.push(done.0, rank::of_opening(flow), OPENED | src, flow);
         true
     }
@@ -266,7 +280,7 @@ impl Engine<'_> {
         }
         let dst = self.flow(flow).dst;
         let Some(work) = &mut self.work else { return false };
-        let done = work.hosts[dst as usize].processor.done(self.now, work.costs.message);
+        let done = work.done(dst, self.now, work.costs.message);
         work.handing_out.insert(flow);
         self.ports.links.queue.push(done.0, rank::of_work(HANDED_OUT | dst), HANDED_OUT | dst, flow);
         true

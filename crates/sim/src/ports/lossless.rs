@@ -73,7 +73,7 @@ pub(crate) struct Guard {
 /// other hosts, the machine is not polled.
 pub(crate) fn has_gate(network: &Network, number: u32) -> bool {
     let fabric = network.fabric();
-    fabric.pfc.is_some() && (number >= network.hosts() || fabric.host_queue.is_some())
+    fabric.pfc.is_some() && (number >= network.interfaces() || fabric.host_queue.is_some())
 }
 
 impl Guard {

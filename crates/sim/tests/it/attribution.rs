@@ -149,7 +149,7 @@ fn parts_add_up_where_several_transports_share_hosts() {
     let mut flows = busy(&[200_000, 1_000, 90_000, 1_461, 300_000, 20_000, 150_000, 70_000]);
     flows.iter_mut().enumerate().for_each(|(number, flow)| flow.transport = (number % 2) as u8);
     let mut run = told_by_cause(spec(leaf_spine(), "dctcp", flows, Time::s(5)));
-    run.transports.push(TransportSpec { name: "cubic".into(), params: Vec::new() });
+    run.transports.push(TransportSpec::new("cubic", Vec::new()));
     run.fabric.buffer.data = Limit::Packets(12);
     let out = outcome(&run);
     adds_up(&out, "two transports").expect("sums");

@@ -123,7 +123,7 @@ fn hosts_of_two_transports_share_one_network() {
     let mut flows = vec![flow(0, 4, 500_000, Time::ZERO), flow(1, 5, 500_000, Time::ZERO)];
     flows[1].transport = 1;
     let mut run = spec(leaf_spine(), "amrt", flows, Time::s(1));
-    run.transports.push(TransportSpec { name: "phost".into(), params: Vec::new() });
+    run.transports.push(TransportSpec::new("phost", Vec::new()));
     assert_conserved(&run, &outcome(&run));
     run.flows[1].src = 0;
     assert_conserved(&run, &outcome(&run));

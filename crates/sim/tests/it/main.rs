@@ -12,6 +12,7 @@ mod golden;
 mod homa;
 mod hosts;
 mod initial_window;
+mod interfaces;
 mod lossless;
 mod mixtures;
 mod motivation;

@@ -27,7 +27,7 @@ fn of(transport: u8, mut flow: FlowSpec) -> FlowSpec {
 /// A run of several transports over the ports of the one at `home`.
 fn mixture(transports: &[&str], home: &str, flows: Vec<FlowSpec>, hosts: u32) -> RunSpec {
     let mut run = spec(star(hosts), home, flows, Time::s(20));
-    let named = |name: &&str| TransportSpec { name: (*name).into(), params: Vec::new() };
+    let named = |name: &&str| TransportSpec::new(*name, Vec::new());
     run.transports = transports.iter().map(named).collect();
     run
 }

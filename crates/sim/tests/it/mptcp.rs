@@ -31,7 +31,7 @@ fn frames() -> Sizes {
 }
 
 fn with_second(mut run: RunSpec, transport: &str) -> RunSpec {
-    run.transports.push(TransportSpec { name: transport.into(), params: Vec::new() });
+    run.transports.push(TransportSpec::new(transport, Vec::new()));
     run
 }
 

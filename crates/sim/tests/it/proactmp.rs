@@ -181,7 +181,7 @@ fn migration(third: Time, load: u64) -> RunSpec {
     let flows = vec![flow(0, 2, long, Time::ZERO), source].into_iter();
     let flows = flows.map(|f| FlowSpec { path: Some(0), ..f }).collect();
     let mut run = spec(topology, "proactmp", flows, third * 3);
-    run.transports.push(headway_network::TransportSpec { name: "amrt".into(), params: Vec::new() });
+    run.transports.push(headway_network::TransportSpec::new("amrt", Vec::new()));
     run.fabric.routing = Routing::Pinned;
     run.fabric.buffer.data = Limit::Packets(250);
     sampled(run, Time(third.0 / 10))

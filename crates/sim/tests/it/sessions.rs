@@ -241,7 +241,7 @@ fn a_source_may_let_its_run_rest_and_go_on() {
 #[test]
 fn what_cannot_be_is_refused_with_the_reason() {
     let two = vec!["ndp", "dctcp"].into_iter();
-    let two = two.map(|name| TransportSpec { name: name.into(), params: Vec::new() }).collect();
+    let two = two.map(|name| TransportSpec::new(name, Vec::new())).collect();
     let several = RunSpec { transports: two, ..star("ndp", Vec::new()) };
     assert_eq!(Session::new(several, u64::MAX).err(), Some(RunError::SeveralTransports(2)));
     for (ask, reason) in [

@@ -7,7 +7,7 @@
 mod fabric;
 mod faults;
 mod lossless;
-mod topology;
+pub(crate) mod topology;
 mod traffic;
 
 use crate::case::{Case, duration, number, table};
@@ -229,15 +229,13 @@ fn sketch(case: &Case, size: Size, folder: &Path) -> Option<Sketch> {
     let network = Network::build(&setup.topology.spec, &setup.fabric).ok()?;
     let sizes = network.sizes();
     let slowest = network.links().iter().map(|l| l.spec.rate.bps()).min()?;
-    let trips =
-        (1..network.hosts()).filter(|h| network.reachable(0, *h)).map(|h| network.path(0, h).base_rtt.0);
+    let pairs = (1..network.hosts()).filter_map(|h| network.pair(0, h));
+    let trips = pairs.map(|(src, dst)| network.path(src, dst).base_rtt.0);
     Some(Sketch {
         size,
         hosts: u64::from(network.hosts()),
         links: network.link_names(),
-        switches: (network.hosts()..network.hosts() + network.switches())
-            .map(|n| network.node_name(n))
-            .collect(),
+        switches: network.switch_names(),
         wild: false,
         slot: Rate::new(slowest)?.time_of(u64::from(sizes.full_wire())).0.max(1),
         round_trip: trips.max()?,

@@ -18,7 +18,7 @@ struct Links {
 }
 
 /// A topology, and the graph if it is one; `flight` is from how many to how many packets its links hold, about.
-pub(super) fn draw(dice: &mut Dice, flight: (f64, f64)) -> (Table, Option<Table>) {
+pub(crate) fn draw(dice: &mut Dice, flight: (f64, f64)) -> (Table, Option<Table>) {
     let (info, _) = dice.pick(KINDS);
     let links = Links { rate: dice.magnitude(RATES.0, RATES.1), flight: dice.magnitude(flight.0, flight.1) };
     let mut topology = table([("kind", info.name.into())]);
@@ -74,6 +74,10 @@ fn graph_of(dice: &mut Dice, links: &Links) -> Table {
     let mut edges = Vec::new();
     for host in 0..hosts {
         edges.push((format!("h{host}"), format!("s{}", dice.below(switches))));
+        // Some hosts have a second interface, if it is at the same switch.
+        if dice.percent(10) {
+            edges.push((format!("h{host}"), format!("s{}", dice.below(switches))));
+        }
     }
     for switch in 1..switches {
         edges.push((format!("s{switch}"), format!("s{}", dice.below(switch))));

@@ -3,6 +3,7 @@
 mod documented;
 mod fixed;
 mod found;
+mod lone;
 mod shrinks;
 mod within_memory;
 

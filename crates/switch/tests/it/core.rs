@@ -46,6 +46,8 @@ fn core_with(discipline: &str, bottleneck: u64, packets: u32, faults: Vec<FaultS
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        bonded: false,
+        altered: Vec::new(),
         pfc: None,
     };
     let network = Arc::new(Network::build(&topology, &fabric).expect("a network"));

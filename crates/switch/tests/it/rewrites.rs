@@ -37,6 +37,8 @@ fn core(discipline: &str, params: &[(&str, ParamValue)], data: u32, control: Lim
         at: Vec::new(),
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
+        bonded: false,
+        altered: Vec::new(),
         pfc: None,
     };
     let network = Arc::new(Network::build(&topology, &fabric).expect("a network"));

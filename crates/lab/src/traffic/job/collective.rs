@@ -4,7 +4,7 @@ use super::super::draw::Ground;
 use super::super::keys::{Key, Takes, key, needed};
 use super::super::reading::{Resolved, message, object, start};
 use super::super::{Common, Context, Declared, Making, Pattern, PatternInfo};
-use super::ranks::Ranks;
+use super::ranks::{Place, Ranks};
 use super::schedule::Schedule;
 use super::{JobInfo, Parts};
 use crate::text::{Problem, Reader, ScenarioError};
@@ -18,8 +18,12 @@ pub(crate) const COMPUTE: Key =
     key("compute", Takes::Duration, "`\"0 s\"`", "time that a rank computes between two iterations");
 pub(crate) const ALL_BYTES: Key =
     needed("bytes", Takes::Bytes, "size of the buffer of a rank, as nccl-tests counts it");
-pub(crate) const CHANNELS: Key =
-    key("channels", Takes::Count, "1", "parts of the buffer that go round at the same time");
+pub(crate) const CHANNELS: Key = key(
+    "channels",
+    Takes::Count,
+    "1",
+    "parts of the buffer that go round at the same time; ranks that are whole nodes of hosts with several interfaces have each channel leave the node by another rail",
+);
 pub(crate) const CHUNKS: Key =
     key("chunks", Takes::Count, "1", "parts of each message that go on as soon as they have arrived");
 
@@ -47,6 +51,11 @@ pub(crate) trait Algorithm: Debug + Clone + Send + Sync + Sized + 'static {
 
     /// Reads its own keys; `bytes` are those of a rank's buffer.
     fn read(table: &Reader<'_>, ranks: u32, bytes: u64) -> Result<(Self, Resolved), ScenarioError>;
+
+    /// The same with the place of its ranks; an error if they are nowhere that it can use.
+    fn placed(self, _: Place, _: &Reader<'_>) -> Result<Self, ScenarioError> {
+        Ok(self)
+    }
 
     /// The messages of an iteration. Random choices are the same in each.
     fn schedule(&self, ranks: u32, bytes: u64, random: &mut Stream) -> Schedule;
@@ -84,6 +93,7 @@ impl<A: Algorithm> Declared for Collective<A> {
         let (ranks, mut resolved) = Ranks::read(table, context)?;
         let bytes = message(&table.need("bytes")?, context)?;
         let (algorithm, mut own) = A::read(table, ranks.count(), bytes)?;
+        let algorithm = algorithm.placed(ranks.place(context.topology), table)?;
         let start = start(table)?;
         let (repeat, compute) = repeated(table)?;
         resolved.append(&mut object(json!({ "bytes": bytes })));

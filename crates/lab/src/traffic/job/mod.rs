@@ -14,7 +14,7 @@ pub(crate) use collective::{
     ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Collective, Extent, REPEAT, chunk, count_of, repeated,
 };
 pub(crate) use parts::Parts;
-pub(crate) use ranks::{FIRST, PLACEMENT, RANKS, Ranks};
+pub(crate) use ranks::{FIRST, PLACEMENT, Place, RANKS, Ranks};
 pub(crate) use ring::{HalfRing, OnRing, RING_KEYS, Ring, too_few};
 pub(crate) use schedule::{Schedule, between};
 

@@ -119,6 +119,25 @@ impl Ranks {
         Ok((ranks, resolved))
     }
 
+    /// Their place in the network.
+    pub(crate) fn place(&self, topology: &Topology) -> Place {
+        let rails = topology.spec.interfaces() > topology.spec.size().hosts;
+        Place { node: self.node(topology), rails }
+    }
+
+    /// Ranks of each node, if they are whole racks or nodes of one size, each in order.
+    fn node(&self, topology: &Topology) -> Option<u32> {
+        let Ranks::Hosts(hosts) = self else { return None };
+        let racks = Racks::of(&topology.spec)?;
+        let (_, size) = racks.group(*hosts.first()?);
+        let mut nodes = hosts.chunks(size as usize);
+        let is_whole = |node: &[u32]| {
+            let (first, own) = racks.group(node[0]);
+            own == size && node.len() as u32 == size && (first..).zip(node).all(|(host, rank)| host == *rank)
+        };
+        (size > 1 && hosts.len() as u32 > size && nodes.all(is_whole)).then_some(size)
+    }
+
     /// Number of ranks.
     pub(crate) fn count(&self) -> u32 {
         match self {
@@ -144,6 +163,22 @@ impl Ranks {
 fn enough(count: u64, least: u32, item: &Item<'_>) -> Result<(), ScenarioError> {
     let few = if least < 2 { "at least one host" } else { "at least two hosts" };
     if count < u64::from(least) { Err(item.range(few, count)) } else { Ok(()) }
+}
+
+/// Place of ranks in a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Ranks of each node or rack, if ranks are whole ones in order.
+    pub(crate) node: Option<u32>,
+    /// True if hosts have several interfaces, so that each has one of its own to the network.
+    pub(crate) rails: bool,
+}
+
+impl Place {
+    /// Ranks of a node, each with an interface of its own; 1 elsewhere.
+    pub(crate) fn rail_node(self) -> u32 {
+        self.node.filter(|_| self.rails).unwrap_or(1)
+    }
 }
 
 /// The first host of each rack, then the second of each, and so on.

@@ -5,8 +5,8 @@ use super::super::draw::Ground;
 use super::super::keys::{Key, START};
 use super::super::reading::{Resolved, object};
 use super::{
-    ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Extent, FIRST, PLACEMENT, RANKS, REPEAT, Schedule,
-    chunk, count_of,
+    ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Extent, FIRST, PLACEMENT, Place, RANKS, REPEAT,
+    Schedule, chunk, count_of,
 };
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::random::Stream;
@@ -19,6 +19,8 @@ use std::marker::PhantomData;
 pub(crate) struct Ring {
     pub(crate) channels: u64,
     pub(crate) chunks: u64,
+    /// Ranks of each node, through which each channel goes another way; 1 if all channels go the same way.
+    pub(crate) node: u32,
 }
 
 impl Ring {
@@ -34,7 +36,7 @@ impl Ring {
         }
         let channels = count_of(table, "channels", n, bytes)?;
         let chunks = count_of(table, "chunks", n * channels, bytes)?;
-        Ok((Ring { channels, chunks }, object(json!({ "channels": channels, "chunks": chunks }))))
+        Ok((Ring { channels, chunks, node: 1 }, object(json!({ "channels": channels, "chunks": chunks }))))
     }
 
     /// Its keys at random.
@@ -43,7 +45,21 @@ impl Ring {
         json!({ "bytes": bytes, "channels": ground.dice.between(1, 3), "chunks": ground.dice.between(1, 3) })
     }
 
-    /// Schedule of so many steps of a ring of all ranks. In step s, rank r sends segment r - s.
+    /// Rank at a place of a channel's ring.
+    ///
+    /// Channel c goes into node 0 at its rank c and leaves it at rank c - 1, goes on to rank c - 1 of node 1 and leaves that at rank c, and so on: it
+    /// stays on a rail between nodes, and all interfaces of a node have a channel if there are as many.
+    fn rank_at(self, place: u32, channel: u64) -> u32 {
+        let own = self.node;
+        if own < 2 || self.channels < 2 {
+            return place;
+        }
+        let (node, at, turn) = (place / own, place % own, (channel % u64::from(own)) as u32);
+        let local = if node.is_multiple_of(2) { turn + at } else { turn + 2 * own - 1 - at };
+        node * own + local % own
+    }
+
+    /// So many steps of a ring of all ranks. In step s, the rank at place r sends segment r - s.
     pub(crate) fn schedule(self, ranks: u32, steps: u32, bytes: u64) -> Schedule {
         let mut schedule = Schedule::default();
         let lanes = self.channels * self.chunks;
@@ -55,7 +71,8 @@ impl Ring {
                     let (channel, part) = (lane / self.chunks, lane % self.chunks);
                     let of = [self.channels, u64::from(ranks), self.chunks];
                     let size = chunk(bytes, of, [channel, u64::from(segment), part]);
-                    let send = schedule.send(step, rank, (rank + 1) % ranks, size);
+                    let [from, to] = [rank, (rank + 1) % ranks].map(|place| self.rank_at(place, channel));
+                    let send = schedule.send(step, from, to, size);
                     debug_assert_eq!(send, number(step, rank, lane));
                     if step > 0 {
                         schedule.after(send, number(step - 1, (rank + ranks - 1) % ranks, lane));
@@ -103,6 +120,10 @@ impl<C: OnRing> Algorithm for HalfRing<C> {
     fn read(table: &Reader<'_>, ranks: u32, bytes: u64) -> Result<(Self, Resolved), ScenarioError> {
         let (ring, resolved) = Ring::read(table, ranks, bytes)?;
         Ok((HalfRing { ring, collective: PhantomData }, resolved))
+    }
+
+    fn placed(self, place: Place, _: &Reader<'_>) -> Result<Self, ScenarioError> {
+        Ok(HalfRing { ring: Ring { node: place.rail_node(), ..self.ring }, ..self })
     }
 
     fn schedule(&self, ranks: u32, bytes: u64, _: &mut Stream) -> Schedule {

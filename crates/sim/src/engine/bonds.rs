@@ -1,0 +1,219 @@
+//! Interfaces of several ports: one machine sends by any of them.
+//!
+//! The machine is at the first port, whose number is the address. It is asked for a packet when a port is idle. Where packets
+//! of a message may take any path, the packet leaves by an idle port; else its entropy names the port, and it waits in front
+//! of it while others go ahead. A few packets may wait so, and the machine is not asked for more until one has left.
+//!
+//! A run without such interfaces executes none of this: its hosts have events of their own kinds.
+
+use super::{Engine, note_repeated};
+use crate::links::SENT;
+use crate::rank;
+use headway_network::{BuildError, Network, RunSpec};
+use headway_packet::{Packet, Stamps};
+use headway_transport::Endpoint;
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Packets that wait in front of the ports of an interface at the most, for each of them.
+const WAITING: usize = 4;
+
+/// State of the ports of interfaces.
+pub(super) struct Bonds {
+    network: Arc<Network>,
+    /// True if any port will do for a packet.
+    divides: bool,
+    ports: Vec<Wire>,
+    /// By address: the place of the port that is looked at first.
+    turns: Vec<u32>,
+    /// Ports by which an address reaches another.
+    ways: FxHashMap<(u32, u32), Arc<[u32]>>,
+}
+
+#[derive(Default)]
+struct Wire {
+    waiting: VecDeque<(Packet, Option<Stamps>)>,
+    /// True if an event waits for the end of the packet on its wire.
+    armed: bool,
+    /// End of a packet that is lost to a link that is down.
+    in_vain: Time,
+}
+
+impl Bonds {
+    /// `None` where every interface has one port.
+    pub(super) fn new(spec: &RunSpec, network: &Arc<Network>) -> Result<Option<Box<Bonds>>, BuildError> {
+        if !network.owners().is_bonded() {
+            return Ok(None);
+        }
+        let refuse = |what: &str| {
+            let text = format!("interfaces of several ports do not go with {what}");
+            Err(BuildError::Shape(text))
+        };
+        if !spec.costs.is_free() {
+            return refuse("hosts whose processors take time ([hosts])");
+        }
+        if spec.fabric.host_queue.is_some() {
+            return refuse("a queue in front of the links of hosts ([hosts] queue)");
+        }
+        if spec.fabric.pfc.is_some() {
+            return refuse("lossless switches ([fabric.pfc])");
+        }
+        if spec.sample.as_ref().is_some_and(|sample| sample.causes) {
+            return refuse("times that are told by cause ([sample] causes)");
+        }
+        let interfaces = network.interfaces() as usize;
+        Ok(Some(Box::new(Bonds {
+            network: Arc::clone(network),
+            divides: spec.fabric.routing.divides_flows(),
+            ports: (0..interfaces).map(|_| Wire::default()).collect(),
+            turns: vec![0; interfaces],
+            ways: FxHashMap::default(),
+        })))
+    }
+
+    /// The port by which a packet leaves; `is_idle` answers whether one is, and `is_up` whether its link is.
+    fn choose(
+        &mut self,
+        address: u32,
+        packet: &Packet,
+        is_idle: impl Fn(u32) -> bool,
+        is_up: impl Fn(u32) -> bool,
+    ) -> u32 {
+        let network = &self.network;
+        let ways = self.ways.entry((address, packet.dst.0));
+        let ways = Arc::clone(ways.or_insert_with(|| network.ways(address, packet.dst.0).into()));
+        let up: Vec<u32> = ways.iter().copied().filter(|port| is_up(*port)).collect();
+        let ways = if up.is_empty() { &ways[..] } else { &up[..] };
+        if ways.is_empty() {
+            return address;
+        }
+        if !self.divides {
+            return ways[packet.entropy as usize % ways.len()];
+        }
+        let turn = &mut self.turns[address as usize];
+        let first = *turn as usize;
+        let mut places = (0..ways.len()).map(|place| ways[(first + place) % ways.len()]);
+        let port = places.find(|port| is_idle(*port)).unwrap_or(ways[first % ways.len()]);
+        *turn = turn.wrapping_add(1);
+        port
+    }
+}
+
+impl Engine<'_> {
+    /// The machine that an interface is a port of.
+    fn at(&self, interface: u32) -> u32 {
+        self.network.owners().address_of(interface)
+    }
+
+    /// A packet has come over the link of a port.
+    pub(super) fn deliver_to_address(&mut self, interface: u32, handle: u32) {
+        self.deliver(self.at(interface), handle);
+    }
+
+    /// The wire of a port is free again.
+    pub(super) fn wire_is_free(&mut self, interface: u32) {
+        if let Some(bonds) = &mut self.bonds {
+            bonds.ports[interface as usize].armed = false;
+        }
+        self.pull_by_ports(interface);
+    }
+
+    /// Sends what waits and what the machine has, as far as ports are idle, and schedules the machine's deadline.
+    pub(super) fn pull_by_ports(&mut self, interface: u32) {
+        let address = self.at(interface);
+        let ports: Vec<u32> = self.network.owners().ports_of(address).collect();
+        loop {
+            self.send_waiting(&ports);
+            let Some(bonds) = &self.bonds else { return };
+            let waiting: usize = ports.iter().map(|port| bonds.ports[*port as usize].waiting.len()).sum();
+            if !ports.iter().any(|port| self.is_idle(*port)) || waiting >= WAITING * ports.len() {
+                ports.iter().for_each(|port| self.wake(*port));
+                break;
+            }
+            let Some(packet) = self.hosts[address as usize].endpoint.poll_transmit(self.now) else {
+                break;
+            };
+            note_repeated(&self.flows, &packet);
+            let machine = &mut self.hosts[address as usize];
+            let echo = machine.reads_stamps.then(|| machine.endpoint.poll_echo()).flatten();
+            let Some(mut bonds) = self.bonds.take() else { return };
+            let is_up = |port: u32| !self.ports.egress[port as usize].port.is_down();
+            let is_idle = |port: u32| bonds_idle(&bonds.ports, port) && self.wire_is_idle(port);
+            let idle: Vec<u32> = ports.iter().copied().filter(|port| is_idle(*port)).collect();
+            let port = bonds.choose(address, &packet, |port| idle.contains(&port), is_up);
+            bonds.ports[port as usize].waiting.push_back((packet, echo));
+            self.bonds = Some(bonds);
+        }
+        for port in ports {
+            if self.bonds.as_ref().is_some_and(|bonds| !bonds.ports[port as usize].waiting.is_empty()) {
+                self.wake(port);
+            }
+        }
+        self.arm(address);
+    }
+
+    /// True if nothing waits in front of a port and its wire is free.
+    fn is_idle(&self, port: u32) -> bool {
+        self.bonds.as_ref().is_some_and(|bonds| bonds_idle(&bonds.ports, port)) && self.wire_is_idle(port)
+    }
+
+    fn wire_is_idle(&self, port: u32) -> bool {
+        self.free_at(port) <= self.now
+    }
+
+    fn free_at(&self, number: u32) -> Time {
+        let port = &self.ports.egress[number as usize].port;
+        let in_vain = self.bonds.as_ref().map_or(Time::ZERO, |bonds| bonds.ports[number as usize].in_vain);
+        if port.is_down() { in_vain } else { port.free_at().max(in_vain) }
+    }
+
+    /// Puts what waits onto ports whose wires are free.
+    fn send_waiting(&mut self, ports: &[u32]) {
+        for &port in ports.iter() {
+            if !self.wire_is_idle(port) {
+                continue;
+            }
+            let Some(bonds) = &mut self.bonds else { return };
+            let Some((packet, echo)) = bonds.ports[port as usize].waiting.pop_front() else { continue };
+            if self.ports.egress[port as usize].port.is_down() {
+                self.lose_in_vain(port, &packet);
+                continue;
+            }
+            let handle = self.ports.links.pool.insert(packet);
+            if let Some(stamping) = &mut self.ports.links.stamping {
+                stamping.take_along(echo);
+            }
+            self.ports.send(port, handle, self.now, false);
+        }
+    }
+
+    /// A packet is lost to a link that is down, and takes as long as if it were sent.
+    #[cold]
+    fn lose_in_vain(&mut self, port: u32, packet: &Packet) {
+        let takes = self.ports.egress[port as usize].port.refuse(packet);
+        self.ports.links.dropped.note(packet.tag, packet.is_data());
+        if packet.is_data() {
+            self.flows[packet.tag as usize].drop_one();
+        }
+        if let Some(bonds) = &mut self.bonds {
+            bonds.ports[port as usize].in_vain = self.now + takes;
+        }
+    }
+
+    /// Looks after a port when its wire is free, if it is not.
+    fn wake(&mut self, port: u32) {
+        let free_at = self.free_at(port);
+        let Some(bonds) = &mut self.bonds else { return };
+        let wire = &mut bonds.ports[port as usize];
+        if !wire.armed && free_at > self.now {
+            wire.armed = true;
+            self.ports.links.queue.push(free_at.0, rank::of_work(SENT | port), SENT | port, 0);
+        }
+    }
+}
+
+fn bonds_idle(wires: &[Wire], port: u32) -> bool {
+    wires[port as usize].waiting.is_empty()
+}
