@@ -12,6 +12,7 @@ mod loopback;
 mod lossy;
 mod meeting;
 mod nonces;
+mod one_address;
 mod queue;
 mod receive;
 mod round_trip;
