@@ -3,16 +3,19 @@
 use crate::address::chosen;
 use crate::completion::{Completion, deadline};
 use crate::config::{Admission, Config};
-use crate::core::{Arrived, Charges, Command, Core, Identity, Measured, Memory, Purpose, SendOptions};
+use crate::core::{
+    Arrived, Charges, Command, Core, Identity, Measured, Memory, PathInfo, Purpose, SendOptions,
+};
 use crate::counters::{Counters, Stats};
 use crate::driver::Driver;
-use crate::error::{BindError, CallError, Forked, RecvError, SendError};
+use crate::error::{AddressError, BindError, CallError, Forked, RecvError, SendError};
 use crate::inbox::Inbox;
 use crate::leaving::Refused;
 use crate::nic::ahead;
 use crate::pace::Pace;
+use crate::ports::SocketManner;
 use crate::qlog;
-use crate::request::{CallOutcome, Request, SendOutcome, Waiting};
+use crate::request::{AddressOutcome, CallOutcome, Request, SendOutcome, Waiting};
 use crate::seal::Secret;
 use crate::shared::{Manner, Shared};
 use crate::stream::{Body, Source};
@@ -109,6 +112,8 @@ impl Endpoint {
         let fast = ahead(pace.rate, config.sizes_at(address.ip())) > Time::ZERO;
         let socket = Socket::bind(address, fast, config.spin).map_err(io_error("binding the socket"))?;
         let local = socket.local().map_err(io_error("asking for the socket's address"))?;
+        let sockets = SocketManner::new(fast, &config);
+        let more = std::mem::take(&mut config.addresses);
         let origin = config.origin_ns.unwrap_or_else(monotonic_ns);
         if let Some(path) = &config.trace_file {
             let of = qlog::Of { local, transport: &config.transport, origin_ns: origin };
@@ -121,8 +126,12 @@ impl Endpoint {
         let core = Core::new(&config, local, identity, Arc::clone(&counters))?;
         let memory = core.memory();
         let inbox = Arc::new(Inbox::default());
-        let driver = (Arc::clone(&inbox), Arc::clone(&counters), config.observer.clone());
-        let driver = Driver::new(core, (socket, local), driver.0, driver.1, driver.2, origin);
+        let observers = (config.observer.clone(), config.path_observer.clone());
+        let (to, counted) = (Arc::clone(&inbox), Arc::clone(&counters));
+        let mut driver = Driver::new(core, (socket, local, sockets), to, counted, observers, origin);
+        for address in more {
+            driver.add_address(Time::ZERO, address)?;
+        }
         let refused = driver.refused();
         let late = config.path.max_rtt * 3 / 4;
         let manner = Manner { attended: fast && threads, spin: config.spin, late };
@@ -197,6 +206,46 @@ impl Endpoint {
     /// Begins a call. An error now means that nothing was sent.
     pub fn call_nowait(&self, peer: SocketAddr, request: impl Into<Bytes>) -> Result<CallHandle, SendError> {
         self.inner.call(peer, request.into(), false).map(CallHandle)
+    }
+
+    /// Another address of this host, for more paths to all peers: see [`Config::addresses`]. Where it is bound.
+    ///
+    /// # Errors
+    /// What [`AddressError`] says; the endpoint goes on as before.
+    pub fn add_address(&self, address: SocketAddr) -> Result<SocketAddr, AddressError> {
+        self.change_address(|completion| Request::AddAddress(address, completion))
+    }
+
+    /// An address is gone for good: paths from there end, and peers are told. The address that the endpoint was bound to may be
+    /// one, as long as it is not the last; peers know the endpoint by it all the same.
+    ///
+    /// # Errors
+    /// It is none of the endpoint's, or its last one.
+    pub fn remove_address(&self, address: SocketAddr) -> Result<SocketAddr, AddressError> {
+        self.change_address(|completion| Request::RemoveAddress(address, completion))
+    }
+
+    fn change_address(
+        &self,
+        request: impl FnOnce(Completion<AddressOutcome>) -> Request,
+    ) -> Result<SocketAddr, AddressError> {
+        self.check_process().map_err(|_| AddressError::Closed)?;
+        let completion = Completion::new();
+        self.inner.shared.ask(request(completion.clone()), false);
+        let outcome = completion.wait(None).unwrap_or(Err(AddressError::Closed));
+        self.inner.shared.sockets_changed();
+        outcome
+    }
+
+    /// What is known of the paths to peers, where one end has several addresses; empty otherwise, and from an endpoint that is
+    /// closed.
+    pub fn paths(&self) -> Vec<PathInfo> {
+        if self.check_process().is_err() {
+            return Vec::new();
+        }
+        let completion = Completion::new();
+        self.inner.shared.ask(Request::Paths(completion.clone()), false);
+        completion.wait(None).flatten().unwrap_or_default()
     }
 
     /// Closes it without waiting: whoever waits for it gets [`SendError::Closed`] or [`RecvError::Closed`].

@@ -13,6 +13,7 @@ mod lossy;
 mod meeting;
 mod nonces;
 mod one_address;
+mod paths;
 mod queue;
 mod receive;
 mod round_trip;
