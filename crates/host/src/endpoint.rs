@@ -13,6 +13,7 @@ use crate::inbox::Inbox;
 use crate::leaving::Refused;
 use crate::nic::ahead;
 use crate::pace::Pace;
+use crate::path_text::path_text;
 use crate::ports::SocketManner;
 use crate::qlog;
 use crate::request::{AddressOutcome, CallOutcome, Request, SendOutcome, Waiting};
@@ -117,8 +118,9 @@ impl Endpoint {
         let origin = config.origin_ns.unwrap_or_else(monotonic_ns);
         if let Some(path) = &config.trace_file {
             let of = qlog::Of { local, transport: &config.transport, origin_ns: origin };
-            let observer = qlog::observer(path, &of, config.observer.take());
-            config.observer = Some(observer.map_err(io_error("making the trace file"))?);
+            let next = (config.observer.take(), config.path_observer.take());
+            let observers = qlog::observers(path, &of, next).map_err(io_error("making the trace file"))?;
+            (config.observer, config.path_observer) = observers;
         }
         let counters = Arc::new(Counters::default());
         let epoch = config.epoch.map_or_else(lot, Ok)?;
@@ -302,13 +304,14 @@ impl Endpoint {
     }
 
     /// [`Endpoint::stats`] as text for Prometheus, and the memory that messages take, with the address that it is bound to as
-    /// label `endpoint`.
+    /// label `endpoint`; and of every path, where there are several, with its addresses as labels `peer`, `local` and `remote`.
     pub fn prometheus(&self) -> String {
         let local = self.inner.local;
         let mut text = self.stats().prometheus(&[("endpoint", &local.to_string())]);
         text += "# HELP headway_memory_used_bytes Memory that messages take now.\n";
         text += "# TYPE headway_memory_used_bytes gauge\n";
         text += &format!("headway_memory_used_bytes{{endpoint=\"{local}\"}} {}\n", self.memory_used());
+        text += &path_text(local, &self.paths());
         text
     }
 

@@ -55,6 +55,7 @@ mod machine;
 mod message_event;
 mod nic;
 mod pace;
+mod path_text;
 mod ports;
 mod process;
 mod qlog;
@@ -76,7 +77,7 @@ pub use config::{
     Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathObserver, PathOf, Renewal, RoundTrip, RoundTripOf,
     STALL_FACTOR, handshake_wire, sizes, stamped_sizes,
 };
-pub use core::{Measured, PathCounts, PathEvent, PathEventKind, PathInfo, PathState, SendOptions};
+pub use core::{Measured, PathCounts, PathEvent, PathEventKind, PathInfo, PathShare, PathState, SendOptions};
 pub use counters::{Count, Counters, Stats};
 pub use endpoint::{CallHandle, Endpoint, Received, SendHandle};
 pub use error::{

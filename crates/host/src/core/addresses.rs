@@ -26,7 +26,10 @@ use crate::address::is_of_family;
 use crate::error::AddressError;
 use headway_packet::paths::{MOST_ADDRESSES, PathKind, PathSaid};
 use headway_packet::session::{Handshake, HandshakeKind};
+use headway_packet::HostId;
+use headway_transport::Endpoint;
 use headway_units::Time;
+use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
 
 /// Lists that are sent without an answer before the peer counts as one that knows of no paths.
@@ -137,6 +140,21 @@ pub struct PathInfo {
     pub mtu: u16,
     /// What was counted.
     pub counts: PathCounts,
+    /// What the subflows of all messages under way have there.
+    pub share: PathShare,
+}
+
+/// What the subflows of messages that are being sent have on a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PathShare {
+    /// Sum of their weights: grants of ProactMP, windows of MPTCP in packets.
+    pub weight: f64,
+    /// Bytes that they may send now.
+    pub credit: f64,
+    /// Bytes that they may have in flight; 0 where nothing bounds them.
+    pub cap: u64,
+    /// Bytes that they have in flight.
+    pub in_flight: u64,
 }
 
 impl Core {
@@ -389,14 +407,18 @@ impl Core {
         bytes: usize,
     ) {
         self.prepare_paths(now, key);
+        let has_said = |peer: &super::peers::Peer| peer.paths.as_ref().is_some_and(|paths| paths.has_said(from));
+        if !self.peers.get(key).is_some_and(has_said) {
+            // Packets from there would not be taken either.
+            return self.counters.one(Count::dropped_handshake);
+        }
         let number = said.number;
         let (heard, home, asks, addresses) = (bytes as u64, false, false, Vec::new());
         let answer = |front| PathSaid { front, kind: PathKind::Answer, number, heard, home, asks, addresses };
         self.say_of_paths(key, (local, from), answer, 0);
         let Some(paths) = self.peers.get_mut(key).and_then(|peer| peer.paths.as_mut()) else { return };
         let known = paths.number_of(local, from);
-        let proven = known.is_some_and(|number| paths.slots[number].proven);
-        if proven || !paths.has_said(from) {
+        if known.is_some_and(|number| paths.slots[number].proven) {
             return;
         }
         paths.allowance = paths.allowance.saturating_add(AMPLIFICATION * bytes as u64);
@@ -431,13 +453,28 @@ impl Core {
         if let Some(count) = count {
             self.counters.one(count);
         }
-        let local = self.locals.get(local).unwrap_or(self.local);
-        self.events.push_back(CoreEvent::Path(PathEvent { at: now, peer, local, remote, what }));
+        let at = self.locals.get(local).unwrap_or(self.local);
+        self.events.push_back(CoreEvent::Path(PathEvent { at: now, peer, local: at, remote, what }));
+        if matches!(what, PathEventKind::Died | PathEventKind::Narrowed) {
+            self.path_lost(now, key, (local, remote));
+        }
+    }
+
+    /// Tells the machine which entropies named a path that is dead now.
+    fn path_lost(&mut self, now: Time, key: PeerKey, (local, remote): (u8, SocketAddr)) {
+        let Some(paths) = self.peers.get(key).and_then(|peer| peer.paths.as_ref()) else { return };
+        let count = paths.slots.len();
+        let Some(number) = paths.number_of(local, remote).filter(|_| count > 1) else { return };
+        let lost = move |entropy: u32| entropy as usize % count == number;
+        self.machine.path_lost(self.clock.input(now), key.host(), &lost);
+        self.nic.input(now);
+        self.drain(now, None);
     }
 
     /// Something is under way with a peer: its paths are watched.
     pub(super) fn watch_paths(&mut self, now: Time, key: PeerKey) {
         let Some(paths) = self.peers.get_mut(key).and_then(|peer| peer.paths.as_mut()) else { return };
+        paths.quiet_since = None;
         if paths.is_watched || paths.slots.len() < 2 {
             return;
         }
@@ -462,7 +499,8 @@ impl Core {
         loop {
             let Some(peer) = self.peers.get_mut(key) else { return };
             let Some(paths) = &mut peer.paths else { return };
-            paths.is_watched &= !peer.open.is_empty() || !peer.waiting.is_empty() || peer.incoming > 0;
+            let busy = !peer.open.is_empty() || !peer.waiting.is_empty() || peer.incoming > 0;
+            paths.note_work(now, busy);
             let (aim, single) = (paths.aim, paths.slots.len() < 2);
             let watched = paths.is_watched;
             let Some(slot) = paths.slots.get_mut(number) else { break };
@@ -577,11 +615,23 @@ impl Core {
 
     /// What is known of all paths to peers of which one end has several addresses.
     pub fn path_list(&self) -> Vec<PathInfo> {
-        let with_paths = self.peers.iter().filter_map(|peer| Some((peer.address, peer.paths.as_ref()?)));
+        let with_paths =
+            || self.peers.iter().filter_map(|peer| Some((peer.key.host(), peer.address, peer.paths.as_ref()?)));
         let headers = crate::address::headers(self.local.ip());
-        with_paths
-            .flat_map(|(peer, paths)| {
-                paths.slots.iter().map(move |slot| PathInfo {
+        let numbers: FxHashMap<HostId, &Paths> = with_paths().map(|(host, _, paths)| (host, &**paths)).collect();
+        let mut shares: FxHashMap<(HostId, usize), PathShare> = FxHashMap::default();
+        self.machine.subflows(&mut |found| {
+            let Some(paths) = numbers.get(&found.peer) else { return };
+            let share = shares.entry((found.peer, paths.path_of(found.entropy))).or_default();
+            share.weight += found.weight;
+            share.credit += found.credit;
+            share.cap += found.cap.unwrap_or(0);
+            share.in_flight += found.in_flight;
+        });
+        with_paths()
+            .flat_map(|(host, peer, paths)| {
+                let shares = &shares;
+                paths.slots.iter().enumerate().map(move |(number, slot)| PathInfo {
                     peer,
                     local: self.locals.get(slot.local).unwrap_or(self.local),
                     remote: slot.remote,
@@ -589,6 +639,7 @@ impl Core {
                     round_trip: slot.round_trip(),
                     mtu: if slot.carries() > 0 { slot.carries() + headers } else { 0 },
                     counts: slot.counts,
+                    share: shares.get(&(host, number)).copied().unwrap_or_default(),
                 })
             })
             .collect()

@@ -125,7 +125,11 @@ impl Core {
         kind: PacketKind,
         datagram: &'a mut [u8],
     ) -> Result<(PeerKey, &'a [u8]), Count> {
-        let key = self.peers.sender(from, session.cookie).ok_or(Count::dropped_cookie)?;
+        let Some(key) = self.peers.sender(from, session.cookie) else {
+            // A peer that shows the right cookie, from where it has not said to be, has not restarted.
+            let strays = self.peers.shown(session.cookie).is_some();
+            return Err(if strays { Count::dropped_unknown_epoch } else { Count::dropped_cookie });
+        };
         let peer = self.peers.get_mut(key).ok_or(Count::dropped_cookie)?;
         let meeting = &peer.meeting;
         if session.cookie != meeting.expected {

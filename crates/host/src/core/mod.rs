@@ -38,7 +38,7 @@ use crate::stream::Body;
 use crate::trace;
 use bytes::Bytes;
 use addresses::Locals;
-pub use addresses::{PathEvent, PathEventKind, PathInfo};
+pub use addresses::{PathEvent, PathEventKind, PathInfo, PathShare};
 use clock::MachineClock;
 use handshake::Answers;
 use headway_fabric::PortCounters;

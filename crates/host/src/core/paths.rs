@@ -213,9 +213,11 @@ impl Slot {
 
     /// Something is under way after a pause, in which nobody asked: the silence until now means nothing.
     pub(super) fn wake(&mut self, now: Time) {
-        (self.heard, self.due) = (self.heard.max(now), now);
-        self.asked.clear();
-        (self.missed, self.pause) = (0, LEAST_WAIT);
+        self.heard = self.heard.max(now);
+        if !self.is_trying_lengths() {
+            self.asked.clear();
+            (self.missed, self.pause, self.due) = (0, LEAST_WAIT, now);
+        }
     }
 
     /// What is to be done for it now.
@@ -262,6 +264,11 @@ impl Slot {
 
     fn is_searching(&self) -> bool {
         self.too_long - self.carries > PRECISION
+    }
+
+    /// Whether a search for the longest datagram is under way that has an upper end.
+    fn is_trying_lengths(&self) -> bool {
+        self.too_long < u16::MAX && self.is_searching()
     }
 
     /// How long a challenge is that says more about the length of datagrams.
@@ -347,7 +354,11 @@ impl Slot {
 
     /// Whether it is on the way to something that lasts.
     pub(super) fn ends_by_itself(&self, aim: Aim) -> bool {
-        matches!(self.state(aim), PathState::Proving | PathState::Sizing)
+        match self.state(aim) {
+            PathState::Proving | PathState::Sizing => true,
+            PathState::Narrow => self.is_searching(),
+            PathState::Open | PathState::Dead => false,
+        }
     }
 
     pub(super) fn is_alive(&self) -> bool {
@@ -380,8 +391,10 @@ pub(super) struct Paths {
     pub(super) lists_until: Time,
     /// When the deadline for all this expires that is armed.
     pub(super) armed: Option<Time>,
-    /// Whether something is under way, so that paths that carry packets are watched.
+    /// Whether something is under way, or was until lately, so that paths that carry packets are watched.
     pub(super) is_watched: bool,
+    /// Since when nothing has been under way.
+    pub(super) quiet_since: Option<Time>,
     pub(super) aim: Aim,
     /// The path that the last message began on.
     turn: usize,
@@ -402,9 +415,21 @@ impl Paths {
             lists_until: Time::ZERO,
             armed: None,
             is_watched: false,
+            quiet_since: None,
             aim,
             turn: 0,
         }
+    }
+
+    /// Notes whether something is under way. Between messages that follow each other soon, paths are watched all the same: one that
+    /// dies there would otherwise be asked anew with each of them.
+    pub(super) fn note_work(&mut self, now: Time, busy: bool) {
+        if busy {
+            self.quiet_since = None;
+            return;
+        }
+        let since = *self.quiet_since.get_or_insert(now);
+        self.is_watched &= now < since.saturating_add(self.aim.timeout);
     }
 
     /// Whether the peer's addresses are known.
