@@ -7,7 +7,7 @@
 use crate::status::hw_status;
 use bytes::Bytes;
 use headway_host::{
-    BindError, CallError, Config, Count, Endpoint, Forked, Outcome, Queue, Received, RecvError, SendError,
+    AddressError, BindError, CallError, Config, Count, Endpoint, Forked, Outcome, Queue, Received, RecvError, SendError,
     SendHandle, SettingError,
 };
 use std::cell::RefCell;
@@ -83,12 +83,12 @@ pub struct hw_event {
 }
 
 /// Why a function does not answer `HW_OK`.
-struct Failure {
+pub(crate) struct Failure {
     status: hw_status,
     text: String,
 }
 
-type Answer<T> = Result<T, Failure>;
+pub(crate) type Answer<T> = Result<T, Failure>;
 
 macro_rules! failures {
     ($($error:ty),*) => {$(
@@ -99,7 +99,7 @@ macro_rules! failures {
         }
     )*};
 }
-failures!(BindError, SendError, CallError, RecvError, Forked);
+failures!(BindError, SendError, CallError, RecvError, Forked, AddressError);
 
 impl From<SettingError> for Failure {
     fn from(error: SettingError) -> Failure {
@@ -119,8 +119,8 @@ fn answered(answer: Answer<()>) -> hw_status {
     status
 }
 
-/// Returns the status of a function, or that it panicked.
-fn guarded(function: impl FnOnce() -> Answer<()>) -> hw_status {
+/// Answers what a function does, or that it panicked.
+pub(crate) fn guarded(function: impl FnOnce() -> Answer<()>) -> hw_status {
     let outcome = catch_unwind(AssertUnwindSafe(function));
     answered(outcome.unwrap_or_else(|_| {
         let text = "a mistake in Headway itself: what it printed says where; please report it";
@@ -128,7 +128,7 @@ fn guarded(function: impl FnOnce() -> Answer<()>) -> hw_status {
     }))
 }
 
-fn bad(text: impl Into<String>) -> Failure {
+pub(crate) fn bad(text: impl Into<String>) -> Failure {
     Failure { status: hw_status::HW_BAD_ARGUMENT, text: text.into() }
 }
 
@@ -136,7 +136,7 @@ fn bad(text: impl Into<String>) -> Failure {
 ///
 /// # Safety
 /// The pointer is null, or to something of this kind that stays meanwhile.
-unsafe fn behind<'a, T>(pointer: *const T, what: &str) -> Answer<&'a T> {
+pub(crate) unsafe fn behind<'a, T>(pointer: *const T, what: &str) -> Answer<&'a T> {
     // SAFETY: as said above.
     unsafe { pointer.as_ref() }.ok_or_else(|| bad(format!("{what} is a null pointer")))
 }
@@ -145,16 +145,16 @@ unsafe fn behind<'a, T>(pointer: *const T, what: &str) -> Answer<&'a T> {
 ///
 /// # Safety
 /// The pointer is null, or to where a value of this kind may be written.
-unsafe fn place<T>(pointer: *mut T, what: &str) -> Answer<Place<T>> {
+pub(crate) unsafe fn place<T>(pointer: *mut T, what: &str) -> Answer<Place<T>> {
     NonNull::new(pointer).map(Place).ok_or_else(|| bad(format!("the place for {what} is a null pointer")))
 }
 
-/// A place to which a value may be written. It may be uninitialised, so that a reference to it is not allowed.
-struct Place<T>(NonNull<T>);
+/// Where a value may be written. Nothing need be there, so that there is no reference to it.
+pub(crate) struct Place<T>(NonNull<T>);
 
 impl<T> Place<T> {
-    fn put(&self, value: T) {
-        // SAFETY: the caller of `place` promised that a value may be written here.
+    pub(crate) fn put(&self, value: T) {
+        // SAFETY: who called `place` promised that a value may be written here.
         unsafe { self.0.write(value) };
     }
 }
@@ -192,7 +192,7 @@ unsafe fn copied(pointer: *const c_void, length: usize, longest: u64) -> Answer<
 }
 
 impl hw_address {
-    fn of(address: SocketAddr) -> hw_address {
+    pub(crate) fn of(address: SocketAddr) -> hw_address {
         let mut ip = [0; 16];
         let ip_bytes = match address.ip() {
             IpAddr::V4(four) => {
@@ -207,7 +207,7 @@ impl hw_address {
         hw_address { ip, ip_bytes, port: address.port() }
     }
 
-    fn socket(&self) -> Answer<SocketAddr> {
+    pub(crate) fn socket(&self) -> Answer<SocketAddr> {
         let [a, b, c, d, ..] = self.ip;
         let ip = match self.ip_bytes {
             4 => IpAddr::V4(Ipv4Addr::new(a, b, c, d)),
@@ -273,7 +273,7 @@ fn acknowledged(handle: SendHandle, longest: Option<Duration>) -> Answer<()> {
 
 impl hw_endpoint {
     /// The endpoint, if this process bound it.
-    fn own(&self) -> Answer<&Endpoint> {
+    pub(crate) fn own(&self) -> Answer<&Endpoint> {
         self.endpoint.check_process()?;
         Ok(&self.endpoint)
     }

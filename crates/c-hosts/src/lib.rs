@@ -5,4 +5,5 @@
 //! `headway-host`.
 
 pub mod border;
+pub mod paths;
 pub mod status;

@@ -1,6 +1,6 @@
 //! Statuses that functions return, and the words for them.
 
-use headway_host::{BindError, CallError, Forked, RecvError, SendError};
+use headway_host::{AddressError, BindError, CallError, Forked, RecvError, SendError};
 use std::ffi::CStr;
 
 /// Status that a function returns. `hw_error` has the words for the last answer in this thread that was not
@@ -85,7 +85,23 @@ impl From<&BindError> for hw_status {
             BindError::NotLoopback(_) => hw_status::HW_NOT_LOOPBACK,
             BindError::Config(_) => hw_status::HW_BAD_SETTING,
             BindError::Io { .. } => hw_status::HW_SYSTEM,
+            BindError::Address(error) => error.into(),
             BindError::Forked(forked) => forked.into(),
+        }
+    }
+}
+
+impl From<&AddressError> for hw_status {
+    fn from(error: &AddressError) -> hw_status {
+        match error {
+            AddressError::NotLoopback(_) => hw_status::HW_NOT_LOOPBACK,
+            AddressError::Kernel { .. } => hw_status::HW_SYSTEM,
+            AddressError::Closed => hw_status::HW_CLOSED,
+            AddressError::OtherFamily(_)
+            | AddressError::Known(_)
+            | AddressError::TooMany(_)
+            | AddressError::Unknown(_)
+            | AddressError::Last(_) => hw_status::HW_BAD_ARGUMENT,
         }
     }
 }

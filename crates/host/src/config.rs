@@ -1,6 +1,7 @@
 //! Configuration of an endpoint.
 
 use crate::address::headers;
+use crate::core::PathEvent;
 use crate::key::PreSharedKey;
 use crate::message_event::MessageEvent;
 use crate::pace::Pace;
@@ -132,7 +133,10 @@ pub type RoundTripOf = Arc<dyn Fn(SocketAddr) -> Option<Time> + Send + Sync>;
 /// Hears the events of messages, on whichever thread drives the endpoint: it must not wait.
 pub type Observer = Arc<dyn Fn(&MessageEvent) + Send + Sync>;
 
-/// Settings of an endpoint. [`Config::default`] is AMRT between processes of one machine.
+/// Hears what happens to paths, as an [`Observer`] hears of messages.
+pub type PathObserver = Arc<dyn Fn(&PathEvent) + Send + Sync>;
+
+/// Everything an endpoint is told. [`Config::default`] is AMRT between processes of one machine.
 #[derive(Clone)]
 pub struct Config {
     /// Name of the transport in its registry.
@@ -173,6 +177,12 @@ pub struct Config {
     pub renewal: Renewal,
     /// Bounds of its memory.
     pub limits: Limits,
+    /// More addresses of this host, for more paths to peers that have several or know what to do with them: each has a socket of its
+    /// own. With port 0, one that differs from the endpoint's has the endpoint's port, and the same address once more any port.
+    pub addresses: Vec<SocketAddr>,
+    /// Without an answer for so long, a path counts as dead, and what is meant for it takes another. A quarter of that is between two
+    /// challenges while something is under way.
+    pub path_timeout: Time,
     /// Silence of a peer, with something under way, after which it counts as unreachable.
     pub peer_timeout: Time,
     /// Time for which a message that the transport works on may be without progress: nothing of it sent for the first
@@ -198,8 +208,10 @@ pub struct Config {
     pub telemetry: bool,
     /// Hears the events of messages.
     pub observer: Option<Observer>,
-    /// File that takes the events of messages, as qlog (JSON text sequences): one of its own for each endpoint.
-    /// `headway report FILE` draws it. It is whole when the endpoint is dropped.
+    /// Hears what happens to paths.
+    pub path_observer: Option<PathObserver>,
+    /// File that takes what happens to messages, as qlog (JSON text sequences): one of its own for each endpoint. `headway report
+    /// FILE` draws it. It is whole when the endpoint is dropped.
     pub trace_file: Option<PathBuf>,
     /// Takes the bytes of messages that are not to be put together in memory; those are received empty. Calls cannot be
     /// taken so.
@@ -232,6 +244,8 @@ impl Default for Config {
             other_key: None,
             renewal: Renewal::default(),
             limits: Limits::default(),
+            addresses: Vec::new(),
+            path_timeout: Time::ms(200),
             peer_timeout: Time::s(30),
             progress_timeout: Time::s(60),
             spin: Time::ZERO,
@@ -241,6 +255,7 @@ impl Default for Config {
             origin_ns: None,
             telemetry: false,
             observer: None,
+            path_observer: None,
             trace_file: None,
             sinks: None,
         }

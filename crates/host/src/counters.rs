@@ -100,6 +100,12 @@ counters! {
     peers_stalled,
     /// Messages that failed alone, without progress while others to the same peer progressed.
     messages_stalled,
+    /// Times a path to a peer began to carry packets, where one end has several addresses.
+    paths_opened,
+    /// Times one was given up, because no answer came or the kernel refused to send there.
+    paths_died,
+    /// New lists of a peer's addresses that were not believed, because too many came.
+    address_lists_withheld,
     /// Peers forgotten to make room for others.
     peers_evicted,
     /// Handshakes answered by a refusal: another version, transport or MTU.

@@ -1,17 +1,18 @@
 //! Driver of the core: socket, clock, and the applications' requests. Its calls are scheduled by
 //! [`crate::shared`]: it starts no thread and never blocks.
 
-use crate::batch::{BATCH, Batch, Envelope};
+use crate::batch::{BATCH, Batch};
 use crate::completion::Completion;
-use crate::config::Observer;
-use crate::core::{Core, CoreEvent, Purpose, Transmit};
+use crate::config::{Observer, PathObserver};
+use crate::core::{Core, CoreEvent, Purpose};
+use crate::ports::{Descriptors, Port, SocketManner, envelope};
 use crate::counters::{Count, Counters};
-use crate::error::SendError;
+use crate::error::{AddressError, Refusal, SendError};
 use crate::inbox::Inbox;
 use crate::leaving::{Outcome, Refused};
 use crate::request::{CallOutcome, Request, Waiting};
 use crate::trace;
-use crate::udp::{Handle, Socket, monotonic_ns};
+use crate::udp::{Handles, Socket, monotonic_ns};
 use headway_packet::Ecn;
 use headway_units::Time;
 use rustc_hash::FxHashMap;
@@ -44,48 +45,62 @@ fn observing(tell: impl FnOnce()) {
 pub(crate) struct Driver {
     core: Core,
     local: SocketAddr,
-    socket: Socket,
+    /// By the place of their address; the first is the one that the endpoint was bound to.
+    ports: Vec<Option<Port>>,
+    handles: Handles,
+    descriptors: Arc<Descriptors>,
+    /// How sockets are made.
+    manner: SocketManner,
+    /// Where datagrams are written before it is known from which address they leave.
+    scratch: Vec<u8>,
     inbox: Arc<Inbox>,
     counters: Arc<Counters>,
     refused: Arc<Mutex<Refused>>,
     observer: Option<Observer>,
+    path_observer: Option<PathObserver>,
     origin_ns: u64,
     waiting: FxHashMap<u64, (SocketAddr, Waiting)>,
     /// Requests without a reply, acknowledged or not.
     calls: FxHashMap<(SocketAddr, u64), Completion<CallOutcome>>,
     received: Batch,
-    sending: Batch,
-    /// True if a waiting application has got its result since this was last read.
+    /// Whether somebody has got what he waits for since this was last asked.
     answered: bool,
 }
 
 impl Driver {
     pub(crate) fn new(
         core: Core,
-        (socket, local): (Socket, SocketAddr),
+        (socket, local, manner): (Socket, SocketAddr, SocketManner),
         inbox: Arc<Inbox>,
         counters: Arc<Counters>,
-        observer: Option<Observer>,
+        observers: (Option<Observer>, Option<PathObserver>),
         origin_ns: u64,
     ) -> Driver {
         let each = core.datagram_bytes();
         let (waiting, calls) = (FxHashMap::default(), FxHashMap::default());
         let received = if socket.has_rows() { Batch::for_rows(each) } else { Batch::new(each) };
-        let sending = Batch::new(each);
+        let handles = Arc::new([socket.handle()]);
+        let descriptors = Arc::new(Descriptors::default());
+        descriptors.set(0, Some(&socket));
+        let ports = vec![Some(Port { socket, sending: Batch::new(each) })];
         let answered = false;
         Driver {
             core,
             local,
-            socket,
+            ports,
+            handles,
+            descriptors,
+            manner,
+            scratch: Vec::new(),
             inbox,
             counters,
             refused: Arc::default(),
-            observer,
+            observer: observers.0,
+            path_observer: observers.1,
             origin_ns,
             waiting,
             calls,
             received,
-            sending,
             answered,
         }
     }
@@ -95,9 +110,14 @@ impl Driver {
         Time::ns(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
-    /// Handle on which callers wait for datagrams; it closes no sooner than the last of them is done.
-    pub(crate) fn handle(&self) -> Handle {
-        self.socket.handle()
+    /// What can be waited at for datagrams, and closes no sooner than whoever waits is done.
+    pub(crate) fn handles(&self) -> Handles {
+        Arc::clone(&self.handles)
+    }
+
+    /// The descriptors of its sockets, for a process that is forked.
+    pub(crate) fn descriptors(&self) -> Arc<Descriptors> {
+        Arc::clone(&self.descriptors)
     }
 
     /// Time at which something is to be done though nothing arrives; `None` while the kernel takes no more datagrams.
@@ -107,7 +127,7 @@ impl Driver {
 
     /// True if the kernel had no room for datagrams that are to leave.
     pub(crate) fn is_blocked(&self) -> bool {
-        !self.sending.is_empty()
+        self.ports.iter().flatten().any(|port| !port.sending.is_empty())
     }
 
     /// True if there is no more to do than a few small messages want.
@@ -125,22 +145,28 @@ impl Driver {
     /// too old.
     pub(crate) fn receive(&mut self) -> io::Result<(bool, Time)> {
         let light = self.core.is_light();
-        self.socket.receive(&mut self.received, if light { FEW } else { BATCH })?;
-        let now = self.now();
-        if !light {
-            // Datagrams that were due before these came leave as of their own time, in one call with the answers.
-            self.fill(now, now);
-        }
-        let (core, counters) = (&mut self.core, &self.counters);
-        self.received.drain(|envelope, bytes| {
-            if envelope.truncated {
-                counters.one(Count::datagrams_received);
-                counters.one(Count::dropped_truncated);
-            } else {
-                core.receive(now, envelope.address, Ecn::from_bits(envelope.tos), bytes);
+        let (mut more, mut now) = (false, None);
+        for place in 0..self.ports.len() {
+            let Some(port) = &self.ports[place] else { continue };
+            port.socket.receive(&mut self.received, if light { FEW } else { BATCH })?;
+            let now = *now.get_or_insert_with(|| self.now());
+            if !light {
+                // What was due before these came leaves as of its own time, in one call with the answers.
+                self.fill(now, now);
             }
-        });
-        Ok((self.received.is_full(), now))
+            let (core, counters) = (&mut self.core, &self.counters);
+            self.received.drain(|envelope, bytes| {
+                if envelope.truncated {
+                    counters.one(Count::datagrams_received);
+                    counters.one(Count::dropped_truncated);
+                } else {
+                    let by = (place as u8, envelope.address);
+                    core.receive_at(now, by, Ecn::from_bits(envelope.tos), bytes);
+                }
+            });
+            more |= self.received.is_full();
+        }
+        Ok((more, now.unwrap_or_else(|| self.now())))
     }
 
     /// Takes a request of an application.
@@ -155,6 +181,13 @@ impl Driver {
             }
             Request::Abandon(peer, number) => drop(self.calls.remove(&(peer, number))),
             Request::Measure(completion) => completion.complete(Some(self.core.measured(now))),
+            Request::Paths(completion) => completion.complete(Some(self.core.path_list())),
+            Request::AddAddress(address, completion) => {
+                completion.complete(self.add_address(now, address));
+            }
+            Request::RemoveAddress(address, completion) => {
+                completion.complete(self.remove_address(now, address));
+            }
         }
     }
 
@@ -186,6 +219,12 @@ impl Driver {
                     observing(|| trace::gone(self.local, peer, reason));
                     self.peer_gone(peer, reason);
                 }
+                CoreEvent::Path(event) => observing(|| {
+                    trace::path(self.local, &event);
+                    if let Some(observer) = &self.path_observer {
+                        observer(&event);
+                    }
+                }),
                 CoreEvent::Message(progress) => observing(|| {
                     trace::message(self.local, &progress);
                     if let Some(observer) = &self.observer {
@@ -237,10 +276,19 @@ impl Driver {
 
     /// Takes the packets that may leave, as far as there is room, and those that are due until then.
     fn fill(&mut self, now: Time, until: Time) {
-        while !self.sending.is_full() {
-            let Some(transmit) = self.core.poll_due(now, until, self.sending.room()) else { break };
-            let Transmit { to: address, tos, length, answer } = transmit;
-            self.sending.push(Envelope { address, tos, length, truncated: false, answer });
+        if let [Some(Port { sending, .. })] = &mut self.ports[..] {
+            while !sending.is_full() {
+                let Some(transmit) = self.core.poll_due(now, until, sending.room()) else { break };
+                sending.push(envelope(&transmit));
+            }
+            return;
+        }
+        while !self.ports.iter().flatten().any(|port| port.sending.is_full()) {
+            let Some(transmit) = self.core.poll_due(now, until, &mut self.scratch) else { break };
+            // What would leave from an address that is gone is lost.
+            let Some(Some(port)) = self.ports.get_mut(usize::from(transmit.local)) else { continue };
+            port.sending.room()[..transmit.length].copy_from_slice(&self.scratch[..transmit.length]);
+            port.sending.push(envelope(&transmit));
         }
     }
 
@@ -248,17 +296,24 @@ impl Driver {
         let (mut now, mut any) = (until, false);
         loop {
             self.fill(now, until);
-            let full = self.sending.is_full();
-            if self.sending.is_empty() {
+            if !self.is_blocked() {
                 return Ok(any);
             }
             any = true;
-            if self.socket.has_rows() {
-                self.sending.join();
+            let mut full = false;
+            for place in 0..self.ports.len() {
+                let Some(port) = &mut self.ports[place] else { continue };
+                full |= port.sending.is_full();
+                if port.sending.is_empty() {
+                    continue;
+                }
+                if port.socket.has_rows() {
+                    port.sending.join();
+                }
+                let outcome = port.socket.send(&mut port.sending, self.core.wants_departures())?;
+                self.left(now, place, &outcome);
             }
-            let outcome = self.socket.send(&mut self.sending, self.core.wants_departures())?;
-            self.left(now, &outcome);
-            if !full || !self.sending.is_empty() {
+            if !full || self.is_blocked() {
                 return Ok(any);
             }
             now = self.now();
@@ -266,19 +321,58 @@ impl Driver {
     }
 }
 
-/// Refusals of the kernel.
+/// The addresses of the endpoint.
+impl Driver {
+    /// Binds another address; where it is bound.
+    pub(crate) fn add_address(&mut self, now: Time, address: SocketAddr) -> Result<SocketAddr, AddressError> {
+        let home = self.local;
+        let socket = self.manner.bind(address, home)?;
+        let local = socket.local().map_err(|error| AddressError::Kernel { address, why: Refusal::of(&error) })?;
+        let place = usize::from(self.core.add_address(now, local)?);
+        // Paths are told apart by how long datagrams may be.
+        self.ports.iter().flatten().for_each(|port| port.socket.keep_whole());
+        socket.keep_whole();
+        let each = self.core.datagram_bytes();
+        self.scratch.resize(each, 0);
+        if self.ports.len() <= place {
+            self.ports.resize_with(place + 1, || None);
+        }
+        self.descriptors.set(place, Some(&socket));
+        self.ports[place] = Some(Port { socket, sending: Batch::new(each) });
+        self.gather_handles();
+        Ok(local)
+    }
+
+    /// An address is gone.
+    pub(crate) fn remove_address(&mut self, now: Time, address: SocketAddr) -> Result<SocketAddr, AddressError> {
+        let place = usize::from(self.core.remove_address(now, address)?);
+        self.descriptors.set(place, None);
+        if let Some(port) = self.ports.get_mut(place) {
+            *port = None;
+        }
+        self.scratch.resize(self.core.datagram_bytes(), 0);
+        self.gather_handles();
+        Ok(address)
+    }
+
+    fn gather_handles(&mut self) {
+        self.handles = self.ports.iter().flatten().map(|port| port.socket.handle()).collect();
+    }
+}
+
+/// What the kernel refused.
 impl Driver {
     /// Last refusals, for endpoints to read.
     pub(crate) fn refused(&self) -> Arc<Mutex<Refused>> {
         Arc::clone(&self.refused)
     }
 
-    /// Records the outcome of datagrams.
-    fn left(&mut self, now: Time, outcome: &Outcome) {
+    /// Notes what became of datagrams.
+    fn left(&mut self, now: Time, place: usize, outcome: &Outcome) {
         let mut lost = 0;
         for &(address, refusal) in &outcome.told {
             lost += u64::from(refusal.is_some());
-            self.core.departed(now, address, refusal);
+            self.core.departed(now, place as u8, address, refusal);
         }
         if (lost, outcome.unmarked, outcome.cut) == (0, 0, 0) {
             return;
@@ -287,7 +381,8 @@ impl Driver {
         self.counters.add(Count::marks_refused, outcome.unmarked);
         self.counters.add(Count::rows_refused, outcome.cut);
         let mut before = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let (local, refused) = (self.local, self.socket.refused());
+        let Some(port) = &self.ports[place] else { return };
+        let (local, refused) = (self.local, port.socket.refused());
         let new = refused.without(*before);
         *before = refused;
         drop(before);
@@ -298,6 +393,7 @@ impl Driver {
 /// No application waits for ever, however the endpoint ends.
 impl Drop for Driver {
     fn drop(&mut self) {
+        (0..self.ports.len()).for_each(|place| self.descriptors.set(place, None));
         self.waiting.drain().for_each(|(_, (_, waiting))| waiting.fail(SendError::Closed));
         self.calls.drain().for_each(|(_, call)| call.complete(Err(SendError::Closed.into())));
         self.inbox.close();

@@ -3,16 +3,20 @@
 use crate::address::chosen;
 use crate::completion::{Completion, deadline};
 use crate::config::{Admission, Config};
-use crate::core::{Arrived, Charges, Command, Core, Identity, Measured, Memory, Purpose, SendOptions};
+use crate::core::{
+    Arrived, Charges, Command, Core, Identity, Measured, Memory, PathInfo, Purpose, SendOptions,
+};
 use crate::counters::{Counters, Stats};
 use crate::driver::Driver;
-use crate::error::{BindError, CallError, Forked, RecvError, SendError};
+use crate::error::{AddressError, BindError, CallError, Forked, RecvError, SendError};
 use crate::inbox::Inbox;
 use crate::leaving::Refused;
 use crate::nic::ahead;
 use crate::pace::Pace;
+use crate::path_text::path_text;
+use crate::ports::SocketManner;
 use crate::qlog;
-use crate::request::{CallOutcome, Request, SendOutcome, Waiting};
+use crate::request::{AddressOutcome, CallOutcome, Request, SendOutcome, Waiting};
 use crate::seal::Secret;
 use crate::shared::{Manner, Shared};
 use crate::stream::{Body, Source};
@@ -109,11 +113,14 @@ impl Endpoint {
         let fast = ahead(pace.rate, config.sizes_at(address.ip())) > Time::ZERO;
         let socket = Socket::bind(address, fast, config.spin).map_err(io_error("binding the socket"))?;
         let local = socket.local().map_err(io_error("asking for the socket's address"))?;
+        let sockets = SocketManner::new(fast, &config);
+        let more = std::mem::take(&mut config.addresses);
         let origin = config.origin_ns.unwrap_or_else(monotonic_ns);
         if let Some(path) = &config.trace_file {
             let of = qlog::Of { local, transport: &config.transport, origin_ns: origin };
-            let observer = qlog::observer(path, &of, config.observer.take());
-            config.observer = Some(observer.map_err(io_error("making the trace file"))?);
+            let next = (config.observer.take(), config.path_observer.take());
+            let observers = qlog::observers(path, &of, next).map_err(io_error("making the trace file"))?;
+            (config.observer, config.path_observer) = observers;
         }
         let counters = Arc::new(Counters::default());
         let epoch = config.epoch.map_or_else(lot, Ok)?;
@@ -121,8 +128,12 @@ impl Endpoint {
         let core = Core::new(&config, local, identity, Arc::clone(&counters))?;
         let memory = core.memory();
         let inbox = Arc::new(Inbox::default());
-        let driver = (Arc::clone(&inbox), Arc::clone(&counters), config.observer.clone());
-        let driver = Driver::new(core, (socket, local), driver.0, driver.1, driver.2, origin);
+        let observers = (config.observer.clone(), config.path_observer.clone());
+        let (to, counted) = (Arc::clone(&inbox), Arc::clone(&counters));
+        let mut driver = Driver::new(core, (socket, local, sockets), to, counted, observers, origin);
+        for address in more {
+            driver.add_address(Time::ZERO, address)?;
+        }
         let refused = driver.refused();
         let late = config.path.max_rtt * 3 / 4;
         let manner = Manner { attended: fast && threads, spin: config.spin, late };
@@ -199,7 +210,47 @@ impl Endpoint {
         self.inner.call(peer, request.into(), false).map(CallHandle)
     }
 
-    /// Closes it without waiting: waiting callers get [`SendError::Closed`] or [`RecvError::Closed`].
+    /// Another address of this host, for more paths to all peers: see [`Config::addresses`]. Where it is bound.
+    ///
+    /// # Errors
+    /// What [`AddressError`] says; the endpoint goes on as before.
+    pub fn add_address(&self, address: SocketAddr) -> Result<SocketAddr, AddressError> {
+        self.change_address(|completion| Request::AddAddress(address, completion))
+    }
+
+    /// An address is gone for good: paths from there end, and peers are told. The address that the endpoint was bound to may be
+    /// one, as long as it is not the last; peers know the endpoint by it all the same.
+    ///
+    /// # Errors
+    /// It is none of the endpoint's, or its last one.
+    pub fn remove_address(&self, address: SocketAddr) -> Result<SocketAddr, AddressError> {
+        self.change_address(|completion| Request::RemoveAddress(address, completion))
+    }
+
+    fn change_address(
+        &self,
+        request: impl FnOnce(Completion<AddressOutcome>) -> Request,
+    ) -> Result<SocketAddr, AddressError> {
+        self.check_process().map_err(|_| AddressError::Closed)?;
+        let completion = Completion::new();
+        self.inner.shared.ask(request(completion.clone()), false);
+        let outcome = completion.wait(None).unwrap_or(Err(AddressError::Closed));
+        self.inner.shared.sockets_changed();
+        outcome
+    }
+
+    /// What is known of the paths to peers, where one end has several addresses; empty otherwise, and from an endpoint that is
+    /// closed.
+    pub fn paths(&self) -> Vec<PathInfo> {
+        if self.check_process().is_err() {
+            return Vec::new();
+        }
+        let completion = Completion::new();
+        self.inner.shared.ask(Request::Paths(completion.clone()), false);
+        completion.wait(None).flatten().unwrap_or_default()
+    }
+
+    /// Closes it without waiting: whoever waits for it gets [`SendError::Closed`] or [`RecvError::Closed`].
     pub fn close(&self) {
         match self.check_process() {
             Ok(()) => self.inner.shared.close(),
@@ -253,13 +304,14 @@ impl Endpoint {
     }
 
     /// [`Endpoint::stats`] as text for Prometheus, and the memory that messages take, with the address that it is bound to as
-    /// label `endpoint`.
+    /// label `endpoint`; and of every path, where there are several, with its addresses as labels `peer`, `local` and `remote`.
     pub fn prometheus(&self) -> String {
         let local = self.inner.local;
         let mut text = self.stats().prometheus(&[("endpoint", &local.to_string())]);
         text += "# HELP headway_memory_used_bytes Memory that messages take now.\n";
         text += "# TYPE headway_memory_used_bytes gauge\n";
         text += &format!("headway_memory_used_bytes{{endpoint=\"{local}\"}} {}\n", self.memory_used());
+        text += &path_text(local, &self.paths());
         text
     }
 

@@ -70,6 +70,40 @@ pub enum ConfigError {
     },
 }
 
+/// Why an endpoint cannot have another address, or be without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// One is IPv4 and the other IPv6.
+    #[error("{0} is of another family than the address that the endpoint is bound to")]
+    OtherFamily(SocketAddr),
+    /// The endpoint has it, or it stands for all addresses.
+    #[error("{0} is one of the endpoint's addresses already, or stands for all of them")]
+    Known(SocketAddr),
+    /// There are as many as a list holds.
+    #[error("{0} would be one address too many: an endpoint has the one that it is bound to, and 8 more at most")]
+    TooMany(SocketAddr),
+    /// The endpoint does not have it.
+    #[error("{0} is none of the endpoint's addresses")]
+    Unknown(SocketAddr),
+    /// The endpoint would have none.
+    #[error("{0} is the endpoint's last address")]
+    Last(SocketAddr),
+    /// The endpoint may use loopback addresses only.
+    #[error("{0} is not a loopback address, and nothing says who may talk to it")]
+    NotLoopback(SocketAddr),
+    /// The operating system does not give it.
+    #[error("{address} cannot be bound: {why}")]
+    Kernel {
+        /// The address.
+        address: SocketAddr,
+        /// The kernel's reason.
+        why: Refusal,
+    },
+    /// The endpoint is closed, or belongs to another process.
+    #[error("the endpoint is closed")]
+    Closed,
+}
+
 pub(crate) fn near(name: &str, names: &[&'static str]) -> String {
     let help = headway_params::names::suggestion(name, names.iter().copied());
     help.map_or(String::new(), |help| format!(": {help}"))
@@ -145,7 +179,10 @@ pub enum BindError {
         /// Error of the action.
         source: io::Error,
     },
-    /// Error of a queue: the endpoint belongs to another process.
+    /// One of several addresses cannot be the endpoint's.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// Of a queue: the endpoint belongs to another process.
     #[error(transparent)]
     Forked(#[from] Forked),
 }

@@ -55,6 +55,8 @@ mod machine;
 mod message_event;
 mod nic;
 mod pace;
+mod path_text;
+mod ports;
 mod process;
 mod qlog;
 mod queue;
@@ -72,14 +74,14 @@ mod udp;
 
 pub use address::{chosen, toward};
 pub use config::{
-    Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathOf, Renewal, RoundTrip, RoundTripOf,
+    Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathObserver, PathOf, Renewal, RoundTrip, RoundTripOf,
     STALL_FACTOR, handshake_wire, sizes, stamped_sizes,
 };
-pub use core::{Measured, SendOptions};
+pub use core::{Measured, PathCounts, PathEvent, PathEventKind, PathInfo, PathShare, PathState, SendOptions};
 pub use counters::{Count, Counters, Stats};
 pub use endpoint::{CallHandle, Endpoint, Received, SendHandle};
 pub use error::{
-    BindError, CallError, ConfigError, Disagreement, Forked, RecvError, Refusal, SendError, SettingError,
+    AddressError, BindError, CallError, ConfigError, Disagreement, Forked, RecvError, Refusal, SendError, SettingError,
 };
 pub use headway_packet::session::{Terms, TransportName};
 pub use key::{KeyFileError, PreSharedKey};

@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::error::ConfigError;
 use headway_packet::{HostId, Sizes};
+use headway_params::ParamValue;
 use headway_transport::endpoint::{Around, Capabilities, Checked, TransportInfo};
 use headway_transport::registry::{self, TransportVisitor};
 use headway_transport::{Endpoint, HostContext, Path, Transport};
@@ -63,8 +64,15 @@ impl Machine {
         if capabilities.telemetry > 0 && !config.telemetry {
             return Err(ConfigError::NeedsTelemetry(info.name));
         }
+        // Where paths have numbers, subflows take different ones; elsewhere this says nothing. Who says the paths says this, too.
+        let has_manager = registry::find(&config.transport)
+            .is_some_and(|found| found.params.iter().any(|param| param.name == "path_manager"));
+        let mut params = config.params.clone();
+        if has_manager && config.path_to.is_none() && params.iter().all(|(name, _)| name != "path_manager") {
+            params.push(("path_manager".into(), ParamValue::Choice("full-mesh".into())));
+        }
         let fail = |source| ConfigError::Transport { name: info.name.into(), source };
-        let made = registry::machine(&config.transport, &config.params, context).ok_or_else(unknown)?;
+        let made = registry::machine(&config.transport, &params, context).ok_or_else(unknown)?;
         Ok((Machine(Checked::new(made.map_err(fail)?)), info.discipline))
     }
 }

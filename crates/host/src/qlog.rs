@@ -3,7 +3,8 @@
 //! Source: draft-ietf-quic-qlog-main-schema, JSON text sequences (RFC 7464): a record a line, behind a record separator. The
 //! events are those of [`MessageEvent`] under names of their own.
 
-use crate::config::Observer;
+use crate::config::{Observer, PathObserver};
+use crate::core::PathEvent;
 use crate::message_event::{MessageEvent, MessageEventKind};
 use crate::udp::monotonic_ns;
 use headway_units::Time;
@@ -33,11 +34,11 @@ struct Open {
 struct Qlog(Mutex<Option<Open>>);
 
 impl Qlog {
-    fn tell(&self, event: &MessageEvent) {
+    fn tell(&self, at: Time, record: &Value) {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = &mut *open else { return };
-        (file.events, file.last) = (file.events + 1, milliseconds(event.at));
-        if file.write(&record(event)).is_err() {
+        (file.events, file.last) = (file.events + 1, milliseconds(at));
+        if file.write(record).is_err() {
             *open = None;
         }
     }
@@ -105,19 +106,33 @@ fn record(event: &MessageEvent) -> Value {
     json!({ "time": milliseconds(at), "name": format!("headway:{}", event_name(&what)), "data": data })
 }
 
-/// Facts about an endpoint: its address, its transport, and the zero of its clock on the machine's.
+/// An event of a path as a record.
+fn path_record(event: &PathEvent) -> Value {
+    let PathEvent { at, peer, local, remote, what } = *event;
+    let data = json!({
+        "peer": peer.to_string(),
+        "local": local.to_string(),
+        "remote": remote.to_string(),
+    });
+    json!({ "time": milliseconds(at), "name": format!("headway:path_{}", what.name()), "data": data })
+}
+
+/// Of an endpoint: where it is, what it talks over, and where its clock is zero on the machine's.
 pub(crate) struct Of<'a> {
     pub(crate) local: SocketAddr,
     pub(crate) transport: &'a str,
     pub(crate) origin_ns: u64,
 }
 
-/// An observer that writes its events to a file, and tells `next`.
+/// Who hears of messages, and who of paths.
+pub(crate) type Observers = (Option<Observer>, Option<PathObserver>);
+
+/// Observers that write what they hear to a file, and tell `next`.
 #[allow(
     clippy::disallowed_methods,
     reason = "the file is the endpoint's own, and says which time of day it begins at"
 )]
-pub(crate) fn observer(path: &Path, of: &Of<'_>, next: Option<Observer>) -> Result<Observer, Error> {
+pub(crate) fn observers(path: &Path, of: &Of<'_>, next: Observers) -> Result<Observers, Error> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let reference = since.saturating_sub(u128::from(monotonic_ns().saturating_sub(of.origin_ns)));
     let head = json!({
@@ -137,11 +152,19 @@ pub(crate) fn observer(path: &Path, of: &Of<'_>, next: Option<Observer>) -> Resu
     let mut open = Open { file: BufWriter::new(File::create(path)?), events: 0, last: 0.0 };
     open.write(&head)?;
     open.file.flush()?;
-    let qlog = Qlog(Mutex::new(Some(open)));
-    Ok(Arc::new(move |event: &MessageEvent| {
-        qlog.tell(event);
+    let qlog = Arc::new(Qlog(Mutex::new(Some(open))));
+    let (same, (next, next_path)) = (Arc::clone(&qlog), next);
+    let of_messages = Arc::new(move |event: &MessageEvent| {
+        qlog.tell(event.at, &record(event));
         if let Some(next) = &next {
             next(event);
         }
-    }))
+    });
+    let of_paths = Arc::new(move |event: &PathEvent| {
+        same.tell(event.at, &path_record(event));
+        if let Some(next) = &next_path {
+            next(event);
+        }
+    });
+    Ok((Some(of_messages), Some(of_paths)))
 }

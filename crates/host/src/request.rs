@@ -1,8 +1,8 @@
 //! Requests of applications to an endpoint, and the completions that wait for their outcomes.
 
 use crate::completion::{Awaited, Completion};
-use crate::core::{Command, Measured, Purpose};
-use crate::error::{CallError, SendError};
+use crate::core::{Command, Measured, PathInfo, Purpose};
+use crate::error::{AddressError, CallError, SendError};
 use bytes::Bytes;
 use headway_units::Time;
 use std::net::SocketAddr;
@@ -13,7 +13,10 @@ pub(crate) type SendOutcome = Result<Time, SendError>;
 /// Outcome of a call.
 pub(crate) type CallOutcome = Result<Bytes, CallError>;
 
-/// Completion that waits for the outcome of a message.
+/// What a change of addresses ends with.
+pub(crate) type AddressOutcome = Result<SocketAddr, AddressError>;
+
+/// Who waits for what becomes of a message.
 pub(crate) enum Waiting {
     Send(Completion<SendOutcome>),
     /// The reply with this number.
@@ -36,6 +39,11 @@ pub(crate) enum Request {
     Abandon(SocketAddr, u64),
     /// Measurements of the machine; `None` from an endpoint that is closed.
     Measure(Completion<Option<Measured>>),
+    /// What is known of paths; nothing from an endpoint that is closed.
+    Paths(Completion<Option<Vec<PathInfo>>>),
+    /// Another address, and one less; where it is, or was, bound.
+    AddAddress(SocketAddr, Completion<AddressOutcome>),
+    RemoveAddress(SocketAddr, Completion<AddressOutcome>),
 }
 
 impl Request {
@@ -50,6 +58,10 @@ impl Request {
             Request::Send(_, waiting) => waiting.fail(SendError::Closed),
             Request::Abandon(..) => {}
             Request::Measure(completion) => completion.complete(None),
+            Request::Paths(completion) => completion.complete(None),
+            Request::AddAddress(_, completion) | Request::RemoveAddress(_, completion) => {
+                completion.complete(Err(AddressError::Closed));
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::exchange::Exchange;
 use crate::key::PreSharedKey;
 use aws_lc_rs::aead::{AES_128_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use headway_packet::SEAL_TAG;
-use headway_packet::session::{Handshake, HandshakeBytes, SHARE_BYTES};
+use headway_packet::session::{Handshake, SHARE_BYTES};
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -176,10 +176,11 @@ impl Authority {
     }
 
     /// Authenticates a handshake.
-    pub(crate) fn sign(&self, bytes: &mut HandshakeBytes) {
-        if let Some((covered, _)) = Handshake::covered(bytes) {
-            let code = self.code(covered).finalize().into_bytes();
-            bytes.mac_mut().copy_from_slice(&code[..SEAL_TAG]);
+    pub(crate) fn sign(&self, bytes: &mut [u8]) {
+        let Some((covered, _)) = Handshake::covered(bytes) else { return };
+        let code = self.code(covered).finalize().into_bytes();
+        if let Some(mac) = Handshake::mac_mut(bytes) {
+            mac.copy_from_slice(&code[..SEAL_TAG]);
         }
     }
 

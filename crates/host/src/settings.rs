@@ -5,6 +5,7 @@ use crate::error::{ConfigError, SettingError};
 use crate::key::PreSharedKey;
 use headway_params::{ParamKind, ParamSpec, ParamValue, names};
 use headway_units::{Rate, Time};
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 /// A setting that has a text form.
@@ -25,6 +26,7 @@ enum Takes {
     Transport,
     Discipline,
     Allow,
+    Addresses,
     KeyFile,
     OtherKeyFile,
     TraceFile,
@@ -184,6 +186,18 @@ pub const SETTINGS: &[Setting] = &[
         takes: value!(boolean, Bool, |config, telemetry| config.telemetry = telemetry),
     },
     Setting {
+        name: "addresses",
+        example: "10.0.1.2, 10.0.2.2",
+        meaning: "More addresses of this host, each with a socket and, to peers that answer there, a path of its own.",
+        takes: Takes::Addresses,
+    },
+    Setting {
+        name: "path_timeout",
+        example: "200 ms",
+        meaning: "How long a path may be without an answer before others take its place.",
+        takes: value!(duration, Time, |config, time| config.path_timeout = time),
+    },
+    Setting {
         name: "total_bytes",
         example: "1 GB",
         meaning: "Most memory that all messages take.",
@@ -337,6 +351,17 @@ impl Setting {
                     wrong("networks with the lengths of their prefixes, such as 10.0.0.0/8, with commas between them")
                 })?;
                 config.admission = Admission::Prefixes(networks);
+            }
+            Takes::Addresses => {
+                let address = |text: &str| match text.trim() {
+                    text if text.contains('[') || text.matches(':').count() == 1 => text.parse().ok(),
+                    text => text.parse().ok().map(|ip: IpAddr| SocketAddr::new(ip, 0)),
+                };
+                let addresses: Option<Vec<SocketAddr>> = value.split(',').map(address).collect();
+                let known = addresses.filter(|all| all.iter().all(|address| !address.ip().is_unspecified()));
+                config.addresses = known.ok_or_else(|| {
+                    wrong("addresses of this host, such as 10.0.1.2 or 10.0.1.2:7000, with commas between them")
+                })?;
             }
             Takes::KeyFile => {
                 config.admission = Admission::PreSharedKey(self.key(value)?);

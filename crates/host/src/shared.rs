@@ -24,7 +24,8 @@ use crate::error::Forked;
 use crate::inbox::Inbox;
 use crate::process::{self, Owner};
 use crate::request::Request;
-use crate::udp::Handle;
+use crate::ports::Descriptors;
+use crate::udp::Handles;
 use headway_units::Time;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fd::OwnedFd;
@@ -32,11 +33,10 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 use std::io;
-use std::net::UdpSocket;
 use std::num::NonZeroU64;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
 /// Grace for an application that has just left: longer than it takes to make the next request or a reply.
@@ -106,8 +106,8 @@ pub(crate) struct Shared {
     owner: Owner,
     /// True if a process that was forked has closed its copies of the descriptors.
     let_go: AtomicBool,
-    /// The driver's socket, without its lock.
-    socket: Weak<UdpSocket>,
+    /// The driver's sockets, without its lock.
+    sockets: Arc<Descriptors>,
     seat: Mutex<Seat>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) counters: Arc<Counters>,
@@ -156,13 +156,23 @@ fn wake(eventfd: &OwnedFd) {
     let _ = rustix::io::write(eventfd, &1u64.to_ne_bytes());
 }
 
-/// Sleeps until a datagram arrives, in which case it returns true, the thread is woken, or so much time has passed.
-fn sleep(socket: &Handle, blocked: bool, woken: &OwnedFd, longest: Option<Time>) -> bool {
+/// Sleeps until a datagram arrives, which it answers, somebody wakes the thread, or so much time has passed.
+fn sleep(sockets: &Handles, blocked: bool, woken: &OwnedFd, longest: Option<Time>) -> bool {
     let interest = if blocked { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
-    let mut fds = [PollFd::new(&**socket, interest), PollFd::new(woken, PollFlags::IN)];
+    let longest = longest.map(timespec);
     // Whatever else the reason why it returns, the next turn looks.
-    let _ = poll(&mut fds, longest.map(timespec).as_ref());
-    let [arrived, told] = fds.map(|fd| !fd.revents().is_empty());
+    let (arrived, told) = if let [socket] = &sockets[..] {
+        let mut fds = [PollFd::new(&**socket, interest), PollFd::new(woken, PollFlags::IN)];
+        let _ = poll(&mut fds, longest.as_ref());
+        let [arrived, told] = fds.map(|fd| !fd.revents().is_empty());
+        (arrived, told)
+    } else {
+        let mut fds = vec![PollFd::new(woken, PollFlags::IN)];
+        fds.extend(sockets.iter().map(|socket| PollFd::new(&**socket, interest)));
+        let _ = poll(&mut fds, longest.as_ref());
+        let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        (fds[1..].iter().any(is_ready), is_ready(&fds[0]))
+    };
     if told {
         let _ = rustix::io::read(woken, &mut [0; 8]);
     }
@@ -183,7 +193,7 @@ impl Shared {
         counters: Arc<Counters>,
         manner: Manner,
     ) -> io::Result<Shared> {
-        let socket = Arc::downgrade(&driver.handle());
+        let sockets = driver.descriptors();
         let seat = Seat {
             driver: Some(driver),
             attendant_sleeps: None,
@@ -197,7 +207,7 @@ impl Shared {
         Ok(Shared {
             owner: Owner::this(),
             let_go: AtomicBool::new(false),
-            socket,
+            sockets,
             seat: Mutex::new(seat),
             inbox,
             counters,
@@ -229,10 +239,7 @@ impl Shared {
         }
         // The owner of the descriptors is never dropped here, as it would close their numbers a second time.
         std::mem::forget(Arc::clone(self));
-        if let Some(socket) = self.socket.upgrade() {
-            process::close(socket.as_raw_fd());
-            std::mem::forget(socket);
-        }
+        self.sockets.close();
         for fd in [&self.attendant, &self.keeper, &self.timer] {
             process::close(fd.as_raw_fd());
         }
@@ -470,7 +477,7 @@ impl Shared {
                 rustix::thread::sched_yield();
                 arrived = true;
             } else {
-                let (handle, blocked, due) = (driver.handle(), driver.is_blocked(), driver.next_timeout());
+                let (handle, blocked, due) = (driver.handles(), driver.is_blocked(), driver.next_timeout());
                 let precise = due.filter(|_| now < seat.precise);
                 seat.attendant_sleeps = precise;
                 if let (Some(due), None) = (due, precise) {
@@ -553,7 +560,7 @@ impl Shared {
                     let Some(driver) = seat.driver.as_mut() else { break };
                     let Ok(more) = self.drive(driver, now) else { break };
                     let (due, now) = (driver.next_timeout(), driver.now());
-                    let (handle, blocked) = (driver.handle(), driver.is_blocked());
+                    let (handle, blocked) = (driver.handles(), driver.is_blocked());
                     seat.keeper_sleeps = due;
                     self.weigh(&mut seat, now);
                     drop(seat);
@@ -678,7 +685,13 @@ impl Shared {
         self.followers.fetch_sub(1, SeqCst);
     }
 
-    /// Closes the endpoint, and wakes the background thread to end.
+    /// Whoever sleeps at the sockets is to look which ones there are now.
+    pub(crate) fn sockets_changed(&self) {
+        wake(&self.attendant);
+        wake(&self.keeper);
+    }
+
+    /// The endpoint is closed: everybody gets to know.
     pub(crate) fn close(&self) {
         self.stop.store(true, SeqCst);
         wake(&self.keeper);

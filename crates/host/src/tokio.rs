@@ -2,13 +2,13 @@
 
 use crate::completion::Completion;
 use crate::config::Config;
-use crate::core::{Measured, SendOptions};
+use crate::core::{Measured, PathInfo, SendOptions};
 use crate::counters::Stats;
 use crate::endpoint::{CallHandle, Received, SendHandle};
-use crate::error::{BindError, CallError, Forked, RecvError, SendError};
+use crate::error::{AddressError, BindError, CallError, Forked, RecvError, SendError};
 use crate::leaving::Refused;
 use crate::pace::Pace;
-use crate::request::Request;
+use crate::request::{AddressOutcome, Request};
 use crate::stream::Source;
 use bytes::Bytes;
 use headway_units::Time;
@@ -120,7 +120,46 @@ impl Endpoint {
         completion.await
     }
 
-    /// Closes it without waiting: waiting callers get [`SendError::Closed`] or [`RecvError::Closed`].
+    /// Another address of this host: see [`crate::Endpoint::add_address`].
+    ///
+    /// # Errors
+    /// What [`AddressError`] says; the endpoint goes on as before.
+    pub async fn add_address(&self, address: SocketAddr) -> Result<SocketAddr, AddressError> {
+        self.change_address(|completion| Request::AddAddress(address, completion)).await
+    }
+
+    /// An address is gone for good: see [`crate::Endpoint::remove_address`].
+    ///
+    /// # Errors
+    /// It is none of the endpoint's, or its last one.
+    pub async fn remove_address(&self, address: SocketAddr) -> Result<SocketAddr, AddressError> {
+        self.change_address(|completion| Request::RemoveAddress(address, completion)).await
+    }
+
+    async fn change_address(
+        &self,
+        request: impl FnOnce(Completion<AddressOutcome>) -> Request,
+    ) -> Result<SocketAddr, AddressError> {
+        self.check_process().map_err(|_| AddressError::Closed)?;
+        let completion = Completion::new();
+        let shared = self.blocking.inner().shared();
+        shared.ask(request(completion.clone()), false);
+        let outcome = completion.await;
+        shared.sockets_changed();
+        outcome
+    }
+
+    /// What is known of the paths to peers, where one end has several addresses.
+    pub async fn paths(&self) -> Vec<PathInfo> {
+        if self.check_process().is_err() {
+            return Vec::new();
+        }
+        let completion = Completion::new();
+        self.blocking.inner().shared().ask(Request::Paths(completion.clone()), false);
+        completion.await.unwrap_or_default()
+    }
+
+    /// Closes it without waiting: whoever waits for it gets [`SendError::Closed`] or [`RecvError::Closed`].
     pub fn close(&self) {
         self.blocking.close();
     }

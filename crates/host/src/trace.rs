@@ -4,12 +4,13 @@
 //! fails and a peer that is gone are a `WARN`. A subscriber hears on whichever thread drives the endpoint: it must not wait.
 
 #[cfg(feature = "tracing")]
-pub(crate) use with::{gone, message, refused, wanted};
+pub(crate) use with::{gone, message, path, refused, wanted};
 #[cfg(not(feature = "tracing"))]
-pub(crate) use without::{gone, message, refused, wanted};
+pub(crate) use without::{gone, message, path, refused, wanted};
 
 #[cfg(feature = "tracing")]
 mod with {
+    use crate::core::PathEvent;
     use crate::error::SendError;
     use crate::leaving::Refused;
     use crate::message_event::{MessageEvent, MessageEventKind};
@@ -53,6 +54,13 @@ mod with {
         }
     }
 
+    /// Tells what happened to a path.
+    pub(crate) fn path(endpoint: SocketAddr, event: &PathEvent) {
+        let PathEvent { at, peer, local, remote, what } = *event;
+        let (at_ns, what) = (at.0 / 1000, what.name());
+        debug!(target: TARGET, %endpoint, %peer, %local, %remote, at_ns, what, "path");
+    }
+
     /// Tells that a peer was given up.
     pub(crate) fn gone(endpoint: SocketAddr, peer: SocketAddr, reason: SendError) {
         warn!(target: TARGET, %endpoint, %peer, %reason, "peer gone");
@@ -68,6 +76,7 @@ mod with {
 
 #[cfg(not(feature = "tracing"))]
 mod without {
+    use crate::core::PathEvent;
     use crate::error::SendError;
     use crate::leaving::Refused;
     use crate::message_event::MessageEvent;
@@ -78,6 +87,8 @@ mod without {
     }
 
     pub(crate) fn message(_: SocketAddr, _: &MessageEvent) {}
+
+    pub(crate) fn path(_: SocketAddr, _: &PathEvent) {}
 
     pub(crate) fn gone(_: SocketAddr, _: SocketAddr, _: SendError) {}
 

@@ -38,6 +38,8 @@ const _: () = {
 
 /// A socket that others may wait at as well.
 pub(crate) type Handle = Arc<UdpSocket>;
+/// All sockets of an endpoint, to wait at.
+pub(crate) type Handles = Arc<[Handle]>;
 
 /// A bound, non-blocking UDP socket that hears and says the type-of-service byte.
 pub(crate) struct Socket {
@@ -75,12 +77,32 @@ impl Socket {
         Ok(Socket { socket: Arc::new(socket), rows, leaving: Leaving::new(rows) })
     }
 
-    /// Handle on the same socket, to wait at.
+    /// The kernel cuts up nothing that is longer than a link carries, nor says what it believes a path to carry.
+    pub(crate) fn keep_whole(&self) {
+        // A kernel that does not know the option cuts up what it cuts up.
+        match self.socket.local_addr() {
+            Ok(SocketAddr::V6(_)) => {
+                let (name, probe) = (libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE);
+                set_option(&self.socket, libc::IPPROTO_IPV6, name, probe);
+            }
+            _ => {
+                let (name, probe) = (libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE);
+                set_option(&self.socket, libc::IPPROTO_IP, name, probe);
+            }
+        }
+    }
+
+    /// The same socket, to wait at.
     pub(crate) fn handle(&self) -> Handle {
         Arc::clone(&self.socket)
     }
 
-    /// True if datagrams may arrive in rows.
+    /// Its number in this process.
+    pub(crate) fn descriptor(&self) -> i32 {
+        self.socket.as_raw_fd()
+    }
+
+    /// Whether datagrams may arrive in rows.
     pub(crate) fn has_rows(&self) -> bool {
         self.rows
     }

@@ -6,6 +6,7 @@
 mod fields;
 mod header;
 mod packet;
+pub mod paths;
 mod sack;
 pub mod session;
 mod sizes;

@@ -14,7 +14,7 @@ use crate::fields::wire_fields;
 use crate::header::{WIRE_HEADER, WIRE_VERSION};
 use std::fmt;
 use std::mem::{offset_of, size_of};
-use std::ops::{Deref, Range};
+use std::ops::{Deref, DerefMut, Range};
 use zerocopy::byteorder::network_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -204,10 +204,9 @@ impl Deref for HandshakeBytes {
     }
 }
 
-impl HandshakeBytes {
-    /// Bytes that the authentication is written to.
-    pub fn mac_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[MAC]
+impl DerefMut for HandshakeBytes {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[..if self.has_share { LONGEST_HANDSHAKE } else { HANDSHAKE_BYTES }]
     }
 }
 
@@ -266,6 +265,11 @@ impl Handshake {
         HandshakeBytes { bytes, has_share: share.is_some() }
     }
 
+    /// Where the authentication of a handshake's bytes goes; `None` when they are too few.
+    pub fn mac_mut(bytes: &mut [u8]) -> Option<&mut [u8]> {
+        bytes.get_mut(MAC)
+    }
+
     /// The bytes of a handshake that its authentication covers, in two pieces, and the authentication; `None` when
     /// they are too few.
     pub fn covered(bytes: &[u8]) -> Option<([&[u8]; 2], &[u8])> {
@@ -281,6 +285,9 @@ const HANDSHAKE_NAMES: &[(u64, &str)] = &[
     (0x83, "accept"),
     (0x84, "stale"),
     (0x85, "refuse"),
+    (0x86, "addresses"),
+    (0x87, "challenge"),
+    (0x88, "answer"),
 ];
 const CIPHER_NAMES: &[(u64, &str)] = &[(0, "none"), (1, "chacha20-poly1305"), (2, "aes-128-gcm")];
 

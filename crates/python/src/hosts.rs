@@ -8,7 +8,7 @@
 
 use bytes::Bytes;
 use headway_host::{
-    BindError, CallError, Config, Endpoint, Forked, Outcome, Queue, Received, RecvError, SendError,
+    BindError, CallError, Config, Endpoint, Forked, Outcome, PathInfo, Queue, Received, RecvError, SendError,
     SendHandle, SettingError,
 };
 use pyo3::buffer::PyUntypedBuffer;
@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyMemoryView, PyString, PyTuple};
 use std::ffi::c_int;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -79,7 +79,7 @@ impl Raised for BindError {
     fn class(&self) -> &'static str {
         match self {
             BindError::Config(_) => "SettingError",
-            BindError::NotLoopback(_) | BindError::Io { .. } => "BindError",
+            BindError::NotLoopback(_) | BindError::Io { .. } | BindError::Address(_) => "BindError",
             BindError::Forked(forked) => forked.class(),
         }
     }
@@ -238,7 +238,13 @@ fn address(peer: &Bound<'_, PyAny>) -> PyResult<SocketAddr> {
     })
 }
 
-/// Duration of so many seconds; `None` = as long as it takes.
+/// An address of this host, such as "10.0.1.2" or "10.0.1.2:7000".
+fn local(text: &str) -> PyResult<SocketAddr> {
+    let read = text.parse().or_else(|_| text.parse().map(|ip: IpAddr| SocketAddr::new(ip, 0)));
+    read.map_err(|_| PyValueError::new_err(format!("{text:?} is no address, such as 10.0.1.2 or 10.0.1.2:7000")))
+}
+
+/// So many seconds; `None` = as long as it takes.
 fn seconds(timeout: Option<f64>) -> PyResult<Option<Duration>> {
     // Longer waits count as 1e9 s. A NaN is not longer, and the conversion refuses it.
     let read = |seconds: f64| Duration::try_from_secs_f64(if seconds > 1e9 { 1e9 } else { seconds }).ok();
@@ -486,6 +492,47 @@ impl PyEndpoint {
             counters.set_item(name, value)?;
         }
         Ok(counters)
+    }
+
+    /// Another address of this host; where it is bound.
+    fn add_address(&self, py: Python<'_>, address: &str) -> PyResult<String> {
+        let (open, address) = (self.open(py)?, local(address)?);
+        let bound = py.detach(|| open.endpoint.add_address(address));
+        bound.map(|address| address.to_string()).map_err(|error| raised(py, "BindError", error.to_string()))
+    }
+
+    /// An address is gone for good.
+    fn remove_address(&self, py: Python<'_>, address: &str) -> PyResult<()> {
+        let (open, address) = (self.open(py)?, local(address)?);
+        let gone = py.detach(|| open.endpoint.remove_address(address));
+        gone.map(drop).map_err(|error| raised(py, "BindError", error.to_string()))
+    }
+
+    /// What is known of paths, a dictionary each.
+    fn paths<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let open = self.open(py)?;
+        let paths = py.detach(|| open.endpoint.paths());
+        let described = |path: &PathInfo| {
+            let found = PyDict::new(py);
+            found.set_item("peer", path.peer.to_string())?;
+            found.set_item("local", path.local.to_string())?;
+            found.set_item("remote", path.remote.to_string())?;
+            found.set_item("state", path.state.name())?;
+            found.set_item("round_trip", path.round_trip.map(headway_units::Time::as_secs_f64))?;
+            found.set_item("mtu", path.mtu)?;
+            found.set_item("weight", path.share.weight)?;
+            found.set_item("credit", path.share.credit)?;
+            found.set_item("cap", path.share.cap)?;
+            found.set_item("in_flight", path.share.in_flight)?;
+            found.set_item("packets_sent", path.counts.packets_sent)?;
+            found.set_item("bytes_sent", path.counts.bytes_sent)?;
+            found.set_item("packets_received", path.counts.packets_received)?;
+            found.set_item("bytes_received", path.counts.bytes_received)?;
+            found.set_item("deaths", path.counts.deaths)?;
+            found.set_item("returns", path.counts.returns)?;
+            Ok(found)
+        };
+        paths.iter().map(described).collect()
     }
 
     /// All counters as text for Prometheus.

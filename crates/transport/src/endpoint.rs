@@ -180,6 +180,23 @@ impl Next {
     }
 }
 
+/// What a subflow of a message has at its sender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SubflowShare {
+    /// The receiver of the message.
+    pub peer: HostId,
+    /// The subflow's path.
+    pub entropy: u32,
+    /// Its weight among the subflows of the message; a window in packets where windows divide the message.
+    pub weight: f64,
+    /// Bytes that it may send now.
+    pub credit: f64,
+    /// Bytes that it may have in flight; `None` = any number.
+    pub cap: Option<u64>,
+    /// Bytes that it has in flight.
+    pub in_flight: u64,
+}
+
 /// One host's instance of one protocol, with all its messages in both directions.
 pub trait Endpoint {
     /// A message to send.
@@ -271,6 +288,16 @@ pub trait Endpoint {
     /// machine whose answers do not tell which packet they are to.
     fn round_trips(&self) -> Option<&RoundTrips> {
         None
+    }
+    /// A path to `peer` carries nothing more for now: the one of all entropies that `lost` says. What is under way there does not
+    /// arrive. Harmless where nothing is. From drivers of real hosts, which watch paths; a machine that is not told finds out by
+    /// its time-outs.
+    fn path_lost(&mut self, now: Time, peer: HostId, lost: &dyn Fn(u32) -> bool) {
+        let _ = (now, peer, lost);
+    }
+    /// Tells what the subflows of the messages that this host sends have now.
+    fn subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
+        let _ = found;
     }
     /// The machines that this one consists of, each with the position of its transport; empty for a machine of one
     /// transport.
@@ -394,6 +421,13 @@ impl<A: Around> Endpoint for A {
     }
     fn round_trips(&self) -> Option<&RoundTrips> {
         self.inner().round_trips()
+    }
+    fn path_lost(&mut self, now: Time, peer: HostId, lost: &dyn Fn(u32) -> bool) {
+        self.before_input(now);
+        self.inner_mut().path_lost(now, peer, lost);
+    }
+    fn subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
+        self.inner().subflows(found);
     }
     fn parts(&self) -> Vec<(u8, &dyn Endpoint)> {
         self.inner().parts()

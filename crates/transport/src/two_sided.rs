@@ -2,7 +2,7 @@
 //! share. A protocol says where packets and deadlines go; its [`Endpoint`] is the one in this file.
 
 use crate::Message;
-use crate::endpoint::{Ahead, End, Endpoint, EndpointEvent, Gone, HostContext};
+use crate::endpoint::{Ahead, End, Endpoint, EndpointEvent, Gone, HostContext, SubflowShare};
 use crate::messages::MessageId;
 use crate::probes::Sink;
 use crate::shared::{Shared, drop_about};
@@ -35,6 +35,14 @@ pub trait SendingHalf<K> {
     fn gauges(&self) -> Vec<Gauge> {
         Vec::new()
     }
+    /// See [`Endpoint::path_lost`]; of messages that this host sends.
+    fn path_lost(&mut self, shared: &mut Shared<K>, now: Time, peer: HostId, lost: &dyn Fn(u32) -> bool) {
+        let _ = (shared, now, peer, lost);
+    }
+    /// See [`Endpoint::subflows`].
+    fn subflows(&self, shared: &Shared<K>, found: &mut dyn FnMut(SubflowShare)) {
+        let _ = (shared, found);
+    }
     /// See [`Endpoint::probe`]; of a message that this host sends.
     fn probe(&self, shared: &Shared<K>, id: MessageId, found: &mut Sink<'_>) {
         let _ = (shared, id, found);
@@ -48,6 +56,10 @@ pub trait ReceivingHalf<K> {
     fn forget(&mut self, shared: &mut Shared<K>, now: Time, gone: Gone);
     /// Messages that are being received.
     fn live(&self) -> usize;
+    /// See [`Endpoint::path_lost`]; of messages that this host receives.
+    fn path_lost(&mut self, shared: &mut Shared<K>, peer: HostId, lost: &dyn Fn(u32) -> bool) {
+        let _ = (shared, peer, lost);
+    }
     /// See [`Endpoint::gauges`]; those of the sending half come first.
     fn gauges(&self, now: Time) -> Vec<Gauge> {
         let _ = now;
@@ -232,5 +244,14 @@ impl<P: TwoSided> Endpoint for Machine<P> {
 
     fn round_trips(&self) -> Option<&RoundTrips> {
         self.sender.round_trips()
+    }
+
+    fn path_lost(&mut self, now: Time, peer: HostId, lost: &dyn Fn(u32) -> bool) {
+        self.sender.path_lost(&mut self.shared, now, peer, lost);
+        self.receiver.path_lost(&mut self.shared, peer, lost);
+    }
+
+    fn subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
+        self.sender.subflows(&self.shared, found);
     }
 }

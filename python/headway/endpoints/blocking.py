@@ -107,6 +107,26 @@ class BlockingEndpoint:
         """Counters since it was bound, by name; docs/real-hosts.md has the meaning of each."""
         return self._native.stats()
 
+    def paths(self) -> list[dict[str, str | int | float | None]]:
+        """What is known of the paths to peers, where one end has several addresses; docs/real-hosts.md says what each key means."""
+        return self._native.paths()
+
+    def add_address(self, address: str) -> str:
+        """Another address of this host, as "10.0.1.2" or "10.0.1.2:7000", for more paths to all peers; where it is bound.
+
+        Raises:
+            BindError: an address that cannot be one more of this endpoint's; the endpoint goes on as before.
+        """
+        return self._native.add_address(address)
+
+    def remove_address(self, address: str) -> None:
+        """An address with its port is gone for good: paths from there end, and peers are told.
+
+        Raises:
+            BindError: it is none of the endpoint's, or its last one.
+        """
+        self._native.remove_address(address)
+
     def prometheus(self) -> str:
         """The counters as text for Prometheus, each with the address as label `endpoint`."""
         return self._native.prometheus()

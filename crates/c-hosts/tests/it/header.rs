@@ -6,7 +6,7 @@ use std::path::Path;
 fn the_header_is_that_of_the_functions() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(folder.join("cbindgen.toml")).expect("its settings");
-    let sources = ["status.rs", "border.rs"].map(|name| folder.join("src").join(name));
+    let sources = ["status.rs", "border.rs", "paths.rs"].map(|name| folder.join("src").join(name));
     let mut builder = cbindgen::Builder::new().with_config(config);
     for source in sources {
         builder = builder.with_src(source);

@@ -27,6 +27,7 @@
 
 use super::peers::{Deadline, Peer, PeerKey, Phase};
 use super::{Core, Count, SendError};
+use crate::counters::Counters;
 use crate::error::Disagreement;
 use crate::exchange::Exchange;
 use crate::generations::Generations;
@@ -51,11 +52,27 @@ const STALE_EVERY: Time = Time::us(100);
 /// The share of a host without one.
 const NO_SHARE: [u8; SHARE_BYTES] = [0; SHARE_BYTES];
 
-/// Handshakes on their way out.
+/// A datagram of a handshake, or one about paths.
+pub(super) enum Said {
+    Handshake(HandshakeBytes),
+    Paths(Vec<u8>),
+}
+
+impl Deref for Said {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Said::Handshake(bytes) => bytes,
+            Said::Paths(bytes) => bytes,
+        }
+    }
+}
+
+/// Handshakes on their way out, each with the place of this endpoint's address that it leaves from.
 #[derive(Default)]
 pub(super) struct Answers {
-    queue: VecDeque<(SocketAddr, HandshakeBytes)>,
-    /// Time at which the allowance for stale answers will be whole again.
+    queue: VecDeque<(u8, SocketAddr, Said)>,
+    /// When the allowance for stale answers will be whole again.
     stale_until: Time,
     /// Stale answers to hosts that are not known, of whose key nothing is known either.
     to_strangers: usize,
@@ -79,8 +96,16 @@ impl Answers {
         self.queue.is_empty()
     }
 
-    pub(super) fn pop(&mut self) -> Option<(SocketAddr, HandshakeBytes)> {
+    pub(super) fn pop(&mut self) -> Option<(u8, SocketAddr, Said)> {
         self.queue.pop_front()
+    }
+
+    /// Lets a datagram leave, unless too many wait.
+    pub(super) fn push(&mut self, counters: &Counters, (local, to): (u8, SocketAddr), said: Said) {
+        match self.queue.len() < MOST_WAITING {
+            true => self.queue.push_back((local, to, said)),
+            false => counters.one(Count::answers_withheld),
+        }
     }
 
     /// Takes one stale answer from the allowance.
@@ -105,6 +130,8 @@ impl Core {
         };
         let received = Heard { said, key };
         let known = self.peers.find(from);
+        // What a peer that has restarted does not know any more may have come by another path than that of the meeting.
+        let by_path = || known.or_else(|| self.peers.of_path(from));
         let used = match received.kind {
             HandshakeKind::Hello | HandshakeKind::Confirm if received.terms != self.terms => {
                 self.refuse(from, known, &received)
@@ -115,7 +142,7 @@ impl Core {
             HandshakeKind::Welcome => known.is_some_and(|key| self.welcome(now, key, &received)),
             HandshakeKind::Confirm => self.confirm(now, from, known, &received),
             HandshakeKind::Accept => known.is_some_and(|key| self.accepted(now, key, &received)),
-            HandshakeKind::Stale => known.is_some_and(|key| self.stale(now, key, &received)),
+            HandshakeKind::Stale => by_path().is_some_and(|key| self.stale(now, key, &received)),
             HandshakeKind::Refuse => known.is_some_and(|key| self.refused(now, key, &received)),
         };
         if !used {
@@ -160,14 +187,11 @@ impl Core {
             mac: [0; 16],
             share: authority.map(|_| m.share),
         };
-        if self.answers.queue.len() >= MOST_WAITING {
-            return self.counters.one(Count::answers_withheld);
-        }
         let mut bytes = handshake.bytes();
         if let Some(authority) = authority {
             authority.sign(&mut bytes);
         }
-        self.answers.queue.push_back((to, bytes));
+        self.answers.push(&self.counters, (self.locals.home(), to), Said::Handshake(bytes));
     }
 
     /// This endpoint's epoch and cookie for the sender of a handshake, whether it is in the table or not.
@@ -294,6 +318,7 @@ impl Core {
         let (address, meeting) = (peer.address, peer.meeting);
         self.ready.push(key);
         self.say(HandshakeKind::Accept, address, &meeting);
+        self.met_with_addresses(now, key);
         self.probe(now, key);
         true
     }
@@ -347,6 +372,7 @@ impl Core {
             (peer.phase, peer.heard) = (Phase::Met, now);
             self.ready.push(key);
             self.greeting_answered(now, key);
+            self.met_with_addresses(now, key);
             self.probe(now, key);
         }
         true

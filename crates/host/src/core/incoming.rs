@@ -74,7 +74,14 @@ pub(super) struct Arriving<'a> {
 
 impl Core {
     /// A datagram that should be a packet.
-    pub(super) fn packet(&mut self, now: Time, from: SocketAddr, ecn: Ecn, datagram: &mut [u8]) {
+    pub(super) fn packet(
+        &mut self,
+        now: Time,
+        (local, from): (u8, SocketAddr),
+        ecn: Ecn,
+        datagram: &mut [u8],
+    ) {
+        let length = datagram.len() as u64;
         let parsed = match PacketView::parse(datagram) {
             Ok(view) => {
                 view.session().map(|session| (view.packet(), session, view.envelope(), view.stamps()))
@@ -96,7 +103,10 @@ impl Core {
             false => self.authenticate(now, from, &session, packet.kind, datagram),
         };
         match genuine {
-            Ok((key, payload)) => self.accept(now, key, Arriving { packet, payload, stamps }, ecn),
+            Ok((key, payload)) => {
+                let by = self.arrived_by(key, local, from, length);
+                self.accept(now, key, Arriving { packet, payload, stamps }, (ecn, by));
+            }
             Err(reason) => {
                 self.counters.one(reason);
                 if reason == Count::dropped_cookie {
@@ -115,7 +125,11 @@ impl Core {
         kind: PacketKind,
         datagram: &'a mut [u8],
     ) -> Result<(PeerKey, &'a [u8]), Count> {
-        let key = self.peers.find(from).ok_or(Count::dropped_cookie)?;
+        let Some(key) = self.peers.sender(from, session.cookie) else {
+            // A peer that shows the right cookie, from where it has not said to be, has not restarted.
+            let strays = self.peers.shown(session.cookie).is_some();
+            return Err(if strays { Count::dropped_unknown_epoch } else { Count::dropped_cookie });
+        };
         let peer = self.peers.get_mut(key).ok_or(Count::dropped_cookie)?;
         let meeting = &peer.meeting;
         if session.cookie != meeting.expected {
@@ -171,7 +185,7 @@ impl Core {
         session: &Session,
         datagram: &'a [u8],
     ) -> Result<(PeerKey, &'a [u8]), Count> {
-        let key = self.peers.find(from).ok_or(Count::dropped_late)?;
+        let key = self.peers.find(from).or_else(|| self.peers.of_path(from)).ok_or(Count::dropped_late)?;
         let peer = self.peers.get_mut(key).ok_or(Count::dropped_late)?;
         let meeting = &peer.meeting;
         if (session.src_epoch, session.cookie) != (meeting.local_epoch, meeting.shown) {
@@ -194,12 +208,31 @@ impl Core {
         Ok((key, &[]))
     }
 
+    /// Notes by which of several paths a packet came; its number, where there are several.
+    fn arrived_by(&mut self, key: PeerKey, local: u8, from: SocketAddr, bytes: u64) -> Option<u32> {
+        let paths = self.peers.get_mut(key)?.paths.as_mut()?;
+        let number = paths.number_of(local, from);
+        if let Some(slot) = number.and_then(|number| paths.slots.get_mut(number)) {
+            slot.counts.packets_received += 1;
+            slot.counts.bytes_received += bytes;
+        }
+        (paths.slots.len() > 1).then_some(number.unwrap_or(0) as u32)
+    }
+
     /// Gives a genuine packet to the machine, unless it says what cannot be.
-    fn accept(&mut self, now: Time, key: PeerKey, arriving: Arriving<'_>, ecn: Ecn) {
+    fn accept(
+        &mut self,
+        now: Time,
+        key: PeerKey,
+        arriving: Arriving<'_>,
+        (ecn, by): (Ecn, Option<u32>),
+    ) {
         let Arriving { mut packet, payload, stamps } = arriving;
         // A mark means something on data alone: an answer may have travelled with the byte of the data before it.
         let ecn = if packet.is_data() || packet.kind == PacketKind::Header { ecn } else { Ecn::NotEct };
         (packet.src, packet.dst, packet.ecn) = (key.host(), SELF, ecn);
+        // Each end numbers paths for itself.
+        packet.entropy = by.unwrap_or(packet.entropy);
         let call = packet.flags.has(PacketFlags::CALL);
         packet.flags = PacketFlags(packet.flags.0 & !PacketFlags::CALL.0);
         // Elsewhere, in grants too, it is a time that is echoed.

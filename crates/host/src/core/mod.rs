@@ -9,11 +9,13 @@
 //! The contract is that of the machines: after any input, drain the events; pull datagrams whenever
 //! [`Core::next_timeout`] says that the wire is free.
 
+mod addresses;
 mod clock;
 mod handshake;
 mod incoming;
 mod lengths;
 mod outgoing;
+mod paths;
 mod peers;
 mod probing;
 mod progress;
@@ -35,10 +37,13 @@ use crate::seal::{Authorities, Secret};
 use crate::stream::Body;
 use crate::trace;
 use bytes::Bytes;
+use addresses::Locals;
+pub use addresses::{PathEvent, PathEventKind, PathInfo, PathShare};
 use clock::MachineClock;
 use handshake::Answers;
 use headway_fabric::PortCounters;
 use headway_gauges::{Gauge, RoundTrips};
+use headway_packet::paths::is_about_paths;
 use headway_packet::session::{HANDSHAKE_BASE, Terms};
 use headway_packet::{Ecn, Envelope, HostId, STAMPS_BYTES, Sizes};
 use headway_transport::finished::FinishedMessages;
@@ -47,6 +52,7 @@ use headway_transport::{Endpoint, EndpointEvent, InitialWindow, Message};
 use headway_units::Time;
 use incoming::{Arriving, Incoming};
 use outgoing::Outgoing;
+pub use paths::{PathCounts, PathState};
 use peers::Peers;
 use rustc_hash::FxHashMap;
 use slab::Slab;
@@ -190,6 +196,8 @@ pub enum CoreEvent {
     },
     /// Something happened to a message; only when asked for.
     Message(MessageEvent),
+    /// Something happened to a path to a peer.
+    Path(PathEvent),
 }
 
 /// Measurements of a transport machine since its endpoint's time zero.
@@ -208,6 +216,9 @@ pub struct Measured {
 /// A datagram to send: the first `length` bytes of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
+    /// The place of this endpoint's address that it leaves from: 0 is the one that it was bound to, others are those that
+    /// [`Core::add_address`] answers.
+    pub local: u8,
     /// Address of the receiver.
     pub to: SocketAddr,
     /// Type-of-service byte: see [`tos`].
@@ -234,6 +245,9 @@ pub struct Core {
     /// Fields between the header and the payload of every packet, either way.
     envelope: Envelope,
     local: SocketAddr,
+    locals: Locals,
+    /// Challenges of paths so far.
+    challenges: u64,
     config: Config,
     secret: Secret,
     authorities: Authorities,
@@ -299,6 +313,8 @@ impl Core {
             sizes,
             envelope: config.envelope(),
             local,
+            locals: Locals::new(local),
+            challenges: 0,
             secret: identity.secret,
             authorities: Authorities::new(config.keys(), config.cipher),
             terms,
@@ -364,14 +380,26 @@ impl Core {
 
     /// A datagram arrived from `from`, with these ECN bits in its IP header. Its bytes are opened in place.
     pub fn receive(&mut self, now: Time, from: SocketAddr, ecn: Ecn, datagram: &mut [u8]) {
+        self.receive_at(now, (0, from), ecn, datagram);
+    }
+
+    /// [`Core::receive`] at the address of this endpoint that has this place.
+    pub fn receive_at(
+        &mut self,
+        now: Time,
+        (local, from): (u8, SocketAddr),
+        ecn: Ecn,
+        datagram: &mut [u8],
+    ) {
         self.counters.one(Count::datagrams_received);
         self.counters.add(Count::bytes_received, datagram.len() as u64);
         if !self.config.admission.admits(from.ip()) {
             return self.counters.one(Count::dropped_not_admitted);
         }
         match datagram.first() {
+            Some(_) if is_about_paths(datagram) => self.about_paths(now, local, from, datagram),
             Some(&first) if first >= HANDSHAKE_BASE => self.handshake(now, from, datagram),
-            _ => self.packet(now, from, ecn, datagram),
+            _ => self.packet(now, (local, from), ecn, datagram),
         }
         self.admit_ready(now);
     }
@@ -418,12 +446,13 @@ impl Core {
 
     /// [`Core::poll_transmit`], with deadlines of the machine until then, which is not after `now`.
     pub(crate) fn poll_due(&mut self, now: Time, until: Time, buffer: &mut [u8]) -> Option<Transmit> {
-        if let Some((to, bytes)) = self.answers.pop() {
+        if let Some((local, to, bytes)) = self.answers.pop() {
             let room = buffer.get_mut(..bytes.len())?;
             room.copy_from_slice(&bytes);
             self.counters.one(Count::datagrams_sent);
             self.counters.add(Count::bytes_sent, bytes.len() as u64);
-            return Some(Transmit { to, tos: tos(0, Ecn::NotEct), length: bytes.len(), answer: false });
+            let tos = tos(0, Ecn::NotEct);
+            return Some(Transmit { local, to, tos, length: bytes.len(), answer: false });
         }
         while self.nic.is_free(now) {
             // Events that were due come before the new request to the machine.

@@ -240,7 +240,9 @@ impl Core {
         out.unsent = self.sizes.packets(out.bytes());
         // An odd step that visits every value; the paths that hashes choose differ from message to message.
         self.entropy = self.entropy.wrapping_add(0x9e37_79b1);
-        let entropy = out.options.entropy.unwrap_or(self.entropy);
+        let several = peer.paths.as_mut().filter(|paths| paths.slots.len() > 1);
+        let own = several.map_or(self.entropy, |paths| paths.next_path());
+        let entropy = out.options.entropy.unwrap_or(own);
         let opened = message(number, key.host(), out.bytes(), &out.options, entropy, place as u32);
         let (address, what) =
             (peer.address, MessageEventKind::Opened { ticket: out.ticket, bytes: out.bytes() });
@@ -357,6 +359,15 @@ impl Core {
             length += SEAL_TAG;
         }
         let address = peer.address;
+        let slot = peer.paths.as_mut().map(|paths| {
+            let number = paths.path_of(packet.entropy);
+            &mut paths.slots[number]
+        });
+        let (local, to) = slot.map_or((self.locals.home(), address), |slot| {
+            slot.counts.packets_sent += 1;
+            slot.counts.bytes_sent += length as u64;
+            (slot.local, slot.remote)
+        });
         if packet.is_data() {
             let (bytes, again) = (packet.payload.into(), packet.flags.has(PacketFlags::AGAIN));
             let what =
@@ -367,6 +378,6 @@ impl Core {
             self.end_turn(packet.tag as usize);
         }
         let tos = tos(packet.priority, packet.ecn);
-        Some(Transmit { to: address, tos, length, answer: !packet.is_data() })
+        Some(Transmit { local, to, tos, length, answer: !packet.is_data() })
     }
 }

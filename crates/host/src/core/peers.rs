@@ -1,5 +1,6 @@
 //! The table of peers, and what becomes of one.
 
+use super::paths::Paths;
 use super::lengths::Lengths;
 use super::probing::Probing;
 use super::{Core, CoreEvent, Count, SendError};
@@ -51,6 +52,8 @@ pub(super) enum Deadline {
     Retire,
     /// One that has its turn may have been without progress for long.
     Turn,
+    /// Something is due for its paths.
+    Paths,
 }
 
 /// Phase of the handshake.
@@ -111,6 +114,8 @@ pub(super) struct Peer {
     pub(super) probing: Probing,
     /// Datagrams to it that the kernel refused, if it took none since.
     pub(super) unsent: Option<Unsent>,
+    /// The paths to it, where one end has several addresses.
+    pub(super) paths: Option<Box<Paths>>,
 }
 
 /// Datagrams in a row that the kernel refused.
@@ -135,6 +140,8 @@ impl Peer {
 pub(super) struct Peers {
     places: Slab<Peer>,
     by_address: FxHashMap<SocketAddr, usize>,
+    /// By the cookie that they show, those of which one end has several addresses.
+    by_cookie: FxHashMap<u64, PeerKey>,
     made: u64,
 }
 
@@ -145,6 +152,39 @@ impl Peers {
 
     pub(super) fn find(&self, address: SocketAddr) -> Option<PeerKey> {
         self.by_address.get(&address).map(|&place| self.places[place].key)
+    }
+
+    /// The peer that shows this cookie, where one end has several addresses.
+    pub(super) fn shown(&self, cookie: u64) -> Option<PeerKey> {
+        self.by_cookie.get(&cookie).copied()
+    }
+
+    /// A peer shows a cookie from several addresses.
+    pub(super) fn show(&mut self, cookie: u64, key: PeerKey) {
+        self.by_cookie.insert(cookie, key);
+    }
+
+    /// The peer to which a path leads by this address, other than the one where it was met.
+    pub(super) fn of_path(&self, remote: SocketAddr) -> Option<PeerKey> {
+        let leads = |key: &&PeerKey| {
+            let paths = self.get(**key).and_then(|peer| peer.paths.as_ref());
+            paths.is_some_and(|paths| paths.slots.iter().any(|slot| slot.remote == remote && slot.proven))
+        };
+        self.by_cookie.values().find(leads).copied()
+    }
+
+    /// The peer that sends from an address with this cookie.
+    pub(super) fn sender(&self, from: SocketAddr, cookie: u64) -> Option<PeerKey> {
+        let met = self.find(from);
+        let expected = met.and_then(|key| self.get(key)).map(|peer| peer.meeting.expected);
+        if expected == Some(cookie) || self.by_cookie.is_empty() {
+            return met;
+        }
+        let says = |key: &PeerKey| {
+            let paths = self.get(*key).and_then(|peer| peer.paths.as_ref());
+            paths.is_some_and(|paths| paths.has_said(from))
+        };
+        self.shown(cookie).filter(says).or(met)
     }
 
     pub(super) fn get(&self, key: PeerKey) -> Option<&Peer> {
@@ -219,6 +259,7 @@ impl Core {
             watched: false,
             probing: Probing::default(),
             unsent: None,
+            paths: None,
         });
         self.peers.by_address.insert(address, key.place);
         let (path, _) = self.given_path(address);
@@ -229,6 +270,7 @@ impl Core {
     /// Something is under way with a peer: it must not be silent for too long. Nothing wakes an endpoint for a peer with
     /// which nothing is under way.
     pub(super) fn listen(&mut self, now: Time, key: PeerKey) {
+        self.watch_paths(now, key);
         let Some(peer) = self.peers.get_mut(key).filter(|peer| !peer.listening) else { return };
         peer.listening = true;
         self.timers.arm(now.saturating_add(self.config.peer_timeout), (key, Deadline::Silence));
@@ -246,6 +288,7 @@ impl Core {
                 }
             }
             Deadline::Turn => self.look_at_turns(now, key),
+            Deadline::Paths => self.paths_deadline(now, at, key),
             Deadline::Progress => self.look_for_progress(now, at, key),
             Deadline::Silence => {
                 let due = peer.heard.saturating_add(self.config.peer_timeout);
@@ -271,7 +314,10 @@ impl Core {
 
     /// The kernel took a datagram to `address`, or refused it. A refusal that does not pass by itself fails the messages to the
     /// peer after a while, with its reason.
-    pub(crate) fn departed(&mut self, now: Time, address: SocketAddr, refusal: Option<Refusal>) {
+    pub(crate) fn departed(&mut self, now: Time, local: u8, address: SocketAddr, refusal: Option<Refusal>) {
+        if refusal.is_some_and(|why| !why.is_about_room()) && self.path_refused(now, local, address) {
+            return;
+        }
         let Some(key) = self.peers.find(address) else { return };
         let Some(peer) = self.peers.get_mut(key) else { return };
         let before = peer.unsent;
@@ -370,6 +416,9 @@ impl Core {
         self.timers.retain(|(other, _)| *other != key);
         debug_assert!(peer.open.is_empty(), "the machine failed every message to it");
         self.peers.by_address.remove(&peer.address);
+        if peer.paths.is_some() {
+            self.peers.by_cookie.remove(&peer.meeting.expected);
+        }
         self.events.push_back(CoreEvent::PeerGone { peer: peer.address, reason });
         peer.waiting
     }

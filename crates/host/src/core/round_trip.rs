@@ -112,7 +112,11 @@ impl Core {
             }
         };
         let queues = given.max_rtt.saturating_sub(given.base_rtt);
-        self.paths.set(key.host(), Path { base_rtt, max_rtt: base_rtt.saturating_add(queues), ..given });
+        // How many paths there are is not measured here.
+        let paths = self.peers.get(key).and_then(|peer| peer.paths.as_ref());
+        let paths = paths.map_or(given.paths, |_| self.paths.get(key.host()).paths);
+        self.paths
+            .set(key.host(), Path { base_rtt, max_rtt: base_rtt.saturating_add(queues), paths, ..given });
     }
 
     /// Extra time of a full packet over a handshake on this host's link and on the slowest of the path.

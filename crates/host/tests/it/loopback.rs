@@ -2,8 +2,8 @@
 #![allow(clippy::disallowed_methods, reason = "real sockets, real threads, real time")]
 
 use headway_host::{
-    Admission, BindError, CallError, Config, Endpoint, Limits, MessageEvent, MessageEventKind, PreSharedKey,
-    Renewal, SendError, SendOptions,
+    AddressError, Admission, BindError, CallError, Config, Endpoint, Limits, MessageEvent, MessageEventKind, PreSharedKey,
+    PathState, Renewal, SendError, SendOptions,
 };
 #[cfg(feature = "tokio")]
 use headway_host::{RecvError, Refused};
@@ -13,7 +13,7 @@ use headway_units::Time;
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -540,4 +540,61 @@ fn permissions_that_are_valid_for_less_than_a_system_call_are_used() {
     let received = b.recv_timeout(LONG).expect("a message");
     assert!(received.bytes == bytes(1 << 20, 1));
     handle.wait_timeout(LONG).expect("in time").expect("acknowledged");
+}
+
+/// Two endpoints at 127.0.0.1, each with another address.
+fn with_two_addresses(transport: &str) -> [Endpoint; 2] {
+    let settings = [("transport", transport), ("addresses", "127.0.0.2")];
+    let config = Config::from_settings(settings).expect("settings");
+    [(); 2].map(|()| Endpoint::bind("127.0.0.1:0", config.clone()).expect("bound"))
+}
+
+#[test]
+fn messages_take_two_paths_over_real_sockets() {
+    for transport in ["proactmp", "mptcp-olia"] {
+        let [server, client] = with_two_addresses(transport);
+        let address = server.local_addr();
+        // The first message may be over before the second path is proven.
+        for number in 0..20u8 {
+            let bytes = vec![number; 1_000_000];
+            client.send(address, bytes.clone()).expect("acknowledged");
+            assert!(server.recv_timeout(LONG).expect("arrived").bytes == bytes, "{transport}");
+        }
+        for endpoint in [&server, &client] {
+            let paths = endpoint.paths();
+            assert_eq!(paths.len(), 2, "{transport}: {paths:?}");
+            assert!(paths.iter().all(|path| path.state == PathState::Open && path.mtu == 1500), "{paths:?}");
+            assert!(paths.iter().all(|path| path.counts.bytes_received > 0), "{paths:?}");
+        }
+    }
+}
+
+#[test]
+fn an_address_comes_and_goes_while_messages_do() {
+    let config = Config { transport: "proactmp".into(), ..Config::default() };
+    let [server, client] = [(); 2].map(|()| Endpoint::bind("127.0.0.1:0", config.clone()).expect("bound"));
+    let to = server.local_addr();
+    let round = || {
+        client.send(to, vec![7; 300_000]).expect("acknowledged");
+        assert_eq!(server.recv_timeout(LONG).expect("arrived").bytes.len(), 300_000);
+    };
+    round();
+    assert!(client.paths().is_empty() && server.paths().is_empty(), "one address each");
+    let second = client.add_address("127.0.0.2:0".parse().expect("an address")).expect("bound");
+    let again = client.add_address(second);
+    assert!(matches!(again, Err(AddressError::Kernel { address, .. }) if address == second), "{again:?}");
+    (0..5).for_each(|_| round());
+    let began = Instant::now();
+    while server.paths().iter().filter(|path| path.state == PathState::Open).count() < 2 {
+        assert!(began.elapsed() < LONG, "{:?}", server.paths());
+        round();
+    }
+    // The address where the two met goes; what is under way takes the other.
+    let first = client.local_addr();
+    assert_eq!(client.remove_address(first), Ok(first));
+    (0..5).for_each(|_| round());
+    assert_eq!(client.paths().iter().map(|path| path.local).collect::<Vec<_>>(), [second]);
+    assert_eq!(client.remove_address(second), Err(AddressError::Last(second)));
+    let wrong = client.add_address("10.0.0.1:0".parse().expect("an address"));
+    assert!(matches!(wrong, Err(AddressError::NotLoopback(_))), "{wrong:?}");
 }

@@ -12,6 +12,8 @@ mod loopback;
 mod lossy;
 mod meeting;
 mod nonces;
+mod one_address;
+mod paths;
 mod queue;
 mod receive;
 mod round_trip;

@@ -1,5 +1,8 @@
 //! The wire codec: round trips, refusals, and the field table.
 
+use headway_packet::paths::{
+    ADDRESS_FIELDS, CHALLENGE_BYTES, LONGEST_LIST, MOST_ADDRESSES, PATH_FIELDS, PathKind, PathSaid, is_about_paths,
+};
 use headway_packet::session::{
     HANDSHAKE_BYTES, HANDSHAKE_FIELDS, Handshake, HandshakeKind, LONGEST_HANDSHAKE, SESSION_FIELDS,
     SESSION_HEADER, SHARE_FIELDS, Session, Terms, TransportName,
@@ -11,6 +14,7 @@ use headway_packet::{
 };
 use headway_units::{Rate, Time};
 use proptest::prelude::*;
+use std::net::SocketAddr;
 
 #[allow(unreachable_pub, reason = "public to the fuzz target, whose file this is")]
 #[path = "../../../../fuzz/src/packet_codec.rs"]
@@ -176,6 +180,43 @@ proptest! {
     }
 
     #[test]
+    fn what_is_said_of_paths_comes_back_as_it_was(
+        kind in 0..PathKind::ALL.len(), n in any::<[u64; 6]>(), mac: [u8; 16],
+        (home, asks) in any::<(bool, bool)>(),
+        addresses in proptest::collection::vec(any::<(std::net::IpAddr, u16)>(), 0..=MOST_ADDRESSES), more in 0..200usize,
+    ) {
+        let terms = Terms::new("proactmp", 1500).expect("not too long");
+        let [epoch, peer_epoch, shown, offered, number, heard] = n;
+        let (cipher, share) = (0, None);
+        let hello = HandshakeKind::Hello;
+        let front = Handshake { kind: hello, terms, cipher, epoch, peer_epoch, shown, offered, mac, share };
+        let kind = PathKind::ALL[kind];
+        let canonical = addresses.iter().map(|(ip, port)| SocketAddr::new(ip.to_canonical(), *port));
+        let addresses = if kind == PathKind::Addresses { canonical.collect() } else { Vec::new() };
+        let sent = PathSaid { front, kind, number, heard, home, asks, addresses };
+        let bytes = sent.bytes(0);
+        prop_assert!(is_about_paths(&bytes) && bytes.len() <= LONGEST_LIST);
+        prop_assert_eq!(Handshake::parse(&bytes), None, "versions of before drop it");
+        prop_assert_eq!(PathSaid::parse(&bytes), Some(sent.clone()));
+        // Zeros may follow a challenge alone.
+        let longer = sent.bytes(bytes.len() + more);
+        prop_assert_eq!(longer.len(), bytes.len() + more);
+        prop_assert_eq!(PathSaid::parse(&longer).is_some(), more == 0 || kind == PathKind::Challenge);
+        let (covered, said) = Handshake::covered(&longer).expect("long enough");
+        prop_assert_eq!((said, covered.concat().len()), (&mac[..], longer.len() - mac.len()));
+        prop_assert_eq!(PathSaid::parse(&bytes[..bytes.len() - 1]), None);
+    }
+
+    #[test]
+    fn no_bytes_are_a_list_that_is_too_long(mut bytes in proptest::collection::vec(any::<u8>(), 0..400), kind in 0x86u8..=0x88) {
+        if let Some(first) = bytes.first_mut() {
+            *first = kind;
+        }
+        let said = PathSaid::parse(&bytes);
+        prop_assert!(said.is_none_or(|said| said.addresses.len() <= MOST_ADDRESSES));
+    }
+
+    #[test]
     fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..2 * WIRE_HEADER)) {
         packet_codec::check(&bytes);
     }
@@ -294,6 +335,13 @@ fn the_tables_of_session_and_handshake_have_no_gaps() {
     assert!(CROSSED_FIELDS.iter().chain(HOP_FIELDS).all(|field| field.mutable == Mutable::Stamp));
     assert_eq!(end(SHARE_FIELDS, HANDSHAKE_BYTES * 8), LONGEST_HANDSHAKE * 8);
     assert_eq!((SESSION_HEADER, HANDSHAKE_BYTES, LONGEST_HANDSHAKE), (24, 80, 112));
+    assert_eq!(end(PATH_FIELDS, HANDSHAKE_BYTES * 8), CHALLENGE_BYTES * 8);
+    let list = end(ADDRESS_FIELDS, CHALLENGE_BYTES * 8);
+    assert_eq!(CHALLENGE_BYTES + MOST_ADDRESSES * (list / 8 - CHALLENGE_BYTES), LONGEST_LIST);
+    assert_eq!((CHALLENGE_BYTES, LONGEST_LIST), (100, 244));
+    for (kind, (number, name)) in PathKind::ALL.iter().zip(&HANDSHAKE_FIELDS[0].values[HandshakeKind::ALL.len()..]) {
+        assert_eq!((*number, *name), (0x80 + *kind as u64, format!("{kind:?}").to_lowercase().as_str()));
+    }
     let names = |i: usize| HANDSHAKE_FIELDS[0].values[i];
     for (i, kind) in HandshakeKind::ALL.iter().enumerate() {
         assert_eq!(names(i), (0x80 + *kind as u64, format!("{kind:?}").to_lowercase().as_str()));

@@ -49,6 +49,9 @@ struct Arguments {
     /// Reading of the monotonic clock, in nanoseconds, that is time zero
     #[arg(long)]
     origin_ns: u64,
+    /// More addresses of this host, with commas between them, for more paths to hosts that have several
+    #[arg(long, value_delimiter = ',', value_name = "ADDRESS:PORT")]
+    addresses: Vec<SocketAddr>,
     /// Take commands from standard input; the agent always does
     #[arg(long)]
     managed: bool,
@@ -89,6 +92,7 @@ struct Agent {
     host: u32,
     clock: Clock,
     mtu: u16,
+    addresses: Vec<SocketAddr>,
     sealed: bool,
     seen: Arc<Mutex<FlowLog>>,
     /// Flows that come here, and what looks at their bytes, by sender and number of the message.
@@ -136,6 +140,7 @@ impl Agent {
             host: arguments.host,
             clock: Clock::from_origin(arguments.origin_ns),
             mtu: arguments.mtu,
+            addresses: arguments.addresses,
             sealed: arguments.job.sealed,
             seen: Arc::new(Mutex::new(seen)),
             inspections: Arc::default(),
@@ -271,6 +276,7 @@ impl Agent {
             observer: Some(self.observer()),
             // The testbed's switch does it at each of its ports.
             telemetry: true,
+            addresses: self.addresses.clone(),
             sinks: Some(self.sinks()),
             ..Config::default()
         };

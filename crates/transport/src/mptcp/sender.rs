@@ -4,7 +4,7 @@ use super::outgoing::Outgoing;
 use super::packets::Ack;
 use super::params::MultipathParams;
 use super::{Shared, TimerKey};
-use crate::endpoint::{EndpointEvent, Gone};
+use crate::endpoint::{EndpointEvent, Gone, SubflowShare};
 use crate::message::Message;
 use crate::messages::MessageId;
 use crate::messages::Messages;
@@ -164,6 +164,30 @@ impl SendingHalf<TimerKey> for Sender {
         } else {
             self.messages[key].begin(&self.controllers, &shared.context, now);
             self.release(shared, now, (message.dst, message.id));
+        }
+    }
+
+    /// The retransmission timers of subflows there expire now: others carry what they carried.
+    fn path_lost(&mut self, shared: &mut Shared, now: Time, peer: HostId, lost: &dyn Fn(u32) -> bool) {
+        for id in self.messages.covered(Gone::Peer(peer)) {
+            let Some(key) = self.messages.find(id) else { continue };
+            for number in 0..self.messages[key].subflows.len() {
+                let outgoing = &mut self.messages[key];
+                if outgoing.subflows[number].is_lost_with(lost) {
+                    if outgoing.timed_out(number, now) {
+                        self.ask(shared, now, key, number);
+                    }
+                    self.arm(shared, key, number);
+                }
+            }
+            self.queue(key);
+        }
+    }
+
+    fn subflows(&self, shared: &Shared, found: &mut dyn FnMut(SubflowShare)) {
+        let payload = u64::from(shared.context.sizes.payload);
+        for out in self.messages.values() {
+            out.subflows.iter().filter_map(|subflow| subflow.share(out.message.dst, payload)).for_each(&mut *found);
         }
     }
 

@@ -1,11 +1,11 @@
 //! One path of a message: a TCP connection, the mapping of its sequence numbers, its beginning and its end.
 
 use super::packets::{Ack, Data, Rts};
-use crate::endpoint::HostContext;
+use crate::endpoint::{HostContext, SubflowShare};
 use crate::message::Message;
 use crate::tcp::connection::{Connection, Pick, SenderState};
 use crate::tcp::control::{Phase, Sibling};
-use headway_packet::{Packet, PacketKind, TypedView};
+use headway_packet::{HostId, Packet, PacketKind, TypedView};
 use headway_units::Time;
 use std::collections::VecDeque;
 
@@ -164,6 +164,27 @@ impl Subflow {
     /// carries are in order, but for those that others have handed over.
     pub(super) fn holds(&self, una: u32) -> bool {
         self.mapping.iter().find(|mapped| mapped.index >= una).is_some_and(|mapped| mapped.index == una)
+    }
+
+    /// Whether its path is `lost`, and something is under way there.
+    pub(super) fn is_lost_with(&self, lost: &dyn Fn(u32) -> bool) -> bool {
+        lost(self.entropy) && (self.is_connecting() || self.connection.board.outstanding() > 0)
+    }
+
+    /// What it has, in packets of `payload` bytes; `None` before it is established.
+    pub(super) fn share(&self, peer: HostId, payload: u64) -> Option<SubflowShare> {
+        let window = &self.connection.window;
+        let outstanding = u64::from(self.connection.board.outstanding());
+        let cap = (window.cwnd.max(0.0) * payload as f64) as u64;
+        let in_flight = outstanding * payload;
+        self.is_established().then_some(SubflowShare {
+            peer,
+            entropy: self.entropy,
+            weight: window.cwnd,
+            credit: cap.saturating_sub(in_flight) as f64,
+            cap: Some(cap),
+            in_flight,
+        })
     }
 
     /// Halves the window.

@@ -190,6 +190,15 @@ impl Outgoing {
         self.permit(settings, context, end);
     }
 
+    /// Paths are dead: what was in flight there is wanted again.
+    pub(super) fn path_lost(&mut self, lost: &dyn Fn(u32) -> bool) {
+        for index in self.shares.path_lost(lost) {
+            if !self.again.contains(&index) {
+                self.again.push_back(index);
+            }
+        }
+    }
+
     /// The receiver adds a subflow, or asks for one again. ProactMP §III-B2
     pub(super) fn join(&mut self, context: &HostContext, now: Time, request: &Packet) -> Option<Packet> {
         let number = number_of(Pull::read(request).subflow) as usize;

@@ -233,6 +233,17 @@ impl ReceivingHalf<TimerKey> for Receiver {
         self.allocate(shared, now, None);
     }
 
+    /// Grants may have been on their way there: what is granted is said again, by another path.
+    fn path_lost(&mut self, shared: &mut Shared, peer: HostId, _: &dyn Fn(u32) -> bool) {
+        let mut all: Vec<Key> = self.messages.keys().filter(|key| key.0 == peer).copied().collect();
+        all.sort_unstable();
+        for key in all {
+            if let Some(message) = self.messages.get(&key).filter(|message| message.has_begun()) {
+                message.say_granted(shared, key, None);
+            }
+        }
+    }
+
     fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
         if let Some(incoming) = self.messages.get(&id) {
             incoming.probe(found);

@@ -5,7 +5,7 @@ use super::packets::{Grant, Pull, Resend};
 use super::params::Settings;
 use super::shares::SubflowEvent;
 use super::{Shared, TimerKey, allowed_of, number_of};
-use crate::endpoint::Gone;
+use crate::endpoint::{Gone, SubflowShare};
 use crate::message::Message;
 use crate::messages::MessageId;
 use crate::messages::Messages;
@@ -208,6 +208,22 @@ impl SendingHalf<TimerKey> for Sender {
     fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
         if let Some(out) = self.messages.named_now(id) {
             found(&probes::PERMITTED, out.unsent_permissions().into());
+        }
+    }
+
+    /// What was in flight there leaves again, by others, and so does its credit. ProactMP §III-B2
+    fn path_lost(&mut self, shared: &mut Shared, _: Time, peer: HostId, lost: &dyn Fn(u32) -> bool) {
+        for id in self.messages.covered(Gone::Peer(peer)) {
+            let Some(key) = self.messages.find(id) else { continue };
+            self.messages[key].path_lost(lost);
+            self.queue(shared, key);
+        }
+        self.settle(shared);
+    }
+
+    fn subflows(&self, _: &Shared, found: &mut dyn FnMut(SubflowShare)) {
+        for out in self.messages.values() {
+            out.shares.tell(out.message.dst, found);
         }
     }
 

@@ -1,6 +1,8 @@
 //! pCC: the subflows of a message at its sender, and how credit is divided among them. ProactMP §III-C3
 
 use super::params::{Settings, Weights};
+use crate::endpoint::SubflowShare;
+use headway_packet::HostId;
 use headway_units::Time;
 use std::collections::VecDeque;
 
@@ -226,6 +228,37 @@ impl Shares {
             if silent && given_up && subflow.is_established() {
                 self.remove(number);
             }
+        }
+    }
+
+    /// The subflows whose paths are `lost` are removed, if there is another. Answers the packets that were in flight there.
+    pub(super) fn path_lost(&mut self, lost: &dyn Fn(u32) -> bool) -> Vec<u32> {
+        let mut flying = Vec::new();
+        for number in 0..self.subflows.len() {
+            let subflow = &mut self.subflows[number];
+            if !subflow.is_established() || !lost(subflow.entropy) {
+                continue;
+            }
+            flying.extend(subflow.flight.iter().map(|packet| packet.index));
+            subflow.land(|_| true);
+            if self.established() > 1 {
+                self.remove(number);
+            }
+        }
+        flying
+    }
+
+    /// Tells what the established ones have.
+    pub(super) fn tell(&self, peer: HostId, found: &mut dyn FnMut(SubflowShare)) {
+        for subflow in self.subflows.iter().filter(|subflow| subflow.is_established()) {
+            found(SubflowShare {
+                peer,
+                entropy: subflow.entropy,
+                weight: subflow.weight as f64,
+                credit: subflow.budget,
+                cap: self.cap,
+                in_flight: subflow.in_flight,
+            });
         }
     }
 

@@ -3,6 +3,7 @@
 //! tested with tshark, in `tests/python/test_wireshark.py`.
 #![allow(clippy::disallowed_methods, reason = "reads and writes documentation")]
 
+use headway_packet::paths::{ADDRESS_FIELDS, MOST_ADDRESSES, PATH_FIELDS, PathKind};
 use headway_packet::session::{
     HANDSHAKE_BASE, HANDSHAKE_FIELDS, HandshakeKind, SEALED_SESSION_VERSION, SESSION_FIELDS, SHARE_FIELDS,
 };
@@ -95,7 +96,30 @@ const SHARE: Part = Part {
     when: &[("session", &[SEALED_SESSION_VERSION as u64])],
     ..Part::always("Share", "headway.handshake", SHARE_FIELDS)
 };
-/// Parts of a packet, in order.
+const PATH: Part = Part::always("Path", "headway.path", PATH_FIELDS);
+/// Numbers of addresses that a list may have.
+const COUNTS: &[u64; MOST_ADDRESSES] = &[1, 2, 3, 4, 5, 6, 7, 8];
+
+/// The address with a number, from 0, of a list: there where it has as many.
+const fn listed(number: usize) -> Part {
+    const FROM: [When; MOST_ADDRESSES] = [
+        &[("count", COUNTS)],
+        &[("count", COUNTS.split_at(1).1)],
+        &[("count", COUNTS.split_at(2).1)],
+        &[("count", COUNTS.split_at(3).1)],
+        &[("count", COUNTS.split_at(4).1)],
+        &[("count", COUNTS.split_at(5).1)],
+        &[("count", COUNTS.split_at(6).1)],
+        &[("count", COUNTS.split_at(7).1)],
+    ];
+    Part { when: FROM[number], ..Part::always("Address", "headway.path", ADDRESS_FIELDS) }
+}
+
+/// A list of addresses, in order.
+const LIST: &[Part] = &[
+    HANDSHAKE, PATH, listed(0), listed(1), listed(2), listed(3), listed(4), listed(5), listed(6), listed(7),
+];
+/// Of a packet, in order.
 const PACKET: &[Part] =
     &[HEADER, SESSION, CROSSED, Part::hop(1), Part::hop(2), Part::hop(3), Part::hop(4), Part::hop(5), CHECK];
 
@@ -109,7 +133,13 @@ fn forms() -> Vec<Form> {
         let parts: &[Part] = if kind.has_share() { &[HANDSHAKE, SHARE] } else { &[HANDSHAKE] };
         Form { first, name, parts, tail: None }
     });
-    std::iter::once(packet).chain(handshake).collect()
+    let paths = PathKind::ALL.map(|kind| {
+        let first = HANDSHAKE_BASE + kind as u8;
+        let (_, name) = names.iter().find(|(n, _)| *n == u64::from(first)).expect("every kind has a name");
+        let parts: &[Part] = if kind == PathKind::Addresses { LIST } else { &[HANDSHAKE, PATH] };
+        Form { first, name, parts, tail: None }
+    });
+    std::iter::once(packet).chain(handshake).chain(paths).collect()
 }
 
 #[test]

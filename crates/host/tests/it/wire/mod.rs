@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use headway_host::core::{Command, Core, CoreEvent, Identity, Memory, Purpose, SendOptions};
+use headway_host::PathEvent;
 use headway_host::{Admission, Config, Counters, Limits, PreSharedKey, Secret, SendError};
 use headway_packet::Ecn;
 use headway_packet::session::HANDSHAKE_BASE;
@@ -44,6 +45,8 @@ enum Step {
     Send { host: usize, to: usize, purpose: Purpose, bytes: Bytes, ticket: u64 },
     Restart(usize, Option<u64>),
     Wake(usize),
+    AddAddress(usize, SocketAddr),
+    RemoveAddress(usize, SocketAddr),
 }
 
 /// A message as it arrived.
@@ -60,6 +63,10 @@ pub struct Host {
     pub memory: Memory,
     pub counters: Arc<Counters>,
     pub address: SocketAddr,
+    /// By place, the address that it is bound to first.
+    pub addresses: Vec<Option<SocketAddr>>,
+    /// What happened to its paths.
+    pub path_events: Vec<PathEvent>,
     pub config: Config,
     /// Processes that have been at its address.
     lives: u64,
@@ -69,7 +76,10 @@ pub struct Host {
 /// Decides if the wire swallows a datagram.
 pub type Swallows = Box<dyn Fn(&Datagram, Time) -> bool>;
 
-/// Changes a datagram on the wire.
+/// How long a datagram is on its way.
+pub type Delay = Box<dyn Fn(&Datagram) -> Time>;
+
+/// What the wire does to a datagram.
 pub type Meddles = Box<dyn FnMut(&mut Datagram, Time)>;
 
 pub struct World {
@@ -82,7 +92,9 @@ pub struct World {
     pub keep_sent: bool,
     pub swallows: Option<Swallows>,
     pub meddles: Option<Meddles>,
-    /// Delay of a thread that a deadline wakes.
+    /// How long a datagram takes, in place of 20 us.
+    pub delay: Option<Delay>,
+    /// How late a thread is that a deadline wakes.
     pub late: Time,
     /// Loss in per cent of what each host sends, in place of that of the faults.
     pub losses: Vec<u8>,
@@ -146,13 +158,27 @@ impl World {
             let address = address(n);
             let (core, counters) = core(config, address, 1000 + n as u64, 0);
             let memory = core.memory();
-            Host { core, memory, counters, address, config: config.clone(), lives: 1, armed: Time::MAX }
+            let addresses = vec![Some(address)];
+            let path_events = Vec::new();
+            let config = config.clone();
+            Host {
+                core,
+                memory,
+                counters,
+                address,
+                addresses,
+                path_events,
+                config,
+                lives: 1,
+                armed: Time::MAX,
+            }
         };
         World {
             now: Time::ZERO,
             hosts: configs.iter().enumerate().map(host).collect(),
             swallows: None,
             meddles: None,
+            delay: None,
             late: Time::ZERO,
             got: Vec::new(),
             outcomes: BTreeMap::new(),
@@ -199,7 +225,16 @@ impl World {
         self.schedule(at, Step::Restart(host, Some(epoch)));
     }
 
-    /// Puts a forged datagram on the wire.
+    /// A host gets another address, or loses one.
+    pub fn add_address(&mut self, at: Time, host: usize, address: SocketAddr) {
+        self.schedule(at, Step::AddAddress(host, address));
+    }
+
+    pub fn remove_address(&mut self, at: Time, host: usize, address: SocketAddr) {
+        self.schedule(at, Step::RemoveAddress(host, address));
+    }
+
+    /// A datagram that somebody puts on the wire.
     pub fn inject(&mut self, at: Time, datagram: Datagram) {
         self.schedule(at, Step::Deliver(datagram));
     }
@@ -220,13 +255,16 @@ impl World {
         let now = self.now;
         let number = match step {
             Step::Deliver(mut datagram) => {
-                let Some(number) = self.hosts.iter().position(|h| h.address == datagram.to) else { return };
+                let place = |h: &Host| h.addresses.iter().position(|known| *known == Some(datagram.to));
+                let found = self.hosts.iter().enumerate().find_map(|(n, h)| Some((n, place(h)? as u8)));
+                let Some((number, local)) = found else { return };
                 let ecn = Ecn::from_bits(datagram.tos);
                 if self.late > Time::ZERO {
                     // Datagrams that were due before leave before, as with threads.
                     self.settle(number);
                 }
-                self.hosts[number].core.receive(now, datagram.from, ecn, &mut datagram.bytes);
+                let by = (local, datagram.from);
+                self.hosts[number].core.receive_at(now, by, ecn, &mut datagram.bytes);
                 number
             }
             Step::Send { host, to, purpose, bytes, ticket } => {
@@ -260,7 +298,21 @@ impl World {
                 (host.core, host.counters) = core(&host.config, host.address, epoch, host.lives);
                 host.lives += 1;
                 (host.memory, host.armed) = (host.core.memory(), Time::MAX);
+                host.addresses = vec![Some(host.address)];
                 return;
+            }
+            Step::AddAddress(number, address) => {
+                let host = &mut self.hosts[number];
+                let place = usize::from(host.core.add_address(now, address).expect("another address"));
+                host.addresses.resize(host.addresses.len().max(place + 1), None);
+                host.addresses[place] = Some(address);
+                number
+            }
+            Step::RemoveAddress(number, address) => {
+                let host = &mut self.hosts[number];
+                let place = host.core.remove_address(now, address).expect("one of several");
+                host.addresses[usize::from(place)] = None;
+                number
             }
             Step::Wake(number) => {
                 if self.hosts[number].armed != now {
@@ -283,7 +335,7 @@ impl World {
             }
             let Some(transmit) = self.hosts[number].core.poll_transmit(now, &mut buffer) else { break };
             let bytes = buffer[..transmit.length].to_vec();
-            let from = self.hosts[number].address;
+            let from = self.hosts[number].addresses[usize::from(transmit.local)].expect("an address");
             self.carry(Datagram { from, to: transmit.to, tos: transmit.tos, bytes });
         }
         let host = &mut self.hosts[number];
@@ -304,6 +356,7 @@ impl World {
                 let twice = self.outcomes.insert(ticket, outcome);
                 assert_eq!(twice, None, "the outcome of {ticket} was told twice");
             }
+            CoreEvent::Path(event) => self.hosts[host].path_events.push(event),
             CoreEvent::PeerGone { .. } | CoreEvent::Message(_) => {}
         }
     }
@@ -319,13 +372,14 @@ impl World {
             meddles(&mut datagram, self.now);
         }
         let copies = if self.chance(self.faults.duplicate) { 2 } else { 1 };
-        let from = self.hosts.iter().position(|host| host.address == datagram.from);
+        let is_from = |host: &Host| host.addresses.contains(&Some(datagram.from));
+        let from = self.hosts.iter().position(is_from);
         let own = from.and_then(|from| self.losses.get(from).copied());
         for _ in 0..copies {
             if self.chance(own.unwrap_or(self.faults.loss)) {
                 continue;
             }
-            let mut at = self.now + Time::us(20);
+            let mut at = self.now + self.delay.as_ref().map_or(Time::us(20), |delay| delay(&datagram));
             if self.chance(self.faults.late) {
                 at += Time(self.rng.next_u64() % (self.faults.lateness.0 + 1));
             }
