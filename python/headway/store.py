@@ -49,7 +49,7 @@ FICLONE = 0x40049409
 
 
 def directory() -> Path | None:
-    """Directory of the store; None if there is no store."""
+    """Directory of the store; None without a store."""
     said = os.environ.get(VARIABLE)
     if said is not None and said.strip().lower() == OFF:
         return None

@@ -11,7 +11,7 @@ use std::cell::Cell;
 /// Fault that is planted in a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The machine has no fault.
+    /// The machine is correct.
     None,
     /// Permissions and acknowledgements of some packets are never heard.
     DeafToSomePermissions,

@@ -51,7 +51,7 @@ pub(crate) struct Socket {
 
 impl Socket {
     /// Binds. Equal datagrams travel in `rows` if that is wanted and the kernel can; the kernel looks into the queues of
-    /// interfaces that allow it for as long as `spin`, when it is polled and has no datagrams.
+    /// interfaces that allow it for as long as `spin`, when it is polled while empty.
     pub(crate) fn bind(address: SocketAddr, rows: bool, spin: Time) -> io::Result<Socket> {
         let socket = match address {
             #[allow(clippy::disallowed_methods, reason = "this is the driver's socket")]

@@ -38,7 +38,7 @@ pub struct Asked<'a> {
 pub struct Imported {
     /// Text of the scenario.
     pub text: String,
-    /// Assumptions, and parts of the file that have no effect.
+    /// Assumptions, and parts of the file that are ignored.
     pub notes: Vec<String>,
     /// Contents of the file: its groups with their ranks.
     pub about: Vec<String>,

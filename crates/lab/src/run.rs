@@ -32,7 +32,7 @@ const REPORT_EVERY: Duration = Duration::from_millis(200);
 
 /// Makes the machines of the scenario's foreign transports ([`crate::Foreign`]).
 pub trait Machines: Maker + Sync {
-    /// True if one of them has failed: the run ends then, and has no results.
+    /// True if one of them has failed: the run ends then, without results.
     fn failed(&self) -> bool;
 }
 

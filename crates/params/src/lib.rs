@@ -121,7 +121,7 @@ pub enum ParamError {
         /// Values that it takes, in words.
         expected: String,
     },
-    /// The parameter has no default here.
+    /// The parameter lacks a default here.
     #[error("`{name}` has to be given: {why}")]
     Missing {
         /// Name of the parameter.

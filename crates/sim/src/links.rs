@@ -583,7 +583,7 @@ impl<'a> Links<'a> {
         debug_assert!(trips.next().is_none(), "each trip has its packet");
     }
 
-    /// The port by which a packet that came back from port `number` goes on; `None` if there is no route.
+    /// The port by which a packet that came back from port `number` goes on; `None` without a route.
     #[cold]
     pub(crate) fn way_back(&mut self, number: u32, handle: u32, now: Time) -> Option<u32> {
         let switch = self.network.links()[number as usize].from - self.network.interfaces();

@@ -116,7 +116,7 @@ impl<V> Messages<V> {
         self.entries.values()
     }
 
-    /// True if there are no messages.
+    /// True if it is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -126,7 +126,7 @@ def _load(found: Mapping[str, Any]) -> str:
 
 
 def start_up(found: Mapping[str, Any] | None) -> str | None:
-    """Fault of the length of its arrivals, and the right length; None if there is no fault."""
+    """Fault of the length of its arrivals, and the right length; None if it is right."""
     if found is None:
         return None
     if is_unmeasured(found):

@@ -225,7 +225,7 @@ pub struct Transmit {
     pub tos: u8,
     /// Length of the datagram in bytes.
     pub length: usize,
-    /// True if it has no data, so that a mark on it would mean nothing.
+    /// True for a packet without data, on which a mark would mean nothing.
     pub answer: bool,
 }
 

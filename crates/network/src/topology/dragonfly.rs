@@ -159,7 +159,7 @@ impl Topology for Dragonfly {
         self.name(switch)
     }
 
-    /// A flow crosses any number of links, so that the core has no single capacity.
+    /// A flow crosses any number of links, so that the core lacks a single capacity.
     fn racks(&self) -> Option<Vec<u32>> {
         let switches = self.groups * self.switches_per_group;
         Some((0..=switches).map(|switch| switch * self.hosts_per_switch).collect())

@@ -76,7 +76,7 @@ impl Topology for ParkingLot {
         Some(self.access)
     }
 
-    /// A flow along the row crosses any number of links, so that the core has no single capacity.
+    /// A flow along the row crosses any number of links, so that the core lacks a single capacity.
     fn racks(&self) -> Option<Vec<u32>> {
         Some((0..=self.bottlenecks + 1).map(|switch| switch * self.hosts_per_switch).collect())
     }

@@ -139,7 +139,7 @@ impl Topology for Torus {
         self.name(self.place(switch))
     }
 
-    /// A flow crosses any number of links, so that the core has no single capacity.
+    /// A flow crosses any number of links, so that the core lacks a single capacity.
     fn racks(&self) -> Option<Vec<u32>> {
         Some((0..=self.switches() as u32).map(|switch| switch * self.hosts_per_switch).collect())
     }

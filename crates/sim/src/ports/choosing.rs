@@ -73,7 +73,7 @@ impl Ports<'_> {
         self.choose_at(switch, handle, (link, now))
     }
 
-    /// The port by which a packet that came back from port `number` goes on; `None` if there is no route.
+    /// The port by which a packet that came back from port `number` goes on; `None` without a route.
     #[cold]
     pub(crate) fn way_back(&mut self, number: u32, handle: u32, now: Time) -> Option<u32> {
         if self.choosing.is_none() {

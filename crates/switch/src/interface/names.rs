@@ -36,7 +36,7 @@ fn interfaces() -> Vec<String> {
     names
 }
 
-/// Number of receive queues of an interface; `None` where its driver has no command for queues, and so has one queue.
+/// Number of receive queues of an interface; `None` where its driver lacks the command for queues, and so has one queue.
 #[cfg(feature = "af-xdp")]
 pub(super) fn receive_queues(name: &str) -> std::io::Result<Option<u32>> {
     // `struct ethtool_channels`: four limits, then receive, transmit, other and combined queues.

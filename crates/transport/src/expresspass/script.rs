@@ -1,7 +1,7 @@
 //! ExpressPass packet by packet: inputs, expected outputs, and their times.
 //!
 //! The link has 10 Gb/s: credits at the highest rate are 1297.6 ns apart. The path's largest round trip is 20 us;
-//! requests are repeated after 100 us. Gaps have no jitter and credits are 84 bytes. Outputs are written as
+//! requests are repeated after 100 us. Gaps are without jitter and credits are 84 bytes. Outputs are written as
 //! words: `request 1 of 5`, `data 3 for 7` (credit 7), `data 3 for 9 again`, `stop 1 sent 5 left 0`, `credit 4 (1)`
 //! (of attempt 1), `missing 2..4`, `finished`.
 

@@ -492,7 +492,7 @@ impl Outgoing {
         sent.saturating_add(self.timeout.saturating_mul(1 << doublings))
     }
 
-    /// Time at which a message that has no credit, and nothing under way, has heard nothing for too long.
+    /// Time at which a message without credit or packets under way has heard nothing for too long.
     pub(super) fn stalled(&self) -> Option<Time> {
         let wait = self.timeout.saturating_mul(STALLED_TIMEOUTS << self.backoff);
         // It does not ask twice in a round trip.

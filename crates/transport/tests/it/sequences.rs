@@ -266,7 +266,7 @@ fn marked() -> impl Strategy<Value = Marked> {
     })
 }
 
-/// Computes the window after rounds, and after the same ones of which the last has no marks.
+/// Computes the window after rounds, and after the same ones of which the last is without marks.
 impl ControllerVisitor for &Marked {
     type Output = Option<(Window, Window)>;
 

@@ -327,7 +327,7 @@ fn set_budget(socket: &XdpSocket) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The reason why there is no socket, with the remedy where it is known.
+/// The reason why the socket could not be opened, with the remedy where it is known.
 fn socket_clause(error: &SocketError) -> String {
     let (step, source) = match error {
         SocketError::SocketCreation(source) => ("its socket", source),
