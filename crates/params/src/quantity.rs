@@ -311,7 +311,7 @@ impl Decimal {
         };
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         let all: String = [whole, fraction].concat().chars().filter(|c| *c != '_').collect();
-        if all.is_empty() || !all.bytes().all(|b| b.is_ascii_digit()) || exponent.abs() > 60 {
+        if all.is_empty() || !all.bytes().all(|b| b.is_ascii_digit()) || exponent.unsigned_abs() > 60 {
             return None;
         }
         let places = fraction.chars().filter(|c| *c != '_').count() as i32;
@@ -404,6 +404,7 @@ mod tests {
         assert_eq!(parse("nan us"), Err(QuantityError::NotFinite("nan us".into())));
         assert_eq!(parse("-1 us"), Err(QuantityError::Negative("-1 us".into())));
         assert_eq!(parse("0.5 ps"), Err(QuantityError::TooFine("0.5 ps".into(), "a picosecond")));
+        assert!(parse("1e-2147483648 s").is_err() && parse("1e2147483647 s").is_err());
         assert_eq!(parse("1e30 s"), Err(QuantityError::TooLarge("1e30 s".into(), Dimension::Time)));
         for dimension in [Dimension::Time, Dimension::Rate, Dimension::Bytes, Dimension::Packets] {
             assert!(parse(&dimension.largest()).is_ok_and(|found| found.dimension == dimension));
