@@ -26,6 +26,7 @@ from typing import Any
 
 import click
 from executed import LONGEST_S, PageError, environment, run_page
+from transport_pictures import Picture, draw_all
 
 from headway.pages import Entry, contents, title
 from headway.pages import read as read_page
@@ -59,6 +60,19 @@ run a notebook: `pip install jupyterlab`, then `jupyter lab`.
 # Library that draws diagrams: the theme fetches it from another server unless a page brings it along.
 MERMAID = "mermaid@12.3.0"
 MERMAID_PLACE = "assets/javascripts/mermaid.min.js"
+# Folder of pictures that are drawn for the site.
+DRAWN = "drawn"
+# A sketch in letters: a block of code in no language.
+SKETCH = re.compile(r"^```\n.*?^```\n", re.DOTALL | re.MULTILINE)
+COURSES = (
+    "One link of 10 Gb/s with 1 us of delay, and the same three runs and axes for every transport. The rate is that on "
+    "the wire, a mean over 10 us; the queue is that in front of the link."
+)
+FIELD = f"""
+## Rates and queues
+
+{COURSES}
+"""
 LINK = re.compile(r"(\]\()([^)\s]+)(\))|(<img src=\")([^\"]+)(\")")
 FENCE = re.compile(r"^(\s*)(```+|~~~+)(.*)$")
 
@@ -79,6 +93,7 @@ class Stage:
         self.folder = folder
         self.pages = sources()
         self.shown: dict[Path, str] = {}
+        self.drawn: dict[str, tuple[Picture, Picture]] = {}
 
     def write(self, name: str, text: str) -> None:
         path = self.folder / name
@@ -86,6 +101,7 @@ class Stage:
         path.write_text(text, "utf-8")
 
     def fill(self) -> None:
+        self.drawn = draw_all(self.folder / "images" / DRAWN)
         for page, name in self.pages.items():
             self.write(name, self.converted(page, name))
         self.write("transports/index.md", transports())
@@ -99,14 +115,30 @@ class Stage:
             self.write(f"notebooks/{book.stem}.md", notebook_page(book))
         for path, name in list(self.shown.items()):
             self.write(name, shown_file(path))
-        shutil.copytree(DOCS / "images", self.folder / "images")
+        shutil.copytree(DOCS / "images", self.folder / "images", dirs_exist_ok=True)
         styles = REPOSITORY / "tools/pages.css"
         shutil.copy(styles, self.folder / styles.name)
+
+    def illustrated(self, page: Path) -> str:
+        """A page with declarations and pictures; a transport's first picture takes the place of a sketch in letters."""
+        text = with_citations(page)
+        if page == DOCS / "field.md":
+            return (
+                text + FIELD + "".join(f"\n### {name}\n\n{shown(two, '')}\n" for name, (_, two) in self.drawn.items())
+            )
+        pictures = self.drawn.get(page.stem) if page.parent == DOCS / "transports" else None
+        if pictures is None:
+            return text
+        one, two = (shown(picture, "../") for picture in pictures)
+        head, mark, rest = text.partition("\n## ")
+        sketched = SKETCH.sub(lambda _: f"{one}\n", head, count=1)
+        head = sketched if sketched != head else f"{head}\n{one}\n"
+        return f"{head}{mark}{rest}\n## Rate and queue of a link\n\n{COURSES}\n\n{two}\n"
 
     def converted(self, page: Path, name: str) -> str:
         """A page as zensical reads it: links between pages of the site, and one word behind backticks."""
         lines, fence = [], None
-        for line in with_citations(page).splitlines():
+        for line in self.illustrated(page).splitlines():
             found = FENCE.match(line)
             if fence is None and found:
                 fence = found[2]
@@ -133,6 +165,8 @@ class Stage:
             return self.pages[place]
         if place.is_dir() and (place.is_relative_to(DOCS)):
             return f"{place.relative_to(DOCS)}/index.md"
+        if place.is_relative_to(DOCS / "images" / DRAWN):
+            return str(place.relative_to(DOCS))
         if not place.is_relative_to(REPOSITORY) or not place.exists():
             raise PageError(f"{place} does not exist")
         name = place.relative_to(DOCS if place.is_relative_to(DOCS) else REPOSITORY)
@@ -141,6 +175,11 @@ class Stage:
         if place.is_relative_to(REPOSITORY / "docs/images"):
             return str(place.relative_to(DOCS))
         return self.shown.setdefault(place, f"files/{place.relative_to(REPOSITORY)}.md")
+
+
+def shown(picture: Picture, up: str) -> str:
+    """A picture on a page that lies so far down."""
+    return f'<img src="{up}images/{DRAWN}/{picture.file}" alt="{picture.alt}" loading="lazy">'
 
 
 def with_citations(page: Path) -> str:

@@ -71,6 +71,34 @@ def sequence(
     return _sequence(drawn, _order(drawn), (bounds[0], bounds[1] if last is None else min(last, bounds[1])))
 
 
+@dataclass(frozen=True)
+class Course:
+    """A link over time: its capacity and its rate in each of equal parts of the time, in Gb/s, and its queue.
+
+    The queue is `queue_kb[i]` from `changes_s[i]` on, without the packet that is being sent.
+    """
+
+    capacity: float
+    end_s: float
+    rate: list[float]
+    changes_s: list[float]
+    queue_kb: list[float]
+
+
+def course(run: str | Path | Scenario, link: str, *, end: str | float, bins: int = 60) -> Course:
+    """Rate and queue of a link, such as "s0->s1", up to a time.
+
+    `run` is as in `sequence`, and the rate is a mean over each of `bins` equal parts of the time.
+    Raises `NameNotFound` for a link that the run does not have.
+    """
+    return _course(_tape(run), link, _time("end", end), bins)
+
+
+def courses(found: Sequence[tuple[str, Course]], *, most_kb: float | None = None) -> Canvas:
+    """A row for each course, below its title: the rate on the left, the queue on the right, up to `most_kb`."""
+    return _courses(found, most_kb)
+
+
 def topology(scenario: str | Path | Scenario) -> Canvas:
     """The network of a scenario: hosts as circles, switches as boxes, links as lines as thick as they are fast."""
     import json
@@ -123,6 +151,30 @@ def _hops(tape: Tape) -> Iterator[Hop]:
         way = tape.links[link]
         arrives = start / 1e9 + size * 8 / way.rate_bps + way.delay_s
         yield Hop(way.a, way.b, start / 1e9, arrives, waited / 1e9, what, flow, bool(lost))
+
+
+def _course(tape: Tape, link: str, end: float, bins: int) -> Course:
+    names = [f"{one.a}->{one.b}" for one in tape.links]
+    if link not in names:
+        raise NameNotFound("link", link, names)
+    number = names.index(link)
+    capacity, width = tape.links[number].rate_bps, end / bins
+    bits, steps = [0.0] * bins, [(0.0, 0), (end, 0)]
+    for start, of, size, waited in zip(tape.start, tape.link, tape.wire_bytes, tape.waited, strict=True):
+        if of != number or start / 1e9 >= end:
+            continue
+        begins, ends = start / 1e9, min(start / 1e9 + size * 8 / capacity, end)
+        # A packet may lie in two parts of the time.
+        for part in range(int(begins / width), min(int(ends / width), bins - 1) + 1):
+            bits[part] += capacity * max(0.0, min(ends, (part + 1) * width) - max(begins, part * width))
+        if waited:
+            steps += [(begins - waited / 1e9, size), (begins, -size)]
+    changes, queue, waiting = [], [], 0
+    for at, size in sorted(steps):
+        waiting += size
+        changes.append(at)
+        queue.append(waiting / 1000)
+    return Course(capacity / 1e9, end, [one / width / 1e9 for one in bits], changes, queue)
 
 
 def _order(hops: Sequence[Hop]) -> list[str]:
@@ -218,4 +270,28 @@ def _topology(stored: Mapping[str, Any]) -> Canvas:
                 axes.annotate(node.name + several, (x, y), shift, textcoords="offset points", ha=align, fontsize=7)
         axes.margins(0.12)
         axes.set_axis_off()
+    return canvas
+
+
+def _courses(found: Sequence[tuple[str, Course]], most_kb: float | None) -> Canvas:
+    from matplotlib.figure import Figure
+
+    from headway.reporting.paper import paper_style
+
+    with paper_style():
+        canvas = Figure(figsize=(7.0, 1.5 * len(found) + 0.4), layout="constrained")
+        rows = canvas.subplots(len(found), 2, sharex=True, sharey="col", squeeze=False)
+        for (title, one), (rate, queue) in zip(found, rows, strict=True):
+            edges = [one.end_s * 1e6 * n / len(one.rate) for n in range(len(one.rate) + 1)]
+            rate.stairs(one.rate, edges, color="#0072b2", linewidth=1.0, fill=False)
+            rate.axhline(one.capacity, color="#9aa0aa", linewidth=0.6, linestyle="--", zorder=0)
+            queue.step([at * 1e6 for at in one.changes_s], one.queue_kb, where="post", color="#d55e00", linewidth=0.8)
+            rate.set_ylabel("Gb/s")
+            queue.set_ylabel("queue (kB)")
+            rate.set_title(title, loc="left", fontsize=8)
+        for axes in rows[-1]:
+            axes.set_xlabel("time (µs)")
+            axes.set_xlim(0, max(one.end_s for _, one in found) * 1e6)
+        rows[0][0].set_ylim(bottom=0)
+        rows[0][1].set_ylim(0, most_kb)
     return canvas

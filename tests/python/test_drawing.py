@@ -76,3 +76,20 @@ def test_the_command_writes_the_same_bytes_every_time_and_overwrites_nothing(
     assert headway("draw", "topology", str(scenario), "--out", str(tmp_path / "t.pdf")).status == 0
     assert (tmp_path / "t.pdf").read_bytes().startswith(b"%PDF")
     assert "ends in none of" in headway("draw", "topology", str(scenario), "--out", str(tmp_path / "t.txt")).err
+
+
+def test_the_course_of_a_link_holds_its_packets(run: Path) -> None:
+    tape = record(run)
+    found = drawing.course(run, "s0->s1", end="400 us", bins=80)
+    number = next(n for n, link in enumerate(tape.links) if (link.a, link.b) == ("s0", "s1"))
+    sizes = [size for link, size in zip(tape.link, tape.wire_bytes, strict=True) if link == number]
+    assert sum(found.rate) * 1e9 * 5e-6 / 8 == pytest.approx(sum(sizes))
+    assert max(found.rate) <= found.capacity * (1 + 1e-9)
+    # Four packets wait at most, as the buffer says.
+    assert max(found.queue_kb) == pytest.approx(4 * 1.538)
+    assert found.queue_kb[-1] == 0
+    rate, queue = drawing.courses([("all", found)], most_kb=20).axes
+    assert rate.get_title(loc="left") == "all"
+    assert queue.get_ylim() == (0, 20)
+    with pytest.raises(NameNotFound, match="s0->s2"):
+        drawing.course(run, "s0->s2", end="1 ms")
