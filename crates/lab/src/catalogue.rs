@@ -180,7 +180,11 @@ fn topology_kind(info: &topology::Info) -> Json {
         let ty = if name.ends_with("count") { "int" } else { name };
         json!({ "name": k.name, "kind": name, "type": ty, "default": usual, "doc": k.doc })
     };
-    let params: Vec<Json> = info.all_keys().map(key).collect();
+    let mut params: Vec<Json> = info.all_keys().map(key).collect();
+    params.push(
+        json!({ "name": crate::topology::LINK, "kind": "list of tables", "type": "tables", "default": "none",
+        "doc": crate::topology::LINK_DOC }),
+    );
     let own = info.keys.len();
     json!({ "name": info.name, "summary": info.summary, "paper": "", "params": params, "own": own })
 }

@@ -17,6 +17,7 @@
 use crate::error::BuildError;
 use crate::flow::FlowSpec;
 use crate::network::Network;
+use crate::processor::HostCosts;
 use crate::rng::{Purpose, derive};
 use crate::spec::{Routing, RunSpec};
 use headway_units::Rate;
@@ -114,6 +115,24 @@ impl Owners {
     /// The first interface of a host, which stands for it where one has to.
     pub fn first_of(&self, host: u32) -> u32 {
         self.interfaces_of(host).next().unwrap_or(host)
+    }
+}
+
+/// Refuses what interfaces of several ports do not go with.
+pub fn check_ports(network: &Network, costs: &HostCosts, causes: bool) -> Result<(), BuildError> {
+    let fabric = network.fabric();
+    let refused = [
+        (!costs.is_free(), "hosts whose processors take time ([hosts])"),
+        (fabric.host_queue.is_some(), "a queue in front of the links of hosts ([hosts] queue)"),
+        (fabric.pfc.is_some(), "lossless switches ([fabric.pfc])"),
+        (causes, "times that are told by cause ([sample] causes)"),
+    ];
+    match refused.iter().find(|(is_so, _)| *is_so && network.owners().is_bonded()) {
+        Some((_, what)) => {
+            let text = format!("interfaces of several ports do not go with {what}");
+            Err(BuildError::Shape(text))
+        }
+        None => Ok(()),
     }
 }
 

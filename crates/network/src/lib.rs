@@ -44,7 +44,7 @@ pub use flow::{FlowSpec, Until};
 pub use graph::{Cause, Causes, Gap, Graph, GraphError, Node, Step as GraphStep};
 pub use ideal::Ideals;
 pub use injector::{FaultAction, FaultCounts, Injector};
-pub use interfaces::{Owners, Pairs};
+pub use interfaces::{Owners, Pairs, check_ports};
 pub use link::{Altered, Link, LinkChoice, LinkSpec};
 pub use link_stats::{LinkSampler, LinkStats};
 pub use lossless::{Lossless, Surplus};

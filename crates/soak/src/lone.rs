@@ -21,6 +21,8 @@ struct Late {
     trips: f64,
     /// Part of the rate that it leaves free.
     free: f64,
+    /// True if all interfaces have to be equally fast.
+    alike: bool,
     /// Paths that hold fewer packets are not looked at: what it gives out in whole packets is too coarse there.
     least: u32,
     #[allow(dead_code, reason = "for whoever reads the list")]
@@ -28,7 +30,7 @@ struct Late {
 }
 
 const fn late(name: &'static str, trips: f64, free: f64, why: &'static str) -> Late {
-    Late { name, doublings: 0.0, trips, free, least: 0, why }
+    Late { name, doublings: 0.0, trips, free, least: 0, alike: false, why }
 }
 
 const fn slow_start(name: &'static str) -> Late {
@@ -38,6 +40,7 @@ const fn slow_start(name: &'static str) -> Late {
         trips: 2.0,
         free: 0.0,
         least: 0,
+        alike: false,
         why: "its window begins at some packets and doubles each round trip",
     }
 }
@@ -57,13 +60,17 @@ const LATE: &[Late] = &[
     late("expresspass-aeolus", 16.0, 0.08, "as expresspass, after a first window"),
     late("proactmp", 1.0, 0.0, "tokens for two paths begin after the first window"),
     late("rcp", 1.5, 0.0, "it asks for its rate first"),
-    late("dcpim", 6.0, 0.02, "hosts are matched in rounds of the longest path"),
+    Late {
+        alike: true,
+        ..late("dcpim", 6.0, 0.02, "hosts are matched in rounds of the longest path, of one line rate")
+    },
     Late {
         name: "sird",
         doublings: 0.0,
         trips: 3.0,
         free: 0.02,
         least: 16,
+        alike: false,
         why: "credits for what is beyond its unsolicited bytes come a round trip later, for whole packets",
     },
     Late {
@@ -72,6 +79,7 @@ const LATE: &[Late] = &[
         trips: 0.0,
         free: 0.0,
         least: 16,
+        alike: false,
         why: "tokens are for whole packets",
     },
     late("eqds", 1.5, 0.01, "credits begin after a first window"),
@@ -79,6 +87,7 @@ const LATE: &[Late] = &[
     late("hpcc", 2.0, 0.09, "it keeps 5 % of each link free, and sends what ports write into packets"),
     Late {
         least: 16,
+        alike: false,
         ..late("powertcp", 2.0, 0.09, "it sends what ports write into packets, and adds whole packets")
     },
     Late {
@@ -87,6 +96,7 @@ const LATE: &[Late] = &[
         trips: 4.0,
         free: 0.0,
         least: 0,
+        alike: false,
         why: "its window grows by a packet a round trip",
     },
     slow_start("tcp"),
@@ -162,17 +172,20 @@ pub fn hold(case: &Case, transport: &str, folder: &Path) -> Result<(), String> {
         return Err(format!("{:?} at {}", record.state, outcome.end));
     }
     let counts = [record.drops.map(u64::from), record.trims.map(u64::from), record.retransmitted];
+    let path = network.path(flow.src, flow.dst);
+    let held = path.bdp_packets(path.bottleneck, network.sizes()).max(1);
+    let allowed = LATE.iter().find(|late| late.name == transport);
+    let own = || network.links().iter().take(network.interfaces() as usize).map(|link| link.spec.rate);
+    if allowed
+        .is_some_and(|late| held < late.least || late.alike && own().any(|rate| Some(rate) != own().next()))
+    {
+        return Ok(());
+    }
     // Packets that leave and arrive by several ports meet at random where switches spray them.
     let ports = network.ways(flow.src, flow.dst).len().min(network.ways(flow.dst, flow.src).len());
     if ports < 2 && counts.iter().any(|count| count.unwrap_or(0) > 0) {
         let [drops, trims, again] = counts.map(Option::unwrap_or_default);
         return Err(format!("{drops} packets dropped, {trims} trimmed, and {again} B sent again"));
-    }
-    let path = network.path(flow.src, flow.dst);
-    let held = path.bdp_packets(path.bottleneck, network.sizes()).max(1);
-    let allowed = LATE.iter().find(|late| late.name == transport);
-    if allowed.is_some_and(|late| held < late.least) {
-        return Ok(());
     }
     let (trips, free) = allowed.map_or((0.0, 0.0), |late| {
         (late.trips + late.doublings * libm::log2(f64::from(held) + 1.0), late.free)
@@ -180,7 +193,9 @@ pub fn hold(case: &Case, transport: &str, folder: &Path) -> Result<(), String> {
     let took = record.fct().unwrap_or(Time::MAX).0 as f64;
     // A request may go ahead of the first packet, and share its links.
     let ahead = path.bottleneck.time_of(2 * u64::from(network.sizes().control)).0 as f64;
-    let free = free + if ports < 2 { 0.0 } else { 0.3 };
+    // Subflows of one pair of addresses may all leave by one port.
+    let one = if transport.starts_with("mptcp") { ports as f64 - 1.0 } else { 0.3 };
+    let free = free + if ports < 2 { 0.0 } else { one };
     let most = record.ideal.0 as f64 * (1.02 + free) + trips * path.base_rtt.0 as f64 + ahead;
     if took > most {
         let over = (took - record.ideal.0 as f64) / path.base_rtt.0 as f64;

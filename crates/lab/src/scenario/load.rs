@@ -384,6 +384,7 @@ fn read_setup(
     check_external(&setup)?;
     read_links(table, &mut setup)?;
     check_volumes(&setup)?;
+    check_ports(&setup)?;
     if let Some(item) = fabric_table.as_ref().and_then(|table| table.get("pfc")) {
         check_lossless(&setup).map_err(|error| fabric::no_pfc(&item, &error))?;
     }
@@ -408,6 +409,22 @@ fn check_volumes(setup: &Setup) -> Result<(), ScenarioError> {
     }
     let text = "`volumes` are told apart by [[traffic]] entries, and messages of another program (kind = \"external\") come while the run goes on";
     Err(ScenarioError::new(Problem::Contradiction(text.into()), &sample.every_at))
+}
+
+/// Refuses what interfaces of several ports do not go with.
+fn check_ports(setup: &Setup) -> Result<(), ScenarioError> {
+    let spec = &setup.topology.spec;
+    if !setup.fabric.bonded || spec.interfaces() == spec.size().hosts {
+        return Ok(());
+    }
+    let causes = setup.sample.as_ref().is_some_and(|sample| sample.causes);
+    let network = Network::build(spec, &setup.fabric);
+    let checked =
+        network.and_then(|network| headway_network::check_ports(&network, &setup.hosts.costs, causes));
+    checked.map_err(|error| {
+        let help = "with routing = \"ecmp\" and a transport whose messages take one path, every port is an interface";
+        ScenarioError::new(Problem::Topology(error.to_string()), &setup.topology.size.at).help(help)
+    })
 }
 
 /// Checks that lossless switches go with the rest of the scenario.

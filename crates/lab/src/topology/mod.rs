@@ -15,6 +15,12 @@ pub(crate) mod link_choice;
 pub mod ns3;
 mod words;
 
+/// Key of the links that differ, which every kind takes.
+pub(crate) const LINK: &str = "link";
+/// Description of it.
+pub(crate) const LINK_DOC: &str =
+    "links with another rate or delay: `links` (names, `*` for any characters), `rate`, `delay`";
+
 /// A key that was read, and where its value is written.
 #[derive(Clone, Debug)]
 pub struct Named {
@@ -90,7 +96,7 @@ pub fn read(table: &Reader<'_>, folder: &Path) -> Result<Topology, ScenarioError
     for key in info.keys {
         keys.key(key)?;
     }
-    let altered = table.get("link");
+    let altered = table.get(LINK);
     let elsewhere: Vec<&str> = KINDS.iter().flat_map(|(info, _)| info.all_keys()).map(|k| k.name).collect();
     table.finish(&elsewhere, Some(format!("kind = \"{}\"", info.name)))?;
     let (spec, size) = (make(&keys.values), keys.size());
@@ -167,7 +173,7 @@ fn altered_links(
         rows.push(Json::Object(row));
         altered.push(Altered { names: chosen, rate, delay });
     }
-    resolved.insert("link".into(), rows.into());
+    resolved.insert(LINK.into(), rows.into());
     Ok(altered)
 }
 

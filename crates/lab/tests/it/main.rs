@@ -15,6 +15,7 @@ mod jobs;
 mod kernel;
 mod kinds;
 mod layout;
+mod links;
 mod lone;
 mod longest;
 mod memory;

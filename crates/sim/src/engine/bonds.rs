@@ -9,7 +9,7 @@
 use super::{Engine, note_repeated};
 use crate::links::SENT;
 use crate::rank;
-use headway_network::{BuildError, Network, RunSpec};
+use headway_network::{BuildError, Network, RunSpec, check_ports};
 use headway_packet::{Packet, Stamps};
 use headway_transport::Endpoint;
 use headway_units::Time;
@@ -47,22 +47,8 @@ impl Bonds {
         if !network.owners().is_bonded() {
             return Ok(None);
         }
-        let refuse = |what: &str| {
-            let text = format!("interfaces of several ports do not go with {what}");
-            Err(BuildError::Shape(text))
-        };
-        if !spec.costs.is_free() {
-            return refuse("hosts whose processors take time ([hosts])");
-        }
-        if spec.fabric.host_queue.is_some() {
-            return refuse("a queue in front of the links of hosts ([hosts] queue)");
-        }
-        if spec.fabric.pfc.is_some() {
-            return refuse("lossless switches ([fabric.pfc])");
-        }
-        if spec.sample.as_ref().is_some_and(|sample| sample.causes) {
-            return refuse("times that are told by cause ([sample] causes)");
-        }
+        let causes = spec.sample.as_ref().is_some_and(|sample| sample.causes);
+        check_ports(network, &spec.costs, causes)?;
         let interfaces = network.interfaces() as usize;
         Ok(Some(Box::new(Bonds {
             network: Arc::clone(network),

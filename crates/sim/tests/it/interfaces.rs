@@ -1,10 +1,11 @@
 //! Hosts with several interfaces, and interfaces of several ports: which wire a message takes, and what wires carry together.
 
-use super::common::{flow, link, outcome, spec};
+use super::common::{flow, link, outcome, param, spec};
 use headway_network::topology::{DualHomed, Graph, Rail};
 use headway_network::{
     Down, Fault, FaultSpec, FlowState, LinkChoice, Outcome, Routing, RunSpec, TopologySpec,
 };
+use headway_params::ParamValue;
 use headway_sim::{Around, run, run_within};
 use headway_units::{Rate, Time};
 
@@ -62,7 +63,12 @@ fn transports_of_several_paths_fill_both_ports_of_a_host() {
         ("proactmp", Routing::Pinned),
     ] {
         for (topology, dst) in [(dual(), 5), (rail(2), 6)] {
-            let out = outcome(&alone(topology, transport, routing, (dst, 20_000_000)));
+            let mut run = alone(topology, transport, routing, (dst, 20_000_000));
+            if transport.starts_with("mptcp") {
+                // A subflow for each pair of addresses.
+                run = param(run, "path_manager", ParamValue::Choice("full-mesh".into()));
+            }
+            let out = outcome(&run);
             let got = goodput(&out) / 1e9;
             // Coupled subflows take some time to open their windows.
             let least = if transport.starts_with("mptcp") { 105.0 } else { 150.0 };

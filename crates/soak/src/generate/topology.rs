@@ -36,6 +36,15 @@ pub(crate) fn draw(dice: &mut Dice, flight: (f64, f64)) -> (Table, Option<Table>
         };
         topology.insert(key.name.into(), value);
     }
+    // Any topology has a first host.
+    if dice.percent(8) {
+        let names = Value::Array(vec!["h0->*".into()]);
+        let mut link = table([("links", names), ("rate", links.rate(dice))]);
+        if dice.percent(50) {
+            link.insert("delay".into(), links.delay(dice));
+        }
+        topology.insert("link".into(), Value::Array(vec![link.into()]));
+    }
     (topology, graph)
 }
 
