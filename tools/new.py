@@ -174,8 +174,8 @@ def new_transport(name: Name) -> Made:
 
 def declare_deployment(name: Name) -> None:
     """What it needs of a real network, until its author says it: nothing of switches, and user space."""
-    text = '"say here what it does to flows next to it"'
-    append_line(TRANSPORTS / "deploy.rs", "deployments! {", f'    {name.module.upper()}: [], [UserSpace("")], {text};')
+    constant, text = name.module.upper(), '"say here what it does to flows next to it"'
+    append_line(TRANSPORTS / "deploy.rs", "deployments! {", f'    {constant}: [], [UserSpace("")], {text};')
 
 
 def new_controller(name: Name) -> Made:
