@@ -165,8 +165,17 @@ def new_transport(name: Name) -> Made:
         packets.replace('"template"', f'"{name.text}"').replace("the template", name.text),
     )
     declare_module(TRANSPORTS / "lib.rs", f"pub mod {name.module};")
-    append_line(registry, "transports! {", f'    "{name.text}" => crate::{name.module}::{name.type},')
+    declare_deployment(name)
+    append_line(
+        registry, "transports! {", f'    "{name.text}" => crate::{name.module}::{name.type}: {name.module.upper()},'
+    )
     return a_transport(name, TRANSPORTS / name.module)
+
+
+def declare_deployment(name: Name) -> None:
+    """What it needs of a real network, until its author says it: nothing of switches, and user space."""
+    constant, text = name.module.upper(), '"say here what it does to flows next to it"'
+    append_line(TRANSPORTS / "deploy.rs", "deployments! {", f'    {constant}: [], [UserSpace("")], {text};')
 
 
 def new_controller(name: Name) -> Made:
@@ -183,7 +192,9 @@ def new_controller(name: Name) -> Made:
     declare_module(CONTROLLERS / "mod.rs", f"pub mod {name.module};")
     alias = f"/// `{name.text}`.\npub type {name.type} = Tcp<control::{name.module}::{name.type}>;\n"
     before(TRANSPORTS / "tcp/mod.rs", "\n/// The machine's states", alias)
-    append_line(registry, "transports! {", f'    "{name.text}" => crate::tcp::{name.type} as Controlled,')
+    declare_deployment(name)
+    line = f'    "{name.text}" => crate::tcp::{name.type} as Controlled: {name.module.upper()},'
+    append_line(registry, "transports! {", line)
     return a_transport(name, CONTROLLERS / f"{name.module}.rs")
 
 

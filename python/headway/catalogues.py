@@ -74,8 +74,8 @@ class Deployment(Jsonable):
     def read(cls, facts: Mapping[str, Any]) -> Deployment:
         """As the native module declares it."""
         lacks = {name: tuple(words) for name, words in facts["lacks"].items()}
-        parts = (tuple(facts[key]) for key in ("switches", "hosts", "here"))
-        return cls(*parts, facts["neighbours"], lacks)
+        switches, hosts, here = (tuple(map(str, facts[key])) for key in ("switches", "hosts", "here"))
+        return cls(switches, hosts, here, str(facts["neighbours"]), lacks)
 
 
 @dataclass(frozen=True)

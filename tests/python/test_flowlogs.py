@@ -167,10 +167,10 @@ def test_what_is_written_runs(headway: Headway, tmp_path: Path) -> None:
     out = tmp_path / "made.toml"
     answer = headway("import", file, "--out", out)
     assert answer.status == 0, answer.err
-    assert "400 records of a table of 5-tuples" in answer.err
-    assert "load of hosts, sending: mean " in answer.err
+    assert "400 records of a table of 5-tuples" in answer.out
+    assert "load of hosts, sending: mean " in answer.out
     run = package.Scenario.load(out).run()
-    assert run.summary["flows_done"] == run.summary["flows_measured"] == 400 - _to_itself(answer.err)
+    assert run.summary["flows_done"] == run.summary["flows_measured"] == 400 - _to_itself(answer.out)
     assert "--force" in headway("import", file, "--out", out).err
     assert "--out is missing" in headway("import", file).err
     assert "is of flow logs" in headway("import", out.with_suffix(".flows.csv"), "--load", "0.5").err

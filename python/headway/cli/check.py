@@ -58,7 +58,8 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
     scenario.native.check_run()
     points, refused, places, found = _survey(scenario, None if every else MOST_READ)
     count = len(points)
-    warnings, worst = {}, (0.0, "", None)
+    warnings: dict[str, list[str]] = {}
+    worst: tuple[float, str, dict[str, Any] | None] = (0.0, "", None)
     for place in found:
         warnings.update(dict.fromkeys(place.labels, place.warnings))
         if (length := place.run_length) is not None:
@@ -86,8 +87,8 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
     for line in changes.said(scenario.at(place.point).resolved for place in found[:MOST_RESOLVED]):
         echo(line)
     _print_in_effect(in_effect(scenario))
-    for note in () if is_quiet() else unlike_times(times_of(scenario, points)):
-        echo(f"note: {note}", err=True)
+    for unlike in () if is_quiet() else unlike_times(times_of(scenario, points)):
+        echo(f"note: {unlike}", err=True)
     _, label, length = worst
     if (note := start_up(length)) is not None and not is_quiet():
         echo(f"note{f', {label}' if count > 1 else ''}: {note}", err=True)

@@ -130,7 +130,7 @@ def _import_log(file: Path, out: Path | None, wish: dict[str, Any], *, force: bo
         raise ResultsError(out.parent, "no such directory")
     log = import_log(file, out, **wish)
     for line in log.lines():
-        echo(line, err=True)
+        echo(line)
     for note in log.notes:
         echo(f"note: {note}", err=True)
     echo(f"{out}: runs {log.table}", err=True)

@@ -133,7 +133,7 @@ def _flows(path: Path, found: Columns, asked: Wish) -> tuple[polars.DataFrame, d
         {why: n for why, n in sorted(by_reason.items(), key=lambda i: str(i[0])) if why},
     )
     good = rows.filter(pl.col("why").is_null())
-    notes = []
+    notes: list[str] = []
     if found.others["interface"]:
         good, twice = _once(good)
         if twice:
@@ -143,11 +143,9 @@ def _flows(path: Path, found: Columns, asked: Wish) -> tuple[polars.DataFrame, d
     if not addresses:
         return pl.DataFrame({"start": []}), counted, total, Placed({}, 1, 1, 0, ""), notes
     placed = place(addresses, asked.map, prefix=asked.prefix, racks=asked.racks, hosts=asked.hosts)
-    lookup = {"old": list(placed.host_of), "new": list(placed.host_of.values())}
-    of = lambda name: pl.col(name).replace_strict(lookup["old"], lookup["new"], default=None, return_dtype=pl.UInt32)  # noqa: E731
-    there = good.select(
-        "start", of("src").alias("src"), of("dst").alias("dst"), pl.col("bytes").cast(pl.UInt64), "back"
-    )
+    hosts = dict(placed.host_of)
+    ends = [pl.col(end).replace_strict(hosts, default=None, return_dtype=pl.UInt32) for end in ("src", "dst")]
+    there = good.select("start", *ends, pl.col("bytes").cast(pl.UInt64), "back")
     frame = there.collect(engine="streaming")
     if (answers := frame.filter(pl.col("back") >= 1)).height:
         notes.append(f"{answers.height:,} records count bytes of both directions: the way back is a flow of its own")
@@ -189,7 +187,13 @@ def _once(rows: polars.LazyFrame) -> tuple[polars.LazyFrame, int]:
 
 def _span(frame: polars.DataFrame) -> int:
     """From the first start to the last, at least a microsecond."""
-    return max(int(frame["start"].max() or 0), 1000)
+    return max(int(_most(frame["start"])), 1000)
+
+
+def _most(values: polars.Series) -> float:
+    """The largest of numbers; 0 of none."""
+    most = values.max()
+    return float(most) if isinstance(most, int | float) else 0.0
 
 
 def _scaled(frame: polars.DataFrame, asked: Wish, placed: Placed, rate: float) -> tuple[polars.DataFrame, list[str]]:
@@ -229,17 +233,17 @@ def _loads(frame: polars.DataFrame, placed: Placed, rate: float) -> dict[str, di
     found = {}
     peak_name = f"peak of {display('time', window / NANO)}"
     for name, end in (("hosts, sending", "src"), ("hosts, receiving", "dst")):
-        by_host = frame.group_by(end).agg(bits.alias("bits"))["bits"].max()
-        at = frame.group_by((pl.col("start") // window).alias("w")).agg(bits.alias("bits"))["bits"].max()
+        by_host = _most(frame.group_by(end).agg(bits.alias("bits"))["bits"])
+        at = _most(frame.group_by((pl.col("start") // window).alias("w")).agg(bits.alias("bits"))["bits"])
         seconds = span / NANO
         found[name] = {
             "mean": _mean(frame, placed, rate),
-            "busiest host": float(by_host or 0) / seconds / rate,
-            peak_name: float(at or 0) / (window / NANO) / (placed.hosts * rate),
+            "busiest host": by_host / seconds / rate,
+            peak_name: at / (window / NANO) / (placed.hosts * rate),
         }
     if placed.racks > 1:
-        rack = lambda end: pl.col(end) // placed.hosts_per_rack  # noqa: E731
-        crossing = frame.filter(rack("src") != rack("dst"))
+        racks = [pl.col(end) // placed.hosts_per_rack for end in ("src", "dst")]
+        crossing = frame.filter(racks[0] != racks[1])
         share = float(crossing["bytes"].sum()) / max(float(frame["bytes"].sum()), 1.0)
         found["racks, as a share of the links of their hosts"] = {
             "mean": share * _mean(frame, placed, rate),
