@@ -80,7 +80,9 @@ pub enum AddressError {
     #[error("{0} is one of the endpoint's addresses already, or stands for all of them")]
     Known(SocketAddr),
     /// There are as many as a list holds.
-    #[error("{0} would be one address too many: an endpoint has the one that it is bound to, and 8 more at most")]
+    #[error(
+        "{0} would be one address too many: an endpoint has the one that it is bound to, and 8 more at most"
+    )]
     TooMany(SocketAddr),
     /// The endpoint does not have it.
     #[error("{0} is none of the endpoint's addresses")]
@@ -241,6 +243,11 @@ impl Refusal {
     /// Whether it says no more than that a queue or the memory is full.
     pub(crate) fn is_about_room(self) -> bool {
         matches!(self.0, libc::ENOBUFS | libc::ENOMEM)
+    }
+
+    /// Whether the datagram is longer than the link or the path carries.
+    pub(crate) fn is_about_length(self) -> bool {
+        self.0 == libc::EMSGSIZE
     }
 
     /// Whether it is about the network as it is now, and may pass without anybody doing something here.
