@@ -77,8 +77,8 @@ local FORMS = {
         when = { { field = "envelope", values = { 2, 4 } }, { field = "kind", values = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13 } } } } },
     [128] = { name = "hello", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
-              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse" } },
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
             { name = "cipher", filter = "headway.handshake.cipher", offset = 3, bytes = 1, doc = "Cipher that the sender would rather seal with",
@@ -94,8 +94,8 @@ local FORMS = {
     } },
     [129] = { name = "welcome", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
-              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse" } },
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
             { name = "cipher", filter = "headway.handshake.cipher", offset = 3, bytes = 1, doc = "Cipher that the sender would rather seal with",
@@ -111,8 +111,8 @@ local FORMS = {
     } },
     [130] = { name = "confirm", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
-              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse" } },
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
             { name = "cipher", filter = "headway.handshake.cipher", offset = 3, bytes = 1, doc = "Cipher that the sender would rather seal with",
@@ -131,8 +131,8 @@ local FORMS = {
     } },
     [131] = { name = "accept", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
-              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse" } },
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
             { name = "cipher", filter = "headway.handshake.cipher", offset = 3, bytes = 1, doc = "Cipher that the sender would rather seal with",
@@ -151,8 +151,8 @@ local FORMS = {
     } },
     [132] = { name = "stale", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
-              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse" } },
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
             { name = "cipher", filter = "headway.handshake.cipher", offset = 3, bytes = 1, doc = "Cipher that the sender would rather seal with",
@@ -168,8 +168,8 @@ local FORMS = {
     } },
     [133] = { name = "refuse", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
-              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse" } },
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
             { name = "cipher", filter = "headway.handshake.cipher", offset = 3, bytes = 1, doc = "Cipher that the sender would rather seal with",
@@ -181,6 +181,116 @@ local FORMS = {
             { name = "shown", filter = "headway.handshake.shown", offset = 48, bytes = 8, doc = "Cookie of the receiver, shown back to it" },
             { name = "offered", filter = "headway.handshake.offered", offset = 56, bytes = 8, doc = "Cookie that the receiver is to show from now on" },
             { name = "mac", filter = "headway.handshake.mac", offset = 64, bytes = 16, doc = "Authentication of the other bytes, zero without a key" },
+        } },
+    } },
+    [134] = { name = "addresses", parts = {
+        { title = "Handshake", bytes = 80, fields = {
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
+            { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
+            { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
+            { name = "cipher", filter = "headway.handshake.cipher", offset = 3, bytes = 1, doc = "Cipher that the sender would rather seal with",
+              values = { [0] = "none", [1] = "chacha20-poly1305", [2] = "aes-128-gcm" } },
+            { name = "mtu", filter = "headway.handshake.mtu", offset = 4, bytes = 2, doc = "Bytes of the sender's largest IP packet" },
+            { name = "transport", filter = "headway.handshake.transport", offset = 6, bytes = 26, doc = "Name of the sender's transport, zeros behind it" },
+            { name = "epoch", filter = "headway.handshake.epoch", offset = 32, bytes = 8, doc = "Incarnation of the sender" },
+            { name = "peer_epoch", filter = "headway.handshake.peer_epoch", offset = 40, bytes = 8, doc = "Incarnation of the receiver as the sender knows it, or 0" },
+            { name = "shown", filter = "headway.handshake.shown", offset = 48, bytes = 8, doc = "Cookie of the receiver, shown back to it" },
+            { name = "offered", filter = "headway.handshake.offered", offset = 56, bytes = 8, doc = "Cookie that the receiver is to show from now on" },
+            { name = "mac", filter = "headway.handshake.mac", offset = 64, bytes = 16, doc = "Authentication of the other bytes, zero without a key" },
+        } },
+        { title = "Path", bytes = 20, fields = {
+            { name = "number", filter = "headway.path.number", offset = 0, bytes = 8, doc = "Of a list, its number, which grows; of a challenge and its answer, a random number" },
+            { name = "heard", filter = "headway.path.heard", offset = 8, bytes = 8, doc = "Of a list, the number of the receiver's list that the sender has; of an answer, bytes of the challenge" },
+            { name = "paths", filter = "headway.path.paths", offset = 16, bytes = 1, doc = "Version of datagrams about paths: 1" },
+            { name = "count", filter = "headway.path.count", offset = 17, bytes = 1, doc = "Addresses that follow" },
+            { name = "flags", filter = "headway.path.flags", offset = 18, bytes = 1, doc = "home: the address where the two met is still one of the sender's; asks: a list is wanted in return",
+              flags = { { mask = 1, name = "home" }, { mask = 2, name = "asks" } } },
+            { name = "reserved", filter = "headway.path.reserved", offset = 19, bytes = 1, doc = "Zero", zero = true },
+        } },
+        { title = "Address", bytes = 18, when = { { field = "count", values = { 1, 2, 3, 4, 5, 6, 7, 8 } } }, fields = {
+            { name = "address", filter = "headway.path.address", offset = 0, bytes = 16, doc = "Address of the sender, IPv4 as ::ffff:a.b.c.d" },
+            { name = "port", filter = "headway.path.port", offset = 16, bytes = 2, doc = "UDP port there" },
+        } },
+        { title = "Address", bytes = 18, when = { { field = "count", values = { 2, 3, 4, 5, 6, 7, 8 } } }, fields = {
+            { name = "address", filter = "headway.path.address", offset = 0, bytes = 16, doc = "Address of the sender, IPv4 as ::ffff:a.b.c.d" },
+            { name = "port", filter = "headway.path.port", offset = 16, bytes = 2, doc = "UDP port there" },
+        } },
+        { title = "Address", bytes = 18, when = { { field = "count", values = { 3, 4, 5, 6, 7, 8 } } }, fields = {
+            { name = "address", filter = "headway.path.address", offset = 0, bytes = 16, doc = "Address of the sender, IPv4 as ::ffff:a.b.c.d" },
+            { name = "port", filter = "headway.path.port", offset = 16, bytes = 2, doc = "UDP port there" },
+        } },
+        { title = "Address", bytes = 18, when = { { field = "count", values = { 4, 5, 6, 7, 8 } } }, fields = {
+            { name = "address", filter = "headway.path.address", offset = 0, bytes = 16, doc = "Address of the sender, IPv4 as ::ffff:a.b.c.d" },
+            { name = "port", filter = "headway.path.port", offset = 16, bytes = 2, doc = "UDP port there" },
+        } },
+        { title = "Address", bytes = 18, when = { { field = "count", values = { 5, 6, 7, 8 } } }, fields = {
+            { name = "address", filter = "headway.path.address", offset = 0, bytes = 16, doc = "Address of the sender, IPv4 as ::ffff:a.b.c.d" },
+            { name = "port", filter = "headway.path.port", offset = 16, bytes = 2, doc = "UDP port there" },
+        } },
+        { title = "Address", bytes = 18, when = { { field = "count", values = { 6, 7, 8 } } }, fields = {
+            { name = "address", filter = "headway.path.address", offset = 0, bytes = 16, doc = "Address of the sender, IPv4 as ::ffff:a.b.c.d" },
+            { name = "port", filter = "headway.path.port", offset = 16, bytes = 2, doc = "UDP port there" },
+        } },
+        { title = "Address", bytes = 18, when = { { field = "count", values = { 7, 8 } } }, fields = {
+            { name = "address", filter = "headway.path.address", offset = 0, bytes = 16, doc = "Address of the sender, IPv4 as ::ffff:a.b.c.d" },
+            { name = "port", filter = "headway.path.port", offset = 16, bytes = 2, doc = "UDP port there" },
+        } },
+        { title = "Address", bytes = 18, when = { { field = "count", values = { 8 } } }, fields = {
+            { name = "address", filter = "headway.path.address", offset = 0, bytes = 16, doc = "Address of the sender, IPv4 as ::ffff:a.b.c.d" },
+            { name = "port", filter = "headway.path.port", offset = 16, bytes = 2, doc = "UDP port there" },
+        } },
+    } },
+    [135] = { name = "challenge", parts = {
+        { title = "Handshake", bytes = 80, fields = {
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
+            { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
+            { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
+            { name = "cipher", filter = "headway.handshake.cipher", offset = 3, bytes = 1, doc = "Cipher that the sender would rather seal with",
+              values = { [0] = "none", [1] = "chacha20-poly1305", [2] = "aes-128-gcm" } },
+            { name = "mtu", filter = "headway.handshake.mtu", offset = 4, bytes = 2, doc = "Bytes of the sender's largest IP packet" },
+            { name = "transport", filter = "headway.handshake.transport", offset = 6, bytes = 26, doc = "Name of the sender's transport, zeros behind it" },
+            { name = "epoch", filter = "headway.handshake.epoch", offset = 32, bytes = 8, doc = "Incarnation of the sender" },
+            { name = "peer_epoch", filter = "headway.handshake.peer_epoch", offset = 40, bytes = 8, doc = "Incarnation of the receiver as the sender knows it, or 0" },
+            { name = "shown", filter = "headway.handshake.shown", offset = 48, bytes = 8, doc = "Cookie of the receiver, shown back to it" },
+            { name = "offered", filter = "headway.handshake.offered", offset = 56, bytes = 8, doc = "Cookie that the receiver is to show from now on" },
+            { name = "mac", filter = "headway.handshake.mac", offset = 64, bytes = 16, doc = "Authentication of the other bytes, zero without a key" },
+        } },
+        { title = "Path", bytes = 20, fields = {
+            { name = "number", filter = "headway.path.number", offset = 0, bytes = 8, doc = "Of a list, its number, which grows; of a challenge and its answer, a random number" },
+            { name = "heard", filter = "headway.path.heard", offset = 8, bytes = 8, doc = "Of a list, the number of the receiver's list that the sender has; of an answer, bytes of the challenge" },
+            { name = "paths", filter = "headway.path.paths", offset = 16, bytes = 1, doc = "Version of datagrams about paths: 1" },
+            { name = "count", filter = "headway.path.count", offset = 17, bytes = 1, doc = "Addresses that follow" },
+            { name = "flags", filter = "headway.path.flags", offset = 18, bytes = 1, doc = "home: the address where the two met is still one of the sender's; asks: a list is wanted in return",
+              flags = { { mask = 1, name = "home" }, { mask = 2, name = "asks" } } },
+            { name = "reserved", filter = "headway.path.reserved", offset = 19, bytes = 1, doc = "Zero", zero = true },
+        } },
+    } },
+    [136] = { name = "answer", parts = {
+        { title = "Handshake", bytes = 80, fields = {
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
+            { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
+            { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
+            { name = "cipher", filter = "headway.handshake.cipher", offset = 3, bytes = 1, doc = "Cipher that the sender would rather seal with",
+              values = { [0] = "none", [1] = "chacha20-poly1305", [2] = "aes-128-gcm" } },
+            { name = "mtu", filter = "headway.handshake.mtu", offset = 4, bytes = 2, doc = "Bytes of the sender's largest IP packet" },
+            { name = "transport", filter = "headway.handshake.transport", offset = 6, bytes = 26, doc = "Name of the sender's transport, zeros behind it" },
+            { name = "epoch", filter = "headway.handshake.epoch", offset = 32, bytes = 8, doc = "Incarnation of the sender" },
+            { name = "peer_epoch", filter = "headway.handshake.peer_epoch", offset = 40, bytes = 8, doc = "Incarnation of the receiver as the sender knows it, or 0" },
+            { name = "shown", filter = "headway.handshake.shown", offset = 48, bytes = 8, doc = "Cookie of the receiver, shown back to it" },
+            { name = "offered", filter = "headway.handshake.offered", offset = 56, bytes = 8, doc = "Cookie that the receiver is to show from now on" },
+            { name = "mac", filter = "headway.handshake.mac", offset = 64, bytes = 16, doc = "Authentication of the other bytes, zero without a key" },
+        } },
+        { title = "Path", bytes = 20, fields = {
+            { name = "number", filter = "headway.path.number", offset = 0, bytes = 8, doc = "Of a list, its number, which grows; of a challenge and its answer, a random number" },
+            { name = "heard", filter = "headway.path.heard", offset = 8, bytes = 8, doc = "Of a list, the number of the receiver's list that the sender has; of an answer, bytes of the challenge" },
+            { name = "paths", filter = "headway.path.paths", offset = 16, bytes = 1, doc = "Version of datagrams about paths: 1" },
+            { name = "count", filter = "headway.path.count", offset = 17, bytes = 1, doc = "Addresses that follow" },
+            { name = "flags", filter = "headway.path.flags", offset = 18, bytes = 1, doc = "home: the address where the two met is still one of the sender's; asks: a list is wanted in return",
+              flags = { { mask = 1, name = "home" }, { mask = 2, name = "asks" } } },
+            { name = "reserved", filter = "headway.path.reserved", offset = 19, bytes = 1, doc = "Zero", zero = true },
         } },
     } },
 }

@@ -332,3 +332,27 @@ def test_messages_travel_over_ipv6() -> None:
         serving.join(LONG)
         with pytest.raises(NotAdmitted, match="sends to IPv4 addresses"):
             client.send("127.0.0.1:9", b"x", timeout=LONG)
+
+
+def test_two_addresses_are_two_paths_that_come_and_go() -> None:
+    settings: Settings = {"transport": "proactmp", "addresses": ["127.0.0.2"]}
+    with BlockingEndpoint.bind(**settings) as server, BlockingEndpoint.bind(**settings) as client:
+        began = time.monotonic()
+        while [path["state"] for path in client.paths()] != ["open", "open"]:
+            client.send(server.address, bytes(300_000), timeout=LONG)
+            assert len(server.recv(timeout=LONG).data) == 300_000
+            assert time.monotonic() < began + LONG, client.paths()
+        first, second = client.paths()
+        assert (first["peer"], second["peer"]) == (server.address, server.address)
+        assert str(second["local"]).startswith("127.0.0.2:")
+        assert isinstance(second["round_trip"], float) and second["mtu"] == 1500
+        assert 'headway_path_open{endpoint="' in client.prometheus()
+        client.remove_address(str(second["local"]))
+        assert [path["local"] for path in client.paths()] == [client.address]
+        with pytest.raises(BindError, match="is none of the endpoint's addresses"):
+            client.remove_address(str(second["local"]))
+        with pytest.raises(BindError, match="last address"):
+            client.remove_address(client.address)
+        assert client.add_address("127.0.0.3").startswith("127.0.0.3:")
+        with pytest.raises(ValueError, match="is no address"):
+            client.add_address("nowhere")

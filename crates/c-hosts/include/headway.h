@@ -39,8 +39,32 @@
 #define HW_REPLY 2
 
 /*
- Status that a function returns. `hw_error` has the words for the last answer in this thread that was not
- `HW_OK`.
+ Of an `hw_path`: its other end has not answered yet.
+ */
+#define HW_PATH_PROVING 0
+
+/*
+ Of an `hw_path`: its other end answers; that it carries the longest packets has not been seen yet.
+ */
+#define HW_PATH_SIZING 1
+
+/*
+ Of an `hw_path`: it carries packets.
+ */
+#define HW_PATH_OPEN 2
+
+/*
+ Of an `hw_path`: it does not carry packets of full length, and takes none.
+ */
+#define HW_PATH_NARROW 3
+
+/*
+ Of an `hw_path`: no answer has come for as long as the setting `path_timeout` says.
+ */
+#define HW_PATH_DEAD 4
+
+/*
+ What a function answers. `hw_error` has the words for the last answer in this thread that was not `HW_OK`.
  */
 typedef enum hw_status {
   /*
@@ -171,6 +195,48 @@ typedef struct hw_event {
    */
   struct hw_message *message;
 } hw_event;
+
+/*
+ What is known of a path to a peer.
+ */
+typedef struct hw_path {
+  /*
+   The peer, by the address at which it was met.
+   */
+  struct hw_address peer;
+  /*
+   The two ends of the path.
+   */
+  struct hw_address local;
+  /*
+   The end at the peer.
+   */
+  struct hw_address remote;
+  /*
+   `HW_PATH_OPEN` and its like.
+   */
+  uint32_t state;
+  /*
+   Bytes of the longest IP packet that is known to arrive, 0 before the first answer.
+   */
+  uint32_t mtu;
+  /*
+   Smoothed round trip in nanoseconds, 0 before the first answer.
+   */
+  uint64_t round_trip_ns;
+  /*
+   Bytes of packets that left there, and that came from there.
+   */
+  uint64_t bytes_sent;
+  /*
+   Bytes of packets that came from there.
+   */
+  uint64_t bytes_received;
+  /*
+   Times it was given up.
+   */
+  uint64_t deaths;
+} hw_path;
 
 #ifdef __cplusplus
 extern "C" {
@@ -411,6 +477,38 @@ enum hw_status hw_prometheus(const struct hw_endpoint *endpoint,
                              char *written,
                              size_t size,
                              size_t *needed);
+
+/*
+ Gives an endpoint another address of this host, for more paths to all peers; port 0 = the endpoint's, where it is free. Writes
+ where it is bound. What the setting `addresses` says is the same from the start.
+
+ # Safety
+ `endpoint` is null, or `hw_bind` gave it; `address` is null, or to an address; `bound` is null, or where one may be written.
+ */
+enum hw_status hw_add_address(const struct hw_endpoint *endpoint,
+                              const struct hw_address *address,
+                              struct hw_address *bound);
+
+/*
+ An address is gone for good: paths from there end, and peers are told.
+
+ # Safety
+ `endpoint` is null, or `hw_bind` gave it; `address` is null, or to an address.
+ */
+enum hw_status hw_remove_address(const struct hw_endpoint *endpoint, const struct hw_address *address);
+
+/*
+ What is known of the paths to all peers, where one end has several addresses. Writes as many as there is room for, and into
+ `count` how many there are.
+
+ # Safety
+ `endpoint` is null, or `hw_bind` gave it; `room` paths may be written at `paths`, which may be null with a `room` of 0; `count` is
+ null, or where a number may be written.
+ */
+enum hw_status hw_paths(const struct hw_endpoint *endpoint,
+                        struct hw_path *paths,
+                        size_t room,
+                        size_t *count);
 
 #ifdef __cplusplus
 }  // extern "C"

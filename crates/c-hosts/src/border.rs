@@ -7,8 +7,8 @@
 use crate::status::hw_status;
 use bytes::Bytes;
 use headway_host::{
-    AddressError, BindError, CallError, Config, Count, Endpoint, Forked, Outcome, Queue, Received, RecvError, SendError,
-    SendHandle, SettingError,
+    AddressError, BindError, CallError, Config, Count, Endpoint, Forked, Outcome, Queue, Received, RecvError,
+    SendError, SendHandle, SettingError,
 };
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};

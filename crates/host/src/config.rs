@@ -147,8 +147,8 @@ pub struct Config {
     pub discipline: Option<String>,
     /// Parameters of the discipline that differ from their defaults.
     pub discipline_params: Vec<(String, ParamValue)>,
-    /// Rate of this host's link: packets leave no faster. `None` = the kernel's rate of the interface whose address
-    /// the endpoint is bound to, or [`Pace::UNPACED`] if it knows none; [`crate::Endpoint::pace`] returns it.
+    /// Rate of this host's link, or of all links together: packets leave no faster. `None` = what the kernel says of the interfaces
+    /// whose addresses the endpoint has, and [`Pace::UNPACED`] where it knows none; [`crate::Endpoint::pace`] says which.
     pub nic: Option<Rate>,
     /// Full packets by which the departures may lag behind the link, and be caught up with at once.
     pub catch_up: u32,
@@ -180,6 +180,9 @@ pub struct Config {
     /// More addresses of this host, for more paths to peers that have several or know what to do with them: each has a socket of its
     /// own. With port 0, one that differs from the endpoint's has the endpoint's port, and the same address once more any port.
     pub addresses: Vec<SocketAddr>,
+    /// Whether its addresses follow the interfaces of this host: one that an interface has no more is removed, and added again when it
+    /// is back. Otherwise [`crate::Endpoint::add_address`] and [`crate::Endpoint::remove_address`] alone change them.
+    pub follow_interfaces: bool,
     /// Without an answer for so long, a path counts as dead, and what is meant for it takes another. A quarter of that is between two
     /// challenges while something is under way.
     pub path_timeout: Time,
@@ -245,6 +248,7 @@ impl Default for Config {
             renewal: Renewal::default(),
             limits: Limits::default(),
             addresses: Vec::new(),
+            follow_interfaces: false,
             path_timeout: Time::ms(200),
             peer_timeout: Time::s(30),
             progress_timeout: Time::s(60),

@@ -5,11 +5,11 @@ use crate::batch::{BATCH, Batch};
 use crate::completion::Completion;
 use crate::config::{Observer, PathObserver};
 use crate::core::{Core, CoreEvent, Purpose};
-use crate::ports::{Descriptors, Port, SocketManner, envelope};
 use crate::counters::{Count, Counters};
 use crate::error::{AddressError, Refusal, SendError};
 use crate::inbox::Inbox;
 use crate::leaving::{Outcome, Refused};
+use crate::ports::{Descriptors, Port, SocketManner, envelope};
 use crate::request::{CallOutcome, Request, Waiting};
 use crate::trace;
 use crate::udp::{Handles, Socket, monotonic_ns};
@@ -327,7 +327,8 @@ impl Driver {
     pub(crate) fn add_address(&mut self, now: Time, address: SocketAddr) -> Result<SocketAddr, AddressError> {
         let home = self.local;
         let socket = self.manner.bind(address, home)?;
-        let local = socket.local().map_err(|error| AddressError::Kernel { address, why: Refusal::of(&error) })?;
+        let local =
+            socket.local().map_err(|error| AddressError::Kernel { address, why: Refusal::of(&error) })?;
         let place = usize::from(self.core.add_address(now, local)?);
         // Paths are told apart by how long datagrams may be.
         self.ports.iter().flatten().for_each(|port| port.socket.keep_whole());
@@ -344,7 +345,11 @@ impl Driver {
     }
 
     /// An address is gone.
-    pub(crate) fn remove_address(&mut self, now: Time, address: SocketAddr) -> Result<SocketAddr, AddressError> {
+    pub(crate) fn remove_address(
+        &mut self,
+        now: Time,
+        address: SocketAddr,
+    ) -> Result<SocketAddr, AddressError> {
         let place = usize::from(self.core.remove_address(now, address)?);
         self.descriptors.set(place, None);
         if let Some(port) = self.ports.get_mut(place) {

@@ -10,6 +10,7 @@ use crate::counters::{Counters, Stats};
 use crate::driver::Driver;
 use crate::error::{AddressError, BindError, CallError, Forked, RecvError, SendError};
 use crate::inbox::Inbox;
+use crate::interfaces::Follower;
 use crate::leaving::Refused;
 use crate::nic::ahead;
 use crate::pace::Pace;
@@ -42,6 +43,7 @@ use std::time::{Duration, Instant};
 pub struct Endpoint {
     inner: Arc<Inner>,
     thread: Option<JoinHandle<()>>,
+    follower: Option<Follower>,
 }
 
 /// State that an endpoint and the messages received from it share.
@@ -108,7 +110,13 @@ impl Endpoint {
         if config.admission == Admission::Loopback && !address.ip().is_loopback() {
             return Err(BindError::NotLoopback(address));
         }
-        let pace = config.nic.map_or_else(|| Pace::at(address.ip()), Pace::given);
+        let pace = config.nic.map_or_else(
+            || {
+                let more = config.addresses.iter().map(SocketAddr::ip);
+                Pace::of(&std::iter::once(address.ip()).chain(more).collect::<Vec<_>>())
+            },
+            Pace::given,
+        );
         let mut config = Config { nic: Some(pace.rate), ..config };
         let fast = ahead(pace.rate, config.sizes_at(address.ip())) > Time::ZERO;
         let socket = Socket::bind(address, fast, config.spin).map_err(io_error("binding the socket"))?;
@@ -131,8 +139,9 @@ impl Endpoint {
         let observers = (config.observer.clone(), config.path_observer.clone());
         let (to, counted) = (Arc::clone(&inbox), Arc::clone(&counters));
         let mut driver = Driver::new(core, (socket, local, sockets), to, counted, observers, origin);
+        let mut addresses = vec![local];
         for address in more {
-            driver.add_address(Time::ZERO, address)?;
+            addresses.push(driver.add_address(Time::ZERO, address)?);
         }
         let refused = driver.refused();
         let late = config.path.max_rtt * 3 / 4;
@@ -142,11 +151,13 @@ impl Endpoint {
         let keeper = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("headway-host".into());
         let thread = thread.spawn(move || keeper.keep()).map_err(io_error("starting a thread"))?;
+        let follower = config.follow_interfaces.then(|| Follower::start(Arc::clone(&shared), addresses));
+        let follower = follower.transpose().map_err(io_error("listening to the kernel's interfaces"))?;
         let call_timeout = Duration::from_nanos(config.call_timeout.0 / 1000);
         let largest = config.limits.message_bytes;
         let next = AtomicU64::new(1);
         let inner = Arc::new(Inner { shared, memory, refused, local, largest, call_timeout, next, pace });
-        Ok(Endpoint { inner, thread: Some(thread) })
+        Ok(Endpoint { inner, thread: Some(thread), follower })
     }
 
     /// Sends a message and waits until the peer has acknowledged it; when that was, on the endpoint's clock.
@@ -331,6 +342,7 @@ impl Drop for Endpoint {
         if self.check_process().is_err() {
             // The thread is in the other process: to wait for it, or to give it up, is undefined here.
             std::mem::forget(self.thread.take());
+            self.follower.iter_mut().for_each(Follower::let_go);
         } else if let Some(thread) = self.thread.take() {
             // A panic of the thread is a bug, and was reported as it happened.
             let _ = thread.join();

@@ -80,7 +80,9 @@ pub enum AddressError {
     #[error("{0} is one of the endpoint's addresses already, or stands for all of them")]
     Known(SocketAddr),
     /// There are as many as a list holds.
-    #[error("{0} would be one address too many: an endpoint has the one that it is bound to, and 8 more at most")]
+    #[error(
+        "{0} would be one address too many: an endpoint has the one that it is bound to, and 8 more at most"
+    )]
     TooMany(SocketAddr),
     /// The endpoint does not have it.
     #[error("{0} is none of the endpoint's addresses")]
@@ -243,7 +245,12 @@ impl Refusal {
         matches!(self.0, libc::ENOBUFS | libc::ENOMEM)
     }
 
-    /// True if it depends on the state of the network, and may pass without any change here.
+    /// Whether the datagram is longer than the link or the path carries.
+    pub(crate) fn is_about_length(self) -> bool {
+        self.0 == libc::EMSGSIZE
+    }
+
+    /// Whether it is about the network as it is now, and may pass without anybody doing something here.
     pub(crate) fn may_pass(self) -> bool {
         let about_routes = [libc::ENETUNREACH, libc::EHOSTUNREACH, libc::ENETDOWN, libc::EHOSTDOWN];
         self.is_about_room() || about_routes.contains(&self.0)

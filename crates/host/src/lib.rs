@@ -49,6 +49,7 @@ mod error;
 mod exchange;
 mod generations;
 mod inbox;
+mod interfaces;
 mod key;
 mod leaving;
 mod machine;
@@ -74,14 +75,15 @@ mod udp;
 
 pub use address::{chosen, toward};
 pub use config::{
-    Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathObserver, PathOf, Renewal, RoundTrip, RoundTripOf,
-    STALL_FACTOR, handshake_wire, sizes, stamped_sizes,
+    Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathObserver, PathOf, Renewal, RoundTrip,
+    RoundTripOf, STALL_FACTOR, handshake_wire, sizes, stamped_sizes,
 };
 pub use core::{Measured, PathCounts, PathEvent, PathEventKind, PathInfo, PathShare, PathState, SendOptions};
 pub use counters::{Count, Counters, Stats};
 pub use endpoint::{CallHandle, Endpoint, Received, SendHandle};
 pub use error::{
-    AddressError, BindError, CallError, ConfigError, Disagreement, Forked, RecvError, Refusal, SendError, SettingError,
+    AddressError, BindError, CallError, ConfigError, Disagreement, Forked, RecvError, Refusal, SendError,
+    SettingError,
 };
 pub use headway_packet::session::{Terms, TransportName};
 pub use key::{KeyFileError, PreSharedKey};

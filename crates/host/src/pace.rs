@@ -64,7 +64,25 @@ impl Pace {
         }
     }
 
-    /// Pace of the interface through which the kernel reaches `peer`.
+    /// Of the interfaces with these addresses together, each of them once; of the first where there is one.
+    pub fn of(addresses: &[IpAddr]) -> Pace {
+        let [first, more @ ..] = addresses else { return Pace::unknown(BTreeSet::new()) };
+        if more.is_empty() {
+            return Pace::at(*first);
+        }
+        let names = interfaces(|_, address| addresses.contains(&address));
+        let known: Option<Vec<Rate>> = names.iter().map(|name| speed(name)).collect();
+        let all = known.map(|rates| rates.iter().map(|rate| rate.bps()).sum::<u64>()).and_then(Rate::new);
+        match all {
+            Some(rate) => {
+                let names = names.into_iter().collect::<Vec<_>>().join(" and ");
+                Pace { rate, reason: PaceReason::Interface(names) }
+            }
+            None => Pace::unknown(names),
+        }
+    }
+
+    /// Of the interface through which the kernel reaches `peer`.
     pub fn to(peer: SocketAddr) -> io::Result<Pace> {
         let socket = UdpSocket::bind((unspecified(peer.ip()), 0))?;
         socket.connect(peer)?;

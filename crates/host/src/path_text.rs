@@ -7,14 +7,18 @@ use std::net::SocketAddr;
 type Column = (&'static str, &'static str, &'static str, fn(&PathInfo) -> f64);
 
 const COLUMNS: &[Column] = &[
-    ("path_open", "gauge", "Whether the path carries packets.", |path| f64::from(path.state == PathState::Open)),
+    ("path_open", "gauge", "Whether the path carries packets.", |path| {
+        f64::from(path.state == PathState::Open)
+    }),
     ("path_round_trip_seconds", "gauge", "Smoothed round trip of challenges.", |path| {
         path.round_trip.map_or(0.0, headway_units::Time::as_secs_f64)
     }),
     ("path_mtu_bytes", "gauge", "Longest IP packet that is known to arrive.", |path| path.mtu.into()),
     ("path_weight", "gauge", "Sum of the weights of subflows there.", |path| path.share.weight),
     ("path_credit_bytes", "gauge", "Bytes that subflows may send there now.", |path| path.share.credit),
-    ("path_cap_bytes", "gauge", "Bytes that subflows may have in flight there.", |path| path.share.cap as f64),
+    ("path_cap_bytes", "gauge", "Bytes that subflows may have in flight there.", |path| {
+        path.share.cap as f64
+    }),
     ("path_in_flight_bytes", "gauge", "Bytes that subflows have in flight there.", |path| {
         path.share.in_flight as f64
     }),

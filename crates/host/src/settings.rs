@@ -192,6 +192,12 @@ pub const SETTINGS: &[Setting] = &[
         takes: Takes::Addresses,
     },
     Setting {
+        name: "follow_interfaces",
+        example: "true",
+        meaning: "Whether addresses go when their interfaces lose them, and come back with them.",
+        takes: value!(boolean, Bool, |config, follow| config.follow_interfaces = follow),
+    },
+    Setting {
         name: "path_timeout",
         example: "200 ms",
         meaning: "How long a path may be without an answer before others take its place.",
@@ -360,7 +366,9 @@ impl Setting {
                 let addresses: Option<Vec<SocketAddr>> = value.split(',').map(address).collect();
                 let known = addresses.filter(|all| all.iter().all(|address| !address.ip().is_unspecified()));
                 config.addresses = known.ok_or_else(|| {
-                    wrong("addresses of this host, such as 10.0.1.2 or 10.0.1.2:7000, with commas between them")
+                    wrong(
+                        "addresses of this host, such as 10.0.1.2 or 10.0.1.2:7000, with commas between them",
+                    )
                 })?;
             }
             Takes::KeyFile => {

@@ -12,13 +12,28 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct netns_ipv4 {
+	s32 sysctl_tcp_pacing_ss_ratio;
+	s32 sysctl_tcp_pacing_ca_ratio;
+};
+
+struct net {
+	struct netns_ipv4 ipv4;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
 struct sock_common {
 	volatile u8 skc_state;
+	possible_net_t skc_net;
 };
 
 struct sock {
 	struct sock_common __sk_common;
 	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
 };
 
 struct inet_connection_sock {
@@ -42,6 +57,7 @@ struct tcp_sock {
 	u32 snd_cwnd_clamp;
 	u32 snd_ssthresh;
 	u32 max_packets_out;
+	u32 packets_out;
 	u32 delivered;
 	u32 delivered_ce;
 	u8 ecn_flags;

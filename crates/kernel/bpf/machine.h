@@ -28,14 +28,6 @@ static inline struct common *common(struct sock *sk)
 	return (struct common *)inet_csk(sk)->icsk_ca_priv;
 }
 
-static inline void start_common(struct sock *sk)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	common(sk)->loss_cwnd = 0;
-	course_start(&common(sk)->course, tp->snd_cwnd, tp->snd_ssthresh, tp->delivered);
-}
-
 static inline int uses_its_window(struct tcp_sock *tp)
 {
 	if (BITS(tp, is_cwnd_limited))
@@ -43,15 +35,45 @@ static inline int uses_its_window(struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
-/* Linux does not do it for a control that sets the window by itself: 1.2 windows a round trip, 2 in slow start. */
+/*
+ * Linux does not do it for a control that sets the window by itself (tcp_update_pacing_rate): the window in a round trip, times
+ * a share that the administrator sets, and no more than the application allows. Multipath TCP sends nothing on a
+ * connection without a rate, so that one is needed before the first round trip is known.
+ */
 static inline void pace(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	u32 fifths = tp->snd_cwnd < tp->snd_ssthresh / 2 ? 10 : 6;
-	u32 trip = tp->srtt_us >> 3;
+	struct netns_ipv4 *ipv4 = &sk->__sk_common.skc_net.net->ipv4;
+	u32 percent = tp->snd_cwnd < tp->snd_ssthresh / 2 ? ipv4->sysctl_tcp_pacing_ss_ratio
+							   : ipv4->sysctl_tcp_pacing_ca_ratio;
+	u32 packets = tp->snd_cwnd > tp->packets_out ? tp->snd_cwnd : tp->packets_out;
+	u32 eighths = tp->srtt_us;
+	/* 8 s are 80,000 times 100 us, and percent are hundredths. */
+	u64 rate = (u64)packets * tp->mss_cache * 80000 * percent;
 
-	if (trip)
-		sk->sk_pacing_rate = (u64)tp->snd_cwnd * tp->mss_cache * 1000000 / trip * fifths / 5;
+	if (eighths)
+		rate /= eighths;
+	if (rate > sk->sk_max_pacing_rate)
+		rate = sk->sk_max_pacing_rate;
+	if (rate)
+		sk->sk_pacing_rate = rate;
+}
+
+static inline void start_common(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	common(sk)->loss_cwnd = 0;
+	course_start(&common(sk)->course, tp->snd_cwnd, tp->snd_ssthresh, tp->delivered);
+	pace(sk);
+}
+
+/* A socket that has no peer yet chooses, or a connection begins. */
+static inline int is_connected(struct sock *sk)
+{
+	u8 state = sk->__sk_common.skc_state;
+
+	return state != TCP_LISTEN && state != TCP_CLOSE;
 }
 
 /*
@@ -60,8 +82,8 @@ static inline void pace(struct sock *sk)
  * takes what lies on its stack: a number of any size, often 0. It is therefore not left to set the window, and what nobody
  * can have set is not believed.
  */
-SEC("struct_ops/decide")
-void decide(u64 *args)
+SEC("struct_ops/headway_decide")
+void headway_decide(u64 *args)
 {
 	struct sock *sk = (struct sock *)args[0];
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -81,8 +103,8 @@ void decide(u64 *args)
 	pace(sk);
 }
 
-SEC("struct_ops/undo")
-u32 undo(u64 *args)
+SEC("struct_ops/headway_undo")
+u32 headway_undo(u64 *args)
 {
 	struct sock *sk = (struct sock *)args[0];
 	u32 cwnd = tcp_sk(sk)->snd_cwnd, before_loss = common(sk)->loss_cwnd;

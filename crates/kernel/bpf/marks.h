@@ -41,16 +41,18 @@ static inline void restart(struct sock *sk)
 }
 
 /* Without ECN there is nothing to go by: Reno then, as in Linux. */
-SEC("struct_ops/start")
-void start(u64 *args)
+SEC("struct_ops/headway_start")
+void headway_start(u64 *args)
 {
 	struct sock *sk = (struct sock *)args[0];
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct connection *own = connection(sk);
-	u8 state = sk->__sk_common.skc_state;
 	char reno[] = "reno";
 
-	if (!(tp->ecn_flags & TCP_ECN_OK) && state != TCP_LISTEN && state != TCP_CLOSE) {
+	if (is_connected(sk))
+		__sync_fetch_and_add(&settings.about.connections, 1);
+	if (!(tp->ecn_flags & TCP_ECN_OK) && is_connected(sk)) {
+		__sync_fetch_and_add(&settings.about.fallbacks, 1);
 		bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, reno, sizeof(reno));
 		return;
 	}
@@ -64,8 +66,8 @@ void start(u64 *args)
 	restart(sk);
 }
 
-SEC("struct_ops/acknowledged")
-void acknowledged(u64 *args)
+SEC("struct_ops/headway_acked")
+void headway_acked(u64 *args)
 {
 	struct sock *sk = (struct sock *)args[0];
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -73,8 +75,8 @@ void acknowledged(u64 *args)
 	share_count(&connection(sk)->share, &settings, tp->snd_una, tp->snd_nxt, tp->delivered, tp->delivered_ce);
 }
 
-SEC("struct_ops/marked")
-u32 marked(u64 *args)
+SEC("struct_ops/headway_marked")
+u32 headway_marked(u64 *args)
 {
 	struct sock *sk = (struct sock *)args[0];
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
@@ -101,8 +103,8 @@ static inline void halve(struct sock *sk)
 	tp->snd_ssthresh = half(tp->snd_cwnd);
 }
 
-SEC("struct_ops/state")
-void state(u64 *args)
+SEC("struct_ops/headway_state")
+void headway_state(u64 *args)
 {
 	struct sock *sk = (struct sock *)args[0];
 
@@ -136,8 +138,8 @@ static inline void arrived(struct sock *sk, u32 ce)
 	echo(tp, ce);
 }
 
-SEC("struct_ops/event")
-void event(u64 *args)
+SEC("struct_ops/headway_event")
+void headway_event(u64 *args)
 {
 	struct sock *sk = (struct sock *)args[0];
 
@@ -159,13 +161,13 @@ void event(u64 *args)
 	struct tcp_congestion_ops control = { \
 		.name = #control, \
 		.flags = TCP_CONG_NEEDS_ECN | TCP_CONG_NON_RESTRICTED, \
-		.init = (void *)start, \
-		.in_ack_event = (void *)acknowledged, \
-		.ssthresh = (void *)marked, \
-		.cong_control = (void *)decide, \
-		.set_state = (void *)state, \
-		.cwnd_event = (void *)event, \
-		.undo_cwnd = (void *)undo, \
+		.init = (void *)headway_start, \
+		.in_ack_event = (void *)headway_acked, \
+		.ssthresh = (void *)headway_marked, \
+		.cong_control = (void *)headway_decide, \
+		.set_state = (void *)headway_state, \
+		.cwnd_event = (void *)headway_event, \
+		.undo_cwnd = (void *)headway_undo, \
 	}
 
 #endif

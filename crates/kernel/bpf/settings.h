@@ -9,7 +9,16 @@
 #define PACKET 1000u	/* a packet a round trip, in what a window grows by */
 #define ROWS 20u	/* exponents of the table of powers */
 
+/* What the program is, and what it has counted: `headway kernel list` and `show` read it. */
+struct about {
+	u64 magic;		/* says that this is one of these programs, with this layout */
+	char name[16];		/* as it is registered */
+	u64 connections;	/* that began with it */
+	u64 fallbacks;		/* of these, which became Reno because their peer has no ECN */
+};
+
 struct settings {
+	struct about about;
 	u64 young;		/* L2DCT: bytes up to which the weight is the largest */
 	u64 old;		/* L2DCT: bytes from which on it is the smallest */
 	u64 deadline_us;	/* D2TCP: from the start of a connection; 0 = none */

@@ -14,19 +14,22 @@ static inline struct connection *connection(struct sock *sk)
 	return (struct connection *)inet_csk(sk)->icsk_ca_priv;
 }
 
-SEC("struct_ops/start")
-void start(u64 *args)
+SEC("struct_ops/headway_start")
+void headway_start(u64 *args)
 {
 	struct sock *sk = (struct sock *)args[0];
 	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (is_connected(sk))
+		__sync_fetch_and_add(&settings.about.connections, 1);
 
 	start_common(sk);
 	vegas_start(&connection(sk)->vegas, tp->snd_nxt);
 	connection(sk)->una = tp->snd_una;
 }
 
-SEC("struct_ops/measured")
-void measured(u64 *args)
+SEC("struct_ops/headway_sample")
+void headway_sample(u64 *args)
 {
 	struct sock *sk = (struct sock *)args[0];
 	const struct ack_sample *sample = (const struct ack_sample *)args[1];
@@ -35,8 +38,8 @@ void measured(u64 *args)
 		vegas_sample(&connection(sk)->vegas, sample->rtt_us);
 }
 
-SEC("struct_ops/lost")
-u32 lost(u64 *args)
+SEC("struct_ops/headway_lost")
+u32 headway_lost(u64 *args)
 {
 	struct sock *sk = (struct sock *)args[0];
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
@@ -70,9 +73,9 @@ SEC(".struct_ops.link")
 struct tcp_congestion_ops vegas = {
 	.name = "vegas",
 	.flags = TCP_CONG_NON_RESTRICTED,
-	.init = (void *)start,
-	.pkts_acked = (void *)measured,
-	.ssthresh = (void *)lost,
-	.cong_control = (void *)decide,
-	.undo_cwnd = (void *)undo,
+	.init = (void *)headway_start,
+	.pkts_acked = (void *)headway_sample,
+	.ssthresh = (void *)headway_lost,
+	.cong_control = (void *)headway_decide,
+	.undo_cwnd = (void *)headway_undo,
 };

@@ -134,6 +134,15 @@ mod tests {
             said(Control::Vegas, "beta=10001"),
             "--set beta=10001: `beta` takes a whole number from 0 to 10000"
         );
+        assert_eq!(
+            said(Control::L2dct, "w_min=3"),
+            "--set w_min=3: the smallest weight is larger than the largest, w_max=2.5"
+        );
+        assert_eq!(
+            said(Control::L2dct, "young=5000000"),
+            "--set old=1000000: a connection begins to be old, at young=5000000, before it has ended to be young"
+        );
+        assert!(said(Control::L2dct, "weight=2").contains("with weights=fixed alone"));
         assert!(said(Control::D2tcp, "deadline=20").contains("a duration with a unit"));
         assert!(said(Control::D2tcp, "d_max=NaN").contains("a number from 1 to 2.5"));
     }

@@ -36,6 +36,14 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show what a loaded one is set to, and what it has counted
+    Show {
+        /// Its name
+        name: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Unload one
     Unload {
         /// Name of the congestion control
@@ -110,11 +118,8 @@ fn run(command: &Command) -> Result<(), KernelError> {
     match command {
         Command::Load { control, sets, pin, suffix } => load(*control, sets, *pin, suffix),
         Command::List { json } => list(*json),
-        Command::Unload { name } => {
-            headway_kernel::registry::unload(name)?;
-            println!("{name} is unloaded; connections that use it keep it until they end");
-            Ok(())
-        }
+        Command::Show { name, json } => show(name, *json),
+        Command::Unload { name } => unload(name),
         Command::Mark { interface, threshold } => {
             let stop = interrupts()?;
             let _marker = headway_kernel::marker::Marker::new(interface, *threshold)?;
@@ -127,10 +132,81 @@ fn run(command: &Command) -> Result<(), KernelError> {
 }
 
 #[cfg(all(target_os = "linux", feature = "load"))]
+fn unload(name: &str) -> Result<(), KernelError> {
+    use headway_kernel::registry;
+    registry::unload(name)?;
+    println!("{name} is unloaded; connections that use it keep it until they end");
+    warn_of_namespaces(name);
+    Ok(())
+}
+
+/// Says which network namespaces name a control that is not, or no longer, the one that is loaded: their new connections go on with
+/// the program of before.
+#[cfg(all(target_os = "linux", feature = "load"))]
+fn warn_of_namespaces(name: &str) {
+    let pids = headway_kernel::registry::namespaces_with(name);
+    if pids.is_empty() {
+        return;
+    }
+    let pids: Vec<String> = pids.iter().map(ToString::to_string).collect();
+    eprintln!(
+        "warning: net.ipv4.tcp_congestion_control is {name} in the network namespaces of processes {}, which keep the program of \
+         before for new connections as well; set it again there",
+        pids.join(", ")
+    );
+}
+
+/// What a loaded one is set to, and what it has counted.
+#[cfg(all(target_os = "linux", feature = "load"))]
+fn show(name: &str, json: bool) -> Result<(), KernelError> {
+    use headway_kernel::registry;
+    let entries = registry::list()?;
+    let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
+        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let hint = if names.is_empty() { String::new() } else { format!("; there is {}", names.join(", ")) };
+        return Err(KernelError::NotLoaded { name: name.into(), hint });
+    };
+    let programs = registry::programs()?;
+    let Some(program) = programs.iter().rfind(|program| program.about.name == name) else {
+        return Err(KernelError::refused(
+            format!("showing {name}"),
+            "it was loaded by another version of Headway",
+        ));
+    };
+    let words = program.live.words(&entry.control);
+    let about = &program.about;
+    let old = registry::kept(&programs, &entries)
+        .iter()
+        .find(|(old, _)| old == name)
+        .map_or(0, |(_, count)| *count);
+    if json {
+        let settings: serde_json::Map<String, serde_json::Value> =
+            words.iter().map(|(key, value)| ((*key).to_string(), value.as_str().into())).collect();
+        println!(
+            "{}",
+            serde_json::json!({
+                "name": name, "control": entry.control, "settings": settings, "connections": about.connections,
+                "fallbacks": about.fallbacks, "older_programs": old, "version": env!("CARGO_PKG_VERSION"),
+            })
+        );
+        return Ok(());
+    }
+    println!("{name}: {}", entry.control);
+    words.iter().for_each(|(key, value)| println!("  {key:<20} {value}"));
+    println!("  {:<20} {}", "connections", about.connections);
+    println!("  {:<20} {}", "became reno", about.fallbacks);
+    if old > 0 {
+        println!("  {:<20} {old}", "programs of before");
+    }
+    Ok(())
+}
+
+#[cfg(all(target_os = "linux", feature = "load"))]
 fn load(control: Control, sets: &[String], pin: bool, suffix: &str) -> Result<(), KernelError> {
     let settings = control.settings(sets)?;
     let stop = interrupts()?;
     let (name, loaded) = headway_kernel::registry::load(control, &settings, suffix, pin)?;
+    warn_of_namespaces(&name);
     let Some(path) = loaded.pinned() else {
         return wait(&stop, &format!("{name} is loaded; Ctrl-C unloads it"));
     };
@@ -176,6 +252,9 @@ fn list(json: bool) -> Result<(), KernelError> {
     }
     if entries.is_empty() {
         println!("none is loaded");
+    }
+    for (name, count) in headway_kernel::registry::kept(&headway_kernel::registry::programs()?, &entries) {
+        println!("{name:<16} {count} program(s) of before, which connections or namespaces keep");
     }
     for entry in &entries {
         let processes = entry.processes.iter().map(|(pid, name)| format!("process {pid} ({name})"));

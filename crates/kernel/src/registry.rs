@@ -4,7 +4,7 @@
 
 use crate::control::Control;
 use crate::error::KernelError;
-use crate::settings::Settings;
+use crate::settings::{About, Live, Settings};
 use libbpf_rs::btf::types::Struct;
 use libbpf_rs::btf::{Btf, HasSize};
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter};
@@ -52,8 +52,8 @@ pub struct Entry {
 /// Checks for the kernel's prerequisites; the error names the missing one.
 pub fn available() -> Result<(), KernelError> {
     let missing = |what: &str| Err(KernelError::Missing(what.into()));
-    if !nix::unistd::geteuid().is_root() {
-        return missing("root: it loads programs into the kernel");
+    if let Some(lacking) = lacking_privileges() {
+        return missing(&lacking);
     }
     if !Path::new(KERNEL_TYPES).exists() {
         return missing(&format!(
@@ -61,6 +61,32 @@ pub fn available() -> Result<(), KernelError> {
         ));
     }
     layout().map(|_| ())
+}
+
+/// What loading takes: CAP_NET_ADMIN, and CAP_BPF and CAP_PERFMON or, on its own, CAP_SYS_ADMIN. linux/capability.h
+const NET_ADMIN: (u32, &str) = (12, "CAP_NET_ADMIN");
+const SYS_ADMIN: (u32, &str) = (21, "CAP_SYS_ADMIN");
+const PERFMON: (u32, &str) = (38, "CAP_PERFMON");
+const BPF: (u32, &str) = (39, "CAP_BPF");
+
+/// The privileges that this process lacks, in a sentence. Who it is does not matter.
+fn lacking_privileges() -> Option<String> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let has = line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok())?;
+    lacking(has)
+}
+
+fn lacking(has: u64) -> Option<String> {
+    let lacks = |(bit, _): &(u32, &str)| has >> bit & 1 == 0;
+    let wanted = if lacks(&SYS_ADMIN) { &[NET_ADMIN, BPF, PERFMON][..] } else { &[NET_ADMIN][..] };
+    let names: Vec<&str> = wanted.iter().filter(|one| lacks(one)).map(|(_, name)| *name).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{}: it loads programs into the kernel; root has them, unless a container takes them away",
+            names.join(", ")
+        )
+    })
 }
 
 /// Loads one, under its name and `suffix`.
@@ -75,6 +101,8 @@ pub fn load(
     let pin = pin.then(|| pin_path(&name)).transpose()?;
     let refused = |error: libbpf_rs::Error| refusal(control, &name, &error);
     libbpf_rs::set_print(Some((PrintLevel::Warn, remember)));
+    // What another attempt was told is no part of this one.
+    WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let mut open = ObjectBuilder::default().open_memory(control.object()).map_err(refused)?;
     for mut map in open.maps_mut() {
         if map.name() == control.name() {
@@ -83,7 +111,7 @@ pub fn load(
             value[..name.len()].copy_from_slice(name.as_bytes());
             value[name.len()..=NAME_BYTES].fill(0);
         } else if map.name().to_string_lossy().ends_with(".bss") {
-            let bytes = settings.to_bytes();
+            let bytes = settings.to_bytes_as(&name);
             map.set_initial_value(&bytes).map_err(|_| damaged(control, "settings of another size"))?;
         }
     }
@@ -212,6 +240,81 @@ pub fn list() -> Result<Vec<Entry>, KernelError> {
     Ok(found)
 }
 
+/// A program in the kernel's memory, registered or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// What it says of itself.
+    pub about: About,
+    /// What it is set to.
+    pub live: Live,
+    /// Number of the map that says so, which tells programs of one name apart.
+    pub map: u32,
+}
+
+/// All programs of this crate that the kernel still has: those that are registered, and those of before which connections or the
+/// settings of network namespaces keep.
+pub fn programs() -> Result<Vec<Program>, KernelError> {
+    available()?;
+    let mut found = Vec::new();
+    for map in MapInfoIter::default() {
+        if !map.name.to_string_lossy().ends_with(".bss") {
+            continue;
+        }
+        let value = MapHandle::from_map_id(map.id).and_then(|map| map.lookup(&[0; 4], MapFlags::empty()));
+        let Ok(Some(value)) = value else { continue };
+        if let (Some(about), Some(live)) = (About::parse(&value), Live::parse(&value)) {
+            found.push(Program { about, live, map: map.id });
+        }
+    }
+    // The newest of one name last.
+    found.sort_by(|one, other| (&one.about.name, one.map).cmp(&(&other.about.name, other.map)));
+    Ok(found)
+}
+
+/// Names of programs that are kept although another has their name, or none: how many of each.
+pub fn kept(programs: &[Program], registered: &[Entry]) -> Vec<(String, usize)> {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for program in programs {
+        match counts.iter_mut().find(|(name, _)| *name == program.about.name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((program.about.name.clone(), 1)),
+        }
+    }
+    for (name, count) in &mut counts {
+        *count -= usize::from(registered.iter().any(|entry| entry.name == *name)).min(*count);
+    }
+    counts.retain(|(_, count)| *count > 0);
+    counts
+}
+
+/// Network namespaces of processes that name a congestion control for new connections: a process in each, and the control. Only
+/// those that this process may look into.
+pub fn namespaces_with(name: &str) -> Vec<i32> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let mut seen = std::collections::BTreeSet::new();
+    let mut found = Vec::new();
+    for pid in pids {
+        let Ok(namespace) = fs::read_link(format!("/proc/{pid}/ns/net")) else { continue };
+        if !seen.insert(namespace) {
+            continue;
+        }
+        // The setting is that of the namespace of whoever reads it.
+        let reads = || -> Option<String> {
+            let file = fs::File::open(format!("/proc/{pid}/ns/net")).ok()?;
+            let thread = std::thread::spawn(move || {
+                nix::sched::setns(file, nix::sched::CloneFlags::CLONE_NEWNET).ok()?;
+                fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").ok()
+            });
+            thread.join().ok()?
+        };
+        if reads().is_some_and(|control| control.trim() == name) {
+            found.push(pid);
+        }
+    }
+    found
+}
+
 /// Processes that hold a link open.
 fn holders(link: u32) -> Vec<(i32, String)> {
     let wanted = format!("link_id:\t{link}");
@@ -269,4 +372,40 @@ pub fn unload(name: &str) -> Result<(), KernelError> {
         std::thread::sleep(Duration::from_millis(10));
     }
     Err(KernelError::refused(format!("unloading {name}"), "it is still registered after 5 s"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn privileges_are_asked_for_by_name() {
+        assert_eq!(lacking(u64::MAX), None);
+        assert_eq!(lacking(1 << 12 | 1 << 38 | 1 << 39), None, "no need to be root");
+        assert_eq!(lacking(1 << 12 | 1 << 21), None, "before CAP_BPF there was this one");
+        let said = lacking(1 << 39).expect("two are missing");
+        assert!(said.starts_with("CAP_NET_ADMIN, CAP_PERFMON: "), "{said}");
+    }
+
+    #[test]
+    fn what_is_kept_beside_what_is_registered_is_counted() {
+        let settings = Control::Dctcp.settings(&[]).expect("good");
+        let program = |name: &str, map| {
+            let bytes = settings.to_bytes_as(name);
+            let (about, live) = (About::parse(&bytes).expect("one"), Live::parse(&bytes).expect("one"));
+            Program { about, live, map }
+        };
+        let entry = |name: &str| Entry {
+            name: name.into(),
+            control: "dctcp".into(),
+            processes: Vec::new(),
+            pin: None,
+        };
+        let programs = [program("dctcp", 1), program("dctcp", 2), program("dctcp_b", 3)];
+        assert_eq!(
+            kept(&programs, &[entry("dctcp")]),
+            [("dctcp".to_string(), 1), ("dctcp_b".to_string(), 1)]
+        );
+        assert_eq!(kept(&programs[1..], &[entry("dctcp"), entry("dctcp_b")]), []);
+    }
 }

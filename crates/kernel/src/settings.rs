@@ -17,6 +17,124 @@ pub const PACKET: u32 = 1000;
 /// Exponents of the table of powers.
 pub const ROWS: usize = STEPS as usize;
 
+/// Says in the memory of a program that it is one of these, in the version of this layout: `headway1`.
+pub const MAGIC: u64 = u64::from_be_bytes(*b"headway1");
+/// Bytes of `struct about`: the magic number, a name of 16 bytes, and two counters.
+pub const ABOUT_BYTES: usize = 40;
+
+/// What a loaded program is and has counted: `struct about` of `bpf/settings.h`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Its name, as it is or was registered.
+    pub name: String,
+    /// Connections that began with it.
+    pub connections: u64,
+    /// Of these, those that became Reno because their peer has no ECN.
+    pub fallbacks: u64,
+}
+
+impl About {
+    /// What the memory of a program says; `None` of one that is none of these.
+    pub fn parse(bytes: &[u8]) -> Option<About> {
+        let word = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        let name = bytes.get(8..24)?.split(|&byte| byte == 0).next()?;
+        let name = String::from_utf8_lossy(name).into_owned();
+        (word(0)? == MAGIC).then_some(About { name, connections: word(24)?, fallbacks: word(32)? })
+    }
+}
+
+/// What a loaded program is set to: the first words of `struct settings`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// See [`Settings::young`].
+    pub young: u64,
+    /// See [`Settings::old`].
+    pub old: u64,
+    /// See [`Settings::deadline_us`].
+    pub deadline_us: u64,
+    /// See [`Settings::bytes`].
+    pub bytes: u64,
+    /// See [`Settings::shift`].
+    pub shift: u32,
+    /// See [`Settings::alpha`].
+    pub alpha: u32,
+    /// See [`Settings::least`].
+    pub least: u32,
+    /// See [`Settings::slow_start`].
+    pub slow_start: u32,
+    /// See [`Settings::urgency`].
+    pub urgency: [u32; 3],
+    /// See [`Settings::queued`].
+    pub queued: [u32; 3],
+    /// Of [`Settings::increase`], the oldest and the youngest.
+    pub increase: [u32; 2],
+}
+
+impl Live {
+    /// What the memory of a program holds; `None` where it is shorter than that.
+    pub fn parse(bytes: &[u8]) -> Option<Live> {
+        let long = |at: usize| {
+            let at = ABOUT_BYTES + 8 * at;
+            Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+        };
+        let word = |at: usize| {
+            let at = ABOUT_BYTES + 32 + 4 * at;
+            Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+        };
+        Some(Live {
+            young: long(0)?,
+            old: long(1)?,
+            deadline_us: long(2)?,
+            bytes: long(3)?,
+            shift: word(0)?,
+            alpha: word(1)?,
+            least: word(2)?,
+            slow_start: word(3)?,
+            urgency: [word(4)?, word(5)?, word(6)?],
+            queued: [word(7)?, word(8)?, word(9)?],
+            increase: [word(10)?, word(10 + ROWS - 1)?],
+        })
+    }
+
+    /// The settings of a control, in the words of its parameters.
+    pub fn words(&self, control: &str) -> Vec<(&'static str, String)> {
+        let ratio = |of: u32, unit: u32| format!("{}", f64::from(of) / f64::from(unit));
+        let marks = || {
+            vec![
+                ("g", ratio(1, 1 << self.shift.min(31))),
+                ("alpha_init", ratio(self.alpha, UNIT)),
+                ("min_window", self.least.to_string()),
+                ("slow_start", (self.slow_start != 0).to_string()),
+            ]
+        };
+        let eighths = |row: u32| ratio(row + 1, 8);
+        match control {
+            "l2dct" => {
+                let mut all = marks();
+                let [oldest, youngest] = self.increase.map(|increase| ratio(increase, PACKET));
+                all.extend([("young", self.young.to_string()), ("old", self.old.to_string())]);
+                all.extend([("increase_of_young", youngest), ("increase_of_old", oldest)]);
+                all
+            }
+            "d2tcp" => {
+                let mut all = marks();
+                let [least, most, expired] = self.urgency.map(eighths);
+                all.extend([
+                    ("deadline_us", self.deadline_us.to_string()),
+                    ("bytes", self.bytes.to_string()),
+                ]);
+                all.extend([("d_min", least), ("d_max", most), ("urgency_when_expired", expired)]);
+                all
+            }
+            "vegas" => {
+                let [alpha, beta, gamma] = self.queued.map(|packets| packets.to_string());
+                vec![("alpha", alpha), ("beta", beta), ("gamma", gamma)]
+            }
+            _ => marks(),
+        }
+    }
+}
+
 /// The fields of `struct settings`, in its order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -74,11 +192,11 @@ impl Settings {
 
     /// L2DCT's: a row for each step of the weight, the oldest first.
     pub fn l2dct(params: &L2dctParams) -> Result<Settings, KernelError> {
+        contradictions(params)?;
         let weights = Weights::new(&lab(params));
         let mut settings = Settings::dctcp(&params.share)?;
         settings.young = params.weights.young;
-        // The weight falls between the two, so that `old` cannot come first.
-        settings.old = params.weights.old.max(params.weights.young);
+        settings.old = params.weights.old;
         for (step, increase) in (1..=STEPS).zip(&mut settings.increase) {
             let exact = weights.increase(weights.of_steps(step)) * f64::from(PACKET);
             *increase = exact.round() as u32;
@@ -130,9 +248,18 @@ impl Settings {
         }
     }
 
-    /// Bytes as the program has them in memory: the byte order of this machine, and C's padding.
+    /// As the program has them in memory when it is registered under `name`: the byte order of this machine, and C's padding.
+    pub fn to_bytes_as(&self, name: &str) -> Vec<u8> {
+        let mut bytes = self.to_bytes();
+        let length = name.len().min(15);
+        bytes[8..8 + length].copy_from_slice(&name.as_bytes()[..length]);
+        bytes
+    }
+
+    /// The same without a name.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::new();
+        let mut out = MAGIC.to_ne_bytes().to_vec();
+        out.resize(ABOUT_BYTES, 0);
         for value in [self.young, self.old, self.deadline_us, self.bytes] {
             out.extend(value.to_ne_bytes());
         }
@@ -147,6 +274,27 @@ impl Settings {
         out.resize(out.len().next_multiple_of(size_of::<u64>()), 0);
         out
     }
+}
+
+/// Settings that cannot be meant together.
+fn contradictions(params: &L2dctParams) -> Result<(), KernelError> {
+    let own = &params.weights;
+    let wrong = |text: String, reason: String| Err(KernelError::BadValue { text, reason });
+    if own.weights == Weighting::Las && own.w_min > own.w_max {
+        let reason = format!("the smallest weight is larger than the largest, w_max={}", own.w_max);
+        return wrong(format!("w_min={}", own.w_min), reason);
+    }
+    if own.young >= own.old {
+        let reason =
+            format!("a connection begins to be old, at young={}, before it has ended to be young", own.young);
+        return wrong(format!("old={}", own.old), reason);
+    }
+    let defaults = L2dctParams::default().weights;
+    if own.weights != Weighting::Fixed && (own.weight, own.increase) != (defaults.weight, defaults.increase) {
+        let text = format!("weight={}", own.weight);
+        return wrong(text, "`weight` and `increase` mean something with weights=fixed alone".into());
+    }
+    Ok(())
 }
 
 /// The lab's parameters of the same name.

@@ -100,7 +100,8 @@ impl PathSaid {
             return None;
         }
         let list = rest.chunks_exact(size_of::<AddressFields>()).take(count);
-        let addresses = list.map(|bytes| AddressFields::ref_from_bytes(bytes).ok().map(AddressFields::address));
+        let addresses =
+            list.map(|bytes| AddressFields::ref_from_bytes(bytes).ok().map(AddressFields::address));
         Some(PathSaid {
             front,
             kind,

@@ -241,7 +241,9 @@ fn address(peer: &Bound<'_, PyAny>) -> PyResult<SocketAddr> {
 /// An address of this host, such as "10.0.1.2" or "10.0.1.2:7000".
 fn local(text: &str) -> PyResult<SocketAddr> {
     let read = text.parse().or_else(|_| text.parse().map(|ip: IpAddr| SocketAddr::new(ip, 0)));
-    read.map_err(|_| PyValueError::new_err(format!("{text:?} is no address, such as 10.0.1.2 or 10.0.1.2:7000")))
+    read.map_err(|_| {
+        PyValueError::new_err(format!("{text:?} is no address, such as 10.0.1.2 or 10.0.1.2:7000"))
+    })
 }
 
 /// So many seconds; `None` = as long as it takes.

@@ -138,6 +138,9 @@ def _events(records: Sequence[Mapping[str, Any]]) -> Iterator[Event]:
         name = str(record["name"])
         if not name.startswith(_SPACE) or name == f"{_SPACE}trace_ended":
             continue
+        if name.startswith(f"{_SPACE}path_"):
+            # What happens to a path is about no message.
+            continue
         data = record["data"]
         short = name.removeprefix(_SPACE)
         yield Event(

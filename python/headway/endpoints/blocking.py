@@ -108,11 +108,11 @@ class BlockingEndpoint:
         return self._native.stats()
 
     def paths(self) -> list[dict[str, str | int | float | None]]:
-        """State of the paths to peers where an end has several addresses; docs/real-hosts.md has the keys."""
+        """What is known of the paths to peers, where one end has several addresses; docs/python-hosts.md has more."""
         return self._native.paths()
 
     def add_address(self, address: str) -> str:
-        """Bind another address, as "10.0.1.2" or "10.0.1.2:7000", for more paths to all peers; return it.
+        """Another address of this host, as "10.0.1.2" or "10.0.1.2:7000", for more paths; where it is bound.
 
         Raises:
             BindError: an address that cannot be one more of this endpoint's; the endpoint goes on as before.

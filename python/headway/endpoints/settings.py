@@ -54,7 +54,13 @@ class Settings(TypedDict, total=False):
     clock: str
     """"machine": the monotonic clock of this machine, for transports whose hosts count rounds of time together."""
     telemetry: bool
-    """True if switches on every path write stamps into packets (in-band telemetry), for transports that need it."""
+    """Whether switches on every path write stamps into packets (in-band telemetry), for transports that need it."""
+    addresses: Sequence[str]
+    """More addresses of this host, such as "10.0.1.2", each with a socket and a path of its own."""
+    follow_interfaces: bool
+    """Whether addresses go when their interfaces lose them, and come back with them."""
+    path_timeout: str
+    """How long a path may be without an answer before others take its place."""
     total_bytes: int | str
     """Most memory that all messages take."""
     peer_bytes: int | str
@@ -82,7 +88,7 @@ def texts(settings: Settings) -> list[tuple[str, str]]:
         if name in ("transport_params", "discipline_params") and isinstance(value, Mapping):
             of = name.removesuffix("_params")
             found += [(f"{of}.{key}", text(parameter)) for key, parameter in value.items()]
-        elif name == "allow" and not isinstance(value, str) and isinstance(value, Sequence):
+        elif name in ("allow", "addresses") and not isinstance(value, str) and isinstance(value, Sequence):
             found.append((name, ", ".join(value)))
         else:
             found.append((name, os.fspath(value) if isinstance(value, os.PathLike) else text(value)))

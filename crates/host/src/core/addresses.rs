@@ -24,9 +24,9 @@ use super::peers::{Deadline, PeerKey, Phase};
 use super::{Core, CoreEvent, Count};
 use crate::address::is_of_family;
 use crate::error::AddressError;
+use headway_packet::HostId;
 use headway_packet::paths::{MOST_ADDRESSES, PathKind, PathSaid};
 use headway_packet::session::{Handshake, HandshakeKind};
-use headway_packet::HostId;
 use headway_transport::Endpoint;
 use headway_units::Time;
 use rustc_hash::FxHashMap;
@@ -58,7 +58,10 @@ impl Locals {
 
     /// Places that have an address.
     fn present(&self) -> Vec<u8> {
-        (0..self.places.len()).filter(|&place| self.places[place].is_some()).map(|place| place as u8).collect()
+        (0..self.places.len())
+            .filter(|&place| self.places[place].is_some())
+            .map(|place| place as u8)
+            .collect()
     }
 
     /// The place that what belongs to no path leaves from.
@@ -258,7 +261,8 @@ impl Core {
         let heard = paths.their_number;
         let addresses = self.locals.places.iter().skip(1).flatten().copied().collect();
         let home = self.locals.places[0].is_some();
-        let said = |front| PathSaid { front, kind: PathKind::Addresses, number, heard, home, asks, addresses };
+        let said =
+            |front| PathSaid { front, kind: PathKind::Addresses, number, heard, home, asks, addresses };
         self.say_of_paths(key, (local, remote), said, 0);
     }
 
@@ -303,7 +307,8 @@ impl Core {
                     && (front.offered, front.epoch) == (m.shown, m.peer_epoch)
             })
         });
-        let genuine = known.filter(|_| said.front.terms == self.terms && self.authorities.of(datagram).is_some());
+        let genuine =
+            known.filter(|_| said.front.terms == self.terms && self.authorities.of(datagram).is_some());
         let Some(key) = genuine else { return self.counters.one(Count::dropped_handshake) };
         if let Some(peer) = self.peers.get_mut(key) {
             peer.heard = peer.heard.max(now);
@@ -365,11 +370,14 @@ impl Core {
         let (Some(paths), address) = (&mut peer.paths, peer.address) else { return };
         let locals = &self.locals;
         let told = paths.is_told();
-        let stays = |slot: &Slot| {
-            locals.get(slot.local).is_some() && (!told || paths.theirs.contains(&slot.remote))
-        };
+        let stays =
+            |slot: &Slot| locals.get(slot.local).is_some() && (!told || paths.theirs.contains(&slot.remote));
         // The last one stays, for want of a better one.
-        let last = if paths.slots.iter().any(stays) { None } else { paths.slots.first().map(|s| (s.local, s.remote)) };
+        let last = if paths.slots.iter().any(stays) {
+            None
+        } else {
+            paths.slots.first().map(|s| (s.local, s.remote))
+        };
         let (kept, gone): (Vec<Slot>, Vec<Slot>) =
             paths.slots.drain(..).partition(|slot| stays(slot) || Some((slot.local, slot.remote)) == last);
         paths.slots = kept;
@@ -407,7 +415,8 @@ impl Core {
         bytes: usize,
     ) {
         self.prepare_paths(now, key);
-        let has_said = |peer: &super::peers::Peer| peer.paths.as_ref().is_some_and(|paths| paths.has_said(from));
+        let has_said =
+            |peer: &super::peers::Peer| peer.paths.as_ref().is_some_and(|paths| paths.has_said(from));
         if !self.peers.get(key).is_some_and(has_said) {
             // Packets from there would not be taken either.
             return self.counters.one(Count::dropped_handshake);
@@ -443,7 +452,13 @@ impl Core {
         self.look_after_paths(now, key);
     }
 
-    fn path_event(&mut self, now: Time, key: PeerKey, (local, remote): (u8, SocketAddr), what: PathEventKind) {
+    fn path_event(
+        &mut self,
+        now: Time,
+        key: PeerKey,
+        (local, remote): (u8, SocketAddr),
+        what: PathEventKind,
+    ) {
         let Some(peer) = self.peers.get(key).map(|peer| peer.address) else { return };
         let count = match what {
             PathEventKind::Opened => Some(Count::paths_opened),
@@ -556,7 +571,8 @@ impl Core {
         self.challenges += 1;
         let (heard, home, asks, addresses) = (0, false, false, Vec::new());
         let number = challenge;
-        let said = |front| PathSaid { front, kind: PathKind::Challenge, number, heard, home, asks, addresses };
+        let said =
+            |front| PathSaid { front, kind: PathKind::Challenge, number, heard, home, asks, addresses };
         self.say_of_paths(key, pair, said, bytes.into());
     }
 
@@ -615,10 +631,12 @@ impl Core {
 
     /// What is known of all paths to peers of which one end has several addresses.
     pub fn path_list(&self) -> Vec<PathInfo> {
-        let with_paths =
-            || self.peers.iter().filter_map(|peer| Some((peer.key.host(), peer.address, peer.paths.as_ref()?)));
+        let with_paths = || {
+            self.peers.iter().filter_map(|peer| Some((peer.key.host(), peer.address, peer.paths.as_ref()?)))
+        };
         let headers = crate::address::headers(self.local.ip());
-        let numbers: FxHashMap<HostId, &Paths> = with_paths().map(|(host, _, paths)| (host, &**paths)).collect();
+        let numbers: FxHashMap<HostId, &Paths> =
+            with_paths().map(|(host, _, paths)| (host, &**paths)).collect();
         let mut shares: FxHashMap<(HostId, usize), PathShare> = FxHashMap::default();
         self.machine.subflows(&mut |found| {
             let Some(paths) = numbers.get(&found.peer) else { return };

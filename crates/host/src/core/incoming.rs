@@ -220,13 +220,7 @@ impl Core {
     }
 
     /// Gives a genuine packet to the machine, unless it says what cannot be.
-    fn accept(
-        &mut self,
-        now: Time,
-        key: PeerKey,
-        arriving: Arriving<'_>,
-        (ecn, by): (Ecn, Option<u32>),
-    ) {
+    fn accept(&mut self, now: Time, key: PeerKey, arriving: Arriving<'_>, (ecn, by): (Ecn, Option<u32>)) {
         let Arriving { mut packet, payload, stamps } = arriving;
         // A mark means something on data alone: an answer may have travelled with the byte of the data before it.
         let ecn = if packet.is_data() || packet.kind == PacketKind::Header { ecn } else { Ecn::NotEct };

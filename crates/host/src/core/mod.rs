@@ -36,9 +36,9 @@ use crate::nic::Nic;
 use crate::seal::{Authorities, Secret};
 use crate::stream::Body;
 use crate::trace;
-use bytes::Bytes;
 use addresses::Locals;
 pub use addresses::{PathEvent, PathEventKind, PathInfo, PathShare};
+use bytes::Bytes;
 use clock::MachineClock;
 use handshake::Answers;
 use headway_fabric::PortCounters;
@@ -384,13 +384,7 @@ impl Core {
     }
 
     /// [`Core::receive`] at the address of this endpoint that has this place.
-    pub fn receive_at(
-        &mut self,
-        now: Time,
-        (local, from): (u8, SocketAddr),
-        ecn: Ecn,
-        datagram: &mut [u8],
-    ) {
+    pub fn receive_at(&mut self, now: Time, (local, from): (u8, SocketAddr), ecn: Ecn, datagram: &mut [u8]) {
         self.counters.one(Count::datagrams_received);
         self.counters.add(Count::bytes_received, datagram.len() as u64);
         if !self.config.admission.admits(from.ip()) {

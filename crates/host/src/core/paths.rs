@@ -227,7 +227,11 @@ impl Slot {
         }
         self.missed += u32::from(!self.asked.is_empty());
         if !self.proven {
-            return if self.missed >= PROVING_TRIES { Care::Unproven } else { Care::Challenge(CHALLENGE_BYTES as u16) };
+            return if self.missed >= PROVING_TRIES {
+                Care::Unproven
+            } else {
+                Care::Challenge(CHALLENGE_BYTES as u16)
+            };
         }
         let state = self.state(aim);
         // While lengths are tried, what is not answered may have been too long.
@@ -304,7 +308,9 @@ impl Slot {
                 self.pause = self.pause.saturating_mul(2).min(LONGEST_PAUSE);
                 self.pause
             }
-            () if settled && !(self.state(aim) == PathState::Narrow && self.is_searching()) => aim.timeout / 4,
+            () if settled && !(self.state(aim) == PathState::Narrow && self.is_searching()) => {
+                aim.timeout / 4
+            }
             () => self.wait(aim),
         };
         self.due = now.saturating_add(pause.max(Time::us(1)));

@@ -1,7 +1,7 @@
 //! The table of peers, and what becomes of one.
 
-use super::paths::Paths;
 use super::lengths::Lengths;
+use super::paths::Paths;
 use super::probing::Probing;
 use super::{Core, CoreEvent, Count, SendError};
 use crate::budget::Budget;
@@ -315,11 +315,17 @@ impl Core {
     /// The kernel took a datagram to `address`, or refused it. A refusal that does not pass by itself fails the messages to the
     /// peer after a while, with its reason.
     pub(crate) fn departed(&mut self, now: Time, local: u8, address: SocketAddr, refusal: Option<Refusal>) {
-        if refusal.is_some_and(|why| !why.is_about_room()) && self.path_refused(now, local, address) {
+        // What is too long for a path says nothing of what is shorter: its challenges find out.
+        let says = refusal.filter(|why| !why.is_about_room() && !why.is_about_length());
+        if says.is_some() && self.path_refused(now, local, address) {
             return;
         }
         let Some(key) = self.peers.find(address) else { return };
         let Some(peer) = self.peers.get_mut(key) else { return };
+        let several = peer.paths.as_ref().is_some_and(|paths| paths.slots.len() > 1);
+        if several && refusal.is_some_and(Refusal::is_about_length) {
+            return;
+        }
         let before = peer.unsent;
         peer.unsent = refusal.map(|why| {
             let Unsent { since, count, .. } = before.unwrap_or(Unsent { since: now, count: 0, why });

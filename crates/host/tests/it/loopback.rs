@@ -2,8 +2,8 @@
 #![allow(clippy::disallowed_methods, reason = "real sockets, real threads, real time")]
 
 use headway_host::{
-    AddressError, Admission, BindError, CallError, Config, Endpoint, Limits, MessageEvent, MessageEventKind, PreSharedKey,
-    PathState, Renewal, SendError, SendOptions,
+    AddressError, Admission, BindError, CallError, Config, Endpoint, Limits, MessageEvent, MessageEventKind,
+    PathState, PreSharedKey, Renewal, SendError, SendOptions,
 };
 #[cfg(feature = "tokio")]
 use headway_host::{RecvError, Refused};

@@ -8,6 +8,7 @@ mod flood;
 mod fork;
 mod heavy_loss;
 mod late;
+mod links;
 mod loopback;
 mod lossy;
 mod meeting;

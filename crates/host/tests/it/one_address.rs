@@ -21,7 +21,8 @@ fn said(transport: &str) -> String {
         // The payload is the message's, and would make the file long; what goes before it is 88 bytes.
         let front = &datagram.bytes[..datagram.bytes.len().min(88)];
         let hex: String = front.iter().map(|byte| format!("{byte:02x}")).collect();
-        writeln!(text, "{} {:02x} {} {hex}", datagram.from, datagram.tos, datagram.bytes.len()).expect("memory");
+        writeln!(text, "{} {:02x} {} {hex}", datagram.from, datagram.tos, datagram.bytes.len())
+            .expect("memory");
     }
     text
 }

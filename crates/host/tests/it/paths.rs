@@ -105,7 +105,8 @@ fn a_peer_with_one_address_is_reached_from_two() {
         delivered(&world, 2);
         assert_eq!((open(&world, 0), open(&world, 1)), (2, 2), "{transport}");
         let from = |host: usize, number: u8| {
-            let data = world.sent.iter().filter(|d| PacketView::parse(&d.bytes).is_ok_and(|v| v.packet().is_data()));
+            let data =
+                world.sent.iter().filter(|d| PacketView::parse(&d.bytes).is_ok_and(|v| v.packet().is_data()));
             data.filter(|d| d.from == at(host, number)).count()
         };
         assert!(from(0, 0) > 20 && from(0, 1) > 20, "{transport}");
@@ -251,12 +252,17 @@ fn an_older_peer_has_one_path() {
         for admission in [prefixes(), shared_key()] {
             let mut world = world(&config(transport, admission), [3, 1], 15);
             world.keep_sent = true;
-            world.swallows = Some(Box::new(|datagram, _| {
-                datagram.to == at(1, 0) && is_about_paths(&datagram.bytes)
-            }));
+            world.swallows =
+                Some(Box::new(|datagram, _| datagram.to == at(1, 0) && is_about_paths(&datagram.bytes)));
             for ticket in 0..20 {
                 let host = ticket as usize % 2;
-                world.send(Time::ms(20 * ticket) + Time::us(1), host, 1 - host, ticket, content(ticket, 80_000));
+                world.send(
+                    Time::ms(20 * ticket) + Time::us(1),
+                    host,
+                    1 - host,
+                    ticket,
+                    content(ticket, 80_000),
+                );
             }
             world.run(Time::s(5));
             delivered(&world, 20);
@@ -288,7 +294,10 @@ fn met() -> World {
 
 /// Datagrams and bytes that host 0 sends to addresses that are none of host 1's.
 fn to_strangers(world: &World) -> (usize, usize) {
-    let strangers = world.sent.iter().filter(|d| d.from.port() == 4000 && ![at(0, 0), at(0, 1), at(1, 0), at(1, 1)].contains(&d.to));
+    let strangers = world
+        .sent
+        .iter()
+        .filter(|d| d.from.port() == 4000 && ![at(0, 0), at(0, 1), at(1, 0), at(1, 1)].contains(&d.to));
     strangers.fold((0, 0), |(count, bytes), datagram| {
         assert!(is_about_paths(&datagram.bytes), "data goes to nobody who has not answered");
         assert_eq!(datagram.bytes.len(), CHALLENGE_BYTES);
@@ -359,7 +368,8 @@ fn where_a_key_is_shared_nobody_without_it_says_addresses() {
     // Right in all but the authentication; and a copy of what was said before, which is no news.
     let when = world.now;
     world.inject(when, list(&world, 7, Vec::new()));
-    let copy = world.sent.iter().find(|d| d.from == at(1, 0) && is_about_paths(&d.bytes)).cloned().expect("a list");
+    let copy =
+        world.sent.iter().find(|d| d.from == at(1, 0) && is_about_paths(&d.bytes)).cloned().expect("a list");
     world.inject(when, copy);
     world.run(when + Time::s(1));
     assert_eq!(count_of(&world, Count::dropped_handshake), dropped + 1);

@@ -11,6 +11,7 @@
 )]
 mod host_receive;
 
+use headway_packet::paths::{MOST_ADDRESSES, PathKind, PathSaid};
 use headway_packet::session::{
     HANDSHAKE_BYTES, Handshake, HandshakeBytes, HandshakeKind, SHARE_BYTES, Terms,
 };
@@ -105,6 +106,18 @@ fn strangers() -> BTreeMap<String, Vec<u8>> {
         seeds.insert(format!("{name}-from-stranger"), raw("stranger", &bytes));
         seeds.insert(format!("{name}-from-insider"), raw("insider", &bytes));
         seeds.insert(format!("{name}-cut"), raw("stranger", &bytes[..HANDSHAKE_BYTES / 2]));
+    }
+    for kind in PathKind::ALL {
+        let terms = Terms::new("amrt", 1500).expect("not too long");
+        let front = Handshake::parse(&handshake(HandshakeKind::Hello, terms)).expect("a handshake");
+        let addresses = (0..MOST_ADDRESSES as u8).map(|n| ([10, 0, n, 9], 4000).into());
+        let addresses = if kind == PathKind::Addresses { addresses.collect() } else { Vec::new() };
+        let said = PathSaid { front, kind, number: 3, heard: 1, home: true, asks: true, addresses };
+        let (bytes, name) = (said.bytes(0), format!("{kind:?}").to_lowercase());
+        seeds.insert(format!("path-{name}-from-stranger"), raw("stranger", &bytes));
+        seeds.insert(format!("path-{name}-from-insider"), raw("insider", &bytes));
+        seeds.insert(format!("path-{name}-cut"), raw("insider", &bytes[..bytes.len() - 3]));
+        seeds.insert(format!("path-{name}-padded"), raw("insider", &said.bytes(1472)));
     }
     let front = packet(PacketKind::Data, 1).header_bytes_in(Envelope::Session);
     let whole = [&front[..], &[1; 24], &[2; 1388]].concat();

@@ -1,7 +1,8 @@
 //! The wire codec: round trips, refusals, and the field table.
 
 use headway_packet::paths::{
-    ADDRESS_FIELDS, CHALLENGE_BYTES, LONGEST_LIST, MOST_ADDRESSES, PATH_FIELDS, PathKind, PathSaid, is_about_paths,
+    ADDRESS_FIELDS, CHALLENGE_BYTES, LONGEST_LIST, MOST_ADDRESSES, PATH_FIELDS, PathKind, PathSaid,
+    is_about_paths,
 };
 use headway_packet::session::{
     HANDSHAKE_BYTES, HANDSHAKE_FIELDS, Handshake, HandshakeKind, LONGEST_HANDSHAKE, SESSION_FIELDS,
@@ -339,7 +340,9 @@ fn the_tables_of_session_and_handshake_have_no_gaps() {
     let list = end(ADDRESS_FIELDS, CHALLENGE_BYTES * 8);
     assert_eq!(CHALLENGE_BYTES + MOST_ADDRESSES * (list / 8 - CHALLENGE_BYTES), LONGEST_LIST);
     assert_eq!((CHALLENGE_BYTES, LONGEST_LIST), (100, 244));
-    for (kind, (number, name)) in PathKind::ALL.iter().zip(&HANDSHAKE_FIELDS[0].values[HandshakeKind::ALL.len()..]) {
+    for (kind, (number, name)) in
+        PathKind::ALL.iter().zip(&HANDSHAKE_FIELDS[0].values[HandshakeKind::ALL.len()..])
+    {
         assert_eq!((*number, *name), (0x80 + *kind as u64, format!("{kind:?}").to_lowercase().as_str()));
     }
     let names = |i: usize| HANDSHAKE_FIELDS[0].values[i];

@@ -78,7 +78,7 @@ macro_rules! deviations {
     ($($own:literal),* $(,)?) => { $crate::tcp::deviations![
         $($own,)*
         "RFC8684 §3.3: the data sequence counts packets of the message; data and both acknowledgements travel in fields of the header, and packets are as long as the scenario says: the 20 bytes of option, which leave 1,428 of 1,460, have to be set with `fabric.payload` where they matter.",
-        "RFC8684 §3.2: a subflow joins with four packets, the last of them an acknowledgement of nothing; tokens, keys and their authentication are left out, and so are removal of addresses, backup paths, and falling back to one path.",
+        "RFC8684 §3.2: a subflow joins with four packets, the last of them an acknowledgement of nothing; tokens, keys and their authentication are left out, and so are backup paths. Addresses are exchanged, added and removed by the driver of real hosts, which also falls back to one path.",
         "RFC8684 §3.3: the message ends with the acknowledgement of its last packet, on whatever subflow; subflows are not closed one by one, and the number that a subflow repeats for its own sequence is forgotten with the message.",
         "RFC2018 §3: two SACK blocks are left of the three, beside the two cumulative acknowledgements, as in a real header.",
         "RFC8684 §3.3.6: after a time-out a subflow hands over what is neither acknowledged nor selectively acknowledged; Linux hands over the latter as well.",

@@ -187,7 +187,10 @@ impl SendingHalf<TimerKey> for Sender {
     fn subflows(&self, shared: &Shared, found: &mut dyn FnMut(SubflowShare)) {
         let payload = u64::from(shared.context.sizes.payload);
         for out in self.messages.values() {
-            out.subflows.iter().filter_map(|subflow| subflow.share(out.message.dst, payload)).for_each(&mut *found);
+            out.subflows
+                .iter()
+                .filter_map(|subflow| subflow.share(out.message.dst, payload))
+                .for_each(&mut *found);
         }
     }
 

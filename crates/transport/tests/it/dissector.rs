@@ -117,7 +117,16 @@ const fn listed(number: usize) -> Part {
 
 /// A list of addresses, in order.
 const LIST: &[Part] = &[
-    HANDSHAKE, PATH, listed(0), listed(1), listed(2), listed(3), listed(4), listed(5), listed(6), listed(7),
+    HANDSHAKE,
+    PATH,
+    listed(0),
+    listed(1),
+    listed(2),
+    listed(3),
+    listed(4),
+    listed(5),
+    listed(6),
+    listed(7),
 ];
 /// Of a packet, in order.
 const PACKET: &[Part] =
@@ -276,7 +285,8 @@ fn the_page_lists_every_field() {
     let (before, rest) = there.split_once(FIELDS.0).expect("the page has a place for the fields");
     let (_, after) = rest.split_once(FIELDS.1).expect("the place for the fields has an end");
     let tables =
-        [HEADER, SESSION, CROSSED, HOP, CHECK, HANDSHAKE, SHARE].map(table).concat() + &table_of_meanings();
+        [HEADER, SESSION, CROSSED, HOP, CHECK, HANDSHAKE, SHARE, PATH, listed(0)].map(table).concat()
+            + &table_of_meanings();
     let fresh = format!("{before}{}{tables}{}{after}", FIELDS.0, FIELDS.1);
     if std::env::var_os("HEADWAY_BLESS").is_some() {
         std::fs::write(&path, &fresh).expect("the page can be written");

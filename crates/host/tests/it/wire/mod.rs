@@ -2,8 +2,8 @@
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of this")]
 
 use bytes::Bytes;
-use headway_host::core::{Command, Core, CoreEvent, Identity, Memory, Purpose, SendOptions};
 use headway_host::PathEvent;
+use headway_host::core::{Command, Core, CoreEvent, Identity, Memory, Purpose, SendOptions};
 use headway_host::{Admission, Config, Counters, Limits, PreSharedKey, Secret, SendError};
 use headway_packet::Ecn;
 use headway_packet::session::HANDSHAKE_BASE;
