@@ -77,7 +77,7 @@ local FORMS = {
         when = { { field = "envelope", values = { 2, 4 } }, { field = "kind", values = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13 } } } } },
     [128] = { name = "hello", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
@@ -94,7 +94,7 @@ local FORMS = {
     } },
     [129] = { name = "welcome", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
@@ -111,7 +111,7 @@ local FORMS = {
     } },
     [130] = { name = "confirm", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
@@ -131,7 +131,7 @@ local FORMS = {
     } },
     [131] = { name = "accept", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
@@ -151,7 +151,7 @@ local FORMS = {
     } },
     [132] = { name = "stale", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
@@ -168,7 +168,7 @@ local FORMS = {
     } },
     [133] = { name = "refuse", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
@@ -185,7 +185,7 @@ local FORMS = {
     } },
     [134] = { name = "addresses", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
@@ -243,7 +243,7 @@ local FORMS = {
     } },
     [135] = { name = "challenge", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
@@ -269,7 +269,7 @@ local FORMS = {
     } },
     [136] = { name = "answer", parts = {
         { title = "Handshake", bytes = 80, fields = {
-            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "Kind of the handshake datagram",
               values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale", [133] = "refuse", [134] = "addresses", [135] = "challenge", [136] = "answer" } },
             { name = "version", filter = "headway.handshake.version", offset = 1, bytes = 1, doc = "Version of the packet's header that the sender runs" },
             { name = "session", filter = "headway.handshake.session", offset = 2, bytes = 1, doc = "Version of the handshake and of the seal: 2 without a key, 3 with one" },
@@ -348,7 +348,7 @@ local MEANINGS = {
     { field = "index", kinds = { [11] = true }, flags = 0, family = 11,
       doc = "0 it asks, 1 it takes" },
     { field = "index", kinds = { [1] = true }, flags = 0, family = 12,
-      doc = "The packet that it is for" },
+      doc = "The packet that it is for; 0 where a pair of hosts has one pool of credit" },
     { field = "index", kinds = { [2] = true }, flags = 0, family = 13,
       doc = "Packets to be sent again, but for the first of them" },
     { field = "index", kinds = { [4] = true }, flags = 0, family = 13,
@@ -472,7 +472,7 @@ local MEANINGS = {
     { field = "token", kinds = { [3] = true }, flags = 0, family = 11,
       doc = "Number among the tokens of the message" },
     { field = "token", kinds = { [1] = true }, flags = 0, family = 12,
-      doc = "Packets of the message permitted in all" },
+      doc = "Packets of the message permitted in all, or credits that the pair of hosts has had in all" },
     { field = "token", kinds = { [0] = true, [6] = true }, flags = 0, family = 13,
       doc = "1 if an acknowledgement is wanted at once, else 0" },
     { field = "token", kinds = { [4] = true }, flags = 0, family = 13,

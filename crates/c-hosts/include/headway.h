@@ -64,7 +64,8 @@
 #define HW_PATH_DEAD 4
 
 /*
- What a function answers. `hw_error` has the words for the last answer in this thread that was not `HW_OK`.
+ Status that a function returns. `hw_error` has the words for the last answer in this thread that was not
+ `HW_OK`.
  */
 typedef enum hw_status {
   /*

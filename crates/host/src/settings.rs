@@ -194,13 +194,13 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "follow_interfaces",
         example: "true",
-        meaning: "Whether addresses go when their interfaces lose them, and come back with them.",
+        meaning: "True if addresses go when their interfaces lose them, and come back with them.",
         takes: value!(boolean, Bool, |config, follow| config.follow_interfaces = follow),
     },
     Setting {
         name: "path_timeout",
         example: "200 ms",
-        meaning: "How long a path may be without an answer before others take its place.",
+        meaning: "Silence of a path after which others take its place.",
         takes: value!(duration, Time, |config, time| config.path_timeout = time),
     },
     Setting {

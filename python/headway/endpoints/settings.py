@@ -58,9 +58,9 @@ class Settings(TypedDict, total=False):
     addresses: Sequence[str]
     """More addresses of this host, such as "10.0.1.2", each with a socket and a path of its own."""
     follow_interfaces: bool
-    """Whether addresses go when their interfaces lose them, and come back with them."""
+    """True if addresses go when their interfaces lose them, and come back with them."""
     path_timeout: str
-    """How long a path may be without an answer before others take its place."""
+    """Silence of a path after which others take its place."""
     total_bytes: int | str
     """Most memory that all messages take."""
     peer_bytes: int | str

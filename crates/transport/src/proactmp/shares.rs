@@ -239,7 +239,7 @@ impl Shares {
             if !subflow.is_established() || !lost(subflow.entropy) {
                 continue;
             }
-            flying.extend(subflow.flight.iter().map(|packet| packet.index));
+            flying.extend(subflow.flight.iter().map(|flown| flown.index));
             subflow.land(|_| true);
             if self.established() > 1 {
                 self.remove(number);
