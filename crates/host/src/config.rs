@@ -1,10 +1,10 @@
 //! Configuration of an endpoint.
 
 use crate::address::headers;
-use crate::core::PathEvent;
 use crate::key::PreSharedKey;
 use crate::message_event::MessageEvent;
 use crate::pace::Pace;
+use crate::path_event::PathEvent;
 use crate::seal::Cipher;
 use crate::stream::SinkOf;
 use headway_packet::session::HANDSHAKE_BYTES;

@@ -56,6 +56,7 @@ mod machine;
 mod message_event;
 mod nic;
 mod pace;
+mod path_event;
 mod path_text;
 mod ports;
 mod process;
@@ -78,7 +79,7 @@ pub use config::{
     Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathObserver, PathOf, Renewal, RoundTrip,
     RoundTripOf, STALL_FACTOR, handshake_wire, sizes, stamped_sizes,
 };
-pub use core::{Measured, PathCounts, PathEvent, PathEventKind, PathInfo, PathShare, PathState, SendOptions};
+pub use core::{Measured, PathCounts, PathInfo, PathShare, PathState, SendOptions};
 pub use counters::{Count, Counters, Stats};
 pub use endpoint::{CallHandle, Endpoint, Received, SendHandle};
 pub use error::{
@@ -90,6 +91,7 @@ pub use key::{KeyFileError, PreSharedKey};
 pub use leaving::Refused;
 pub use message_event::{MessageEvent, MessageEventKind};
 pub use pace::{Pace, PaceReason};
+pub use path_event::{PathEvent, PathEventKind};
 pub use queue::{Outcome, Queue};
 pub use seal::{Cipher, Secret};
 pub use settings::{SETTINGS, Setting};

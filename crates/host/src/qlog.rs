@@ -4,8 +4,8 @@
 //! events are those of [`MessageEvent`] under names of their own.
 
 use crate::config::{Observer, PathObserver};
-use crate::core::PathEvent;
 use crate::message_event::{MessageEvent, MessageEventKind};
+use crate::path_event::PathEvent;
 use crate::udp::monotonic_ns;
 use headway_units::Time;
 use serde_json::{Value, json};

@@ -15,7 +15,7 @@
 //! * several threads or tasks wait at a time (*followers*): one that attends would have to hand over each time it leaves;
 //! * messages that are long or many are under way: these go on while the application does something else;
 //! * the link is so slow that packets leave one by one, each at its own time: the background thread's timers are
-//! precise.
+//!   precise.
 
 use crate::completion::{Awaited, time_left};
 use crate::counters::Counters;

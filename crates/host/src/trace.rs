@@ -10,10 +10,10 @@ pub(crate) use without::{gone, message, path, refused, wanted};
 
 #[cfg(feature = "tracing")]
 mod with {
-    use crate::core::PathEvent;
     use crate::error::SendError;
     use crate::leaving::Refused;
     use crate::message_event::{MessageEvent, MessageEventKind};
+    use crate::path_event::PathEvent;
     use std::net::SocketAddr;
     use tracing::{Level, debug, enabled, trace, warn};
 
@@ -76,10 +76,10 @@ mod with {
 
 #[cfg(not(feature = "tracing"))]
 mod without {
-    use crate::core::PathEvent;
     use crate::error::SendError;
     use crate::leaving::Refused;
     use crate::message_event::MessageEvent;
+    use crate::path_event::PathEvent;
     use std::net::SocketAddr;
 
     pub(crate) const fn wanted() -> bool {

@@ -3,6 +3,7 @@
 mod live;
 mod rails;
 mod scaling;
+pub mod survey;
 
 pub use headway_sim::{Machine, Maker, Rest};
 pub use live::{Desk, Live};

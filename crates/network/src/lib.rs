@@ -19,6 +19,7 @@ mod link_stats;
 pub mod lossless;
 mod network;
 pub mod outcome;
+mod pairs;
 pub mod pfc;
 mod processor;
 pub mod rng;
@@ -44,7 +45,7 @@ pub use flow::{FlowSpec, Until};
 pub use graph::{Cause, Causes, Gap, Graph, GraphError, Node, Step as GraphStep};
 pub use ideal::Ideals;
 pub use injector::{FaultAction, FaultCounts, Injector};
-pub use interfaces::{Owners, Pairs, check_ports};
+pub use interfaces::Owners;
 pub use link::{Altered, Link, LinkChoice, LinkSpec};
 pub use link_stats::{LinkSampler, LinkStats};
 pub use lossless::{Lossless, Surplus};
@@ -53,6 +54,7 @@ pub use outcome::{
     Arrivals, Ending, Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample,
     StepRecord, TransportRecord,
 };
+pub use pairs::{Pairs, check_ports};
 pub use pfc::{Ledger, PauseCounts, PfcParams};
 pub use processor::{HostCosts, Processor, merged};
 pub use routes::PathSelector;

@@ -24,6 +24,7 @@ use super::peers::{Deadline, PeerKey, Phase};
 use super::{Core, CoreEvent, Count};
 use crate::address::is_of_family;
 use crate::error::AddressError;
+use crate::path_event::{PathEvent, PathEventKind};
 use headway_packet::HostId;
 use headway_packet::paths::{MOST_ADDRESSES, PathKind, PathSaid};
 use headway_packet::session::{Handshake, HandshakeKind};
@@ -80,49 +81,6 @@ impl Locals {
 
     pub(super) fn get(&self, place: u8) -> Option<SocketAddr> {
         self.places.get(usize::from(place)).copied().flatten()
-    }
-}
-
-/// What happened to a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PathEvent {
-    /// Time of the event on the endpoint's clock.
-    pub at: Time,
-    /// The peer, by the address at which it was met.
-    pub peer: SocketAddr,
-    /// Address of this endpoint.
-    pub local: SocketAddr,
-    /// Address of the peer.
-    pub remote: SocketAddr,
-    /// The event.
-    pub what: PathEventKind,
-}
-
-/// Events in the life of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathEventKind {
-    /// It carries packets from now on.
-    Opened,
-    /// No answer came for [`crate::Config::path_timeout`], or the kernel refuses to send there.
-    Died,
-    /// It carries no packets of full length any more.
-    Narrowed,
-    /// One of its addresses is gone for good.
-    Closed,
-    /// No challenge was answered.
-    Unproven,
-}
-
-impl PathEventKind {
-    /// Its name, in tables and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            PathEventKind::Opened => "opened",
-            PathEventKind::Died => "died",
-            PathEventKind::Narrowed => "narrowed",
-            PathEventKind::Closed => "closed",
-            PathEventKind::Unproven => "unproven",
-        }
     }
 }
 

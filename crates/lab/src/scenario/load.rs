@@ -111,7 +111,7 @@ impl Request {
     /// The same for a point of `whole`, whose text and scale this has, too.
     ///
     /// Variants and the values of swept keys are read once, with the whole: a point costs the same however many there are.
-    pub(super) fn load_point(
+    pub(crate) fn load_point(
         &self,
         whole: &Scenario,
         further: &[Override],

@@ -10,7 +10,6 @@ pub mod path;
 pub mod plan;
 pub mod run_length;
 pub mod sample;
-pub mod survey;
 mod tuning;
 mod work;
 
@@ -261,6 +260,17 @@ impl Scenario {
             self.request.load_point(self, &point.overrides)?;
         }
         Ok(points)
+    }
+
+    /// Refuses what is wrong at another scale that the scenario writes out, but for its size: it may be meant for a larger machine.
+    pub(crate) fn check_scales(&self) -> Result<(), ScenarioError> {
+        for scale in &self.written_scales {
+            match self.request.at_scale(scale).load() {
+                Err(error) if !matches!(error.problem(), Problem::TooBig { .. }) => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// The runs of its sweep as they are written: each may hold what is wrong for it alone.

@@ -1,10 +1,9 @@
 //! The points of a sweep, read one by one without being run.
 
-use super::Scenario;
-use super::run_length::RunLength;
+use super::check_scenario;
 use crate::LabError;
-use crate::run::check_scenario;
-use crate::text::{Problem, ScenarioError};
+use crate::scenario::Scenario;
+use crate::scenario::run_length::RunLength;
 use headway_network::Estimate;
 use std::num::NonZeroUsize;
 
@@ -20,7 +19,7 @@ pub struct Found {
     pub estimate: Option<Estimate>,
     /// Odd values in it.
     pub warnings: Vec<String>,
-    /// Length of its arrivals, see [`run_length`](super::run_length).
+    /// Length of its arrivals, see [`run_length`](crate::scenario::run_length).
     pub run_length: Option<RunLength>,
     /// True if its `[report]` table is another than that of the scenario.
     pub reports: bool,
@@ -120,16 +119,5 @@ impl Scenario {
         };
         let (estimate, warnings) = (Some(setup.check_memory()?), setup.warnings());
         Ok(Found { point, estimate, warnings, run_length: setup.run_length(), reports })
-    }
-
-    /// Refuses what is wrong at another scale that the scenario writes out, but for its size: it may be meant for a larger machine.
-    pub(super) fn check_scales(&self) -> Result<(), ScenarioError> {
-        for scale in &self.written_scales {
-            match self.request.at_scale(scale).load() {
-                Err(error) if !matches!(error.problem(), Problem::TooBig { .. }) => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(())
     }
 }
