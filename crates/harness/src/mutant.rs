@@ -2,7 +2,7 @@
 
 use headway_gauges::{Gauge, RoundTrips};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Stamps};
-use headway_transport::endpoint::{Ahead, Next};
+use headway_transport::endpoint::{Ahead, Next, SubflowShare};
 use headway_transport::probes::Sink;
 use headway_transport::{End, Endpoint, EndpointEvent, Message};
 use headway_units::Time;
@@ -158,6 +158,15 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
 
     fn parts(&self) -> Vec<(u8, &dyn Endpoint)> {
         self.inner.parts()
+    }
+
+    fn path_lost(&mut self, now: Time, peer: HostId, lost: &dyn Fn(u32) -> bool) {
+        self.clock.set(now);
+        self.inner.path_lost(now, peer, lost);
+    }
+
+    fn subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
+        self.inner.subflows(found);
     }
 
     fn reads_stamps(&self) -> bool {

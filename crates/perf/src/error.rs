@@ -83,7 +83,9 @@ impl From<BindError> for PerfError {
             BindError::NotLoopback(address) => PerfError::Usage(format!(
                 "{address} is not a loopback address: say who may connect with --allow PREFIX or --psk-file FILE"
             )),
-            BindError::Config(_) | BindError::Address(_) | BindError::Forked(_) => PerfError::Usage(error.to_string()),
+            BindError::Config(_) | BindError::Address(_) | BindError::Forked(_) => {
+                PerfError::Usage(error.to_string())
+            }
             BindError::Io { what, source } => PerfError::Io { what, source },
         }
     }

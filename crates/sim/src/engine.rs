@@ -8,7 +8,6 @@ use crate::links::{
     ARRIVED, AT_PORT, AT_SWITCH, CHANGE, CHOOSE, DELIVER, FLOW_START, FORWARD, GIVEN_UP, HOST, Letter,
     NUMBER, OF_HOST, PORT_SERVICE, RELEASE, STEPS, STOPPED, TIMER,
 };
-use crate::packet_pool::PacketPool;
 use crate::ports::Ports;
 use crate::progressing::{Progressing, UNOPENED};
 use crate::queue::Event;
@@ -104,10 +103,9 @@ pub(crate) struct Engine<'a> {
     /// started.
     order: Vec<u32>,
     next_flow: usize,
-    /// Flows that are over at a time, at each end that is a host of it, in order of time and host; those before
-    /// `next_stop` are over.
-    stops: Vec<Stop>,
-    next_stop: usize,
+    /// Flows that are over at a time, at each end that is a host of it, in order of time and host, and how many of them are
+    /// over.
+    stops: (Vec<Stop>, usize),
     /// Dependencies of flows, if there are any.
     pub(crate) waiting: Option<Arc<Waiting>>,
     /// Flows that are given while the run goes on, if any are.
@@ -208,8 +206,7 @@ impl<'a> Engine<'a> {
             network,
             order: agenda.order,
             next_flow: 0,
-            stops: agenda.stops,
-            next_stop: 0,
+            stops: (agenda.stops, 0),
             waiting: common.waiting.clone(),
             given: None,
             tells: common.waiting.is_some(),
@@ -243,13 +240,13 @@ impl<'a> Engine<'a> {
     pub(crate) fn begun_and_over(&self) -> (u64, u64) {
         let given = self.given.as_ref().map_or(0, |given| given.flows.len());
         let begun = self.next_flow as u64 + self.released + given as u64;
-        (begun, self.done + self.ended + self.next_stop as u64)
+        (begun, self.done + self.ended + self.stops.1 as u64)
     }
 
     /// True if a flow is still to begin here, or to be over at a time, or a source waits for a time.
     pub(crate) fn has_plans(&self) -> bool {
         let given = self.given.as_ref().is_some_and(|given| given.is_due());
-        given || self.next_flow < self.order.len() || self.next_stop < self.stops.len()
+        given || self.next_flow < self.order.len() || self.stops.1 < self.stops.0.len()
     }
 
     /// Handles all events before `limit`, unless it has to stop earlier.
@@ -723,7 +720,7 @@ impl<'a> Engine<'a> {
     }
 
     fn schedule_next_stop(&mut self) {
-        if let Some(&Stop { at, host, .. }) = self.stops.get(self.next_stop) {
+        if let Some(&Stop { at, host, .. }) = self.stops.0.get(self.stops.1) {
             self.ports.links.queue.push(at.0, rank::of_work(STOPPED | host), STOPPED | host, 0);
         }
     }
@@ -732,10 +729,10 @@ impl<'a> Engine<'a> {
     #[cold]
     #[inline(never)]
     fn stop_flows(&mut self) {
-        let Some(&Stop { host, .. }) = self.stops.get(self.next_stop) else { return };
-        while let Some(&stop) = self.stops.get(self.next_stop).filter(|s| s.at <= self.now && s.host == host)
+        let Some(&Stop { host, .. }) = self.stops.0.get(self.stops.1) else { return };
+        while let Some(&stop) = self.stops.0.get(self.stops.1).filter(|s| s.at <= self.now && s.host == host)
         {
-            self.next_stop += 1;
+            self.stops.1 += 1;
             let flow = &self.spec.flows[stop.flow as usize];
             let sends = flow.src == host;
             let peer = HostId(if sends { flow.dst } else { flow.src });
@@ -829,14 +826,6 @@ impl<'a> Engine<'a> {
 fn note_repeated(flows: &[Progressing], packet: &Packet) {
     if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
         flows[packet.tag as usize].retransmit(packet.payload);
-    }
-}
-
-/// A packet in the pool, for [`Port`].
-impl headway_fabric::Packets<u32> for PacketPool {
-    #[inline]
-    fn packet(&mut self, handle: u32) -> &mut Packet {
-        self.get_mut(handle)
     }
 }
 

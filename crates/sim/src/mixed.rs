@@ -13,7 +13,7 @@
 use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{HostId, Packet, Stamps};
-use headway_transport::endpoint::{Ahead, Checked, Next};
+use headway_transport::endpoint::{Ahead, Checked, Next, SubflowShare};
 use headway_transport::probes::Sink;
 use headway_transport::{End, Endpoint, EndpointEvent, Message};
 use headway_units::Time;
@@ -227,6 +227,14 @@ impl Endpoint for Mixed {
 
     fn live_messages(&self) -> usize {
         self.parts.iter().map(|part| part.machine.live_messages()).sum()
+    }
+
+    fn path_lost(&mut self, now: Time, peer: HostId, lost: &dyn Fn(u32) -> bool) {
+        self.parts.iter_mut().for_each(|part| part.machine.path_lost(now, peer, lost));
+    }
+
+    fn subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
+        self.parts.iter().for_each(|part| part.machine.subflows(found));
     }
 
     fn gauges(&self, now: Time) -> Vec<Gauge> {

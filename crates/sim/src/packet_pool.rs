@@ -91,3 +91,11 @@ impl PacketPool {
         self.free.push(handle);
     }
 }
+
+/// A packet in the pool, for [`headway_fabric::Port`].
+impl headway_fabric::Packets<u32> for PacketPool {
+    #[inline]
+    fn packet(&mut self, handle: u32) -> &mut Packet {
+        self.get_mut(handle)
+    }
+}

@@ -322,16 +322,15 @@ fn read_setup(
     };
     let traffic_item = table.need("traffic")?;
     let mut entries = Vec::new();
-    let entries_of =
-        traffic_item.list().map_err(|e| e.help("traffic is a list of tables: write [[traffic]]"));
-    for item in entries_of? {
+    let items = traffic_item.list().map_err(|e| e.help("traffic is a list of tables: write [[traffic]]"));
+    for item in items? {
         entries.push(traffic::read(&item, &context)?);
     }
     if entries.is_empty() {
         return Err(traffic_item.range("at least one entry", "an empty list"));
     }
-    let (transports, mut notes) = (context.transports.into_inner(), context.notes.into_inner());
-    let facts = context.facts.into_inner();
+    let traffic::Context { transports, notes, facts, .. } = context;
+    let (transports, mut notes, facts) = (transports.into_inner(), notes.into_inner(), facts.into_inner());
     notes.splice(0..0, topology.notes.iter().cloned());
     let mut said = rustc_hash::FxHashSet::default();
     notes.retain(|note| said.insert(note.clone()));
