@@ -106,7 +106,7 @@ def draw_courses(folder: Path, most_kb: float, transport: str, found: Sequence[d
 def draw_all(folder: Path, names: Sequence[str] = ()) -> dict[str, tuple[Picture, Picture]]:
     """Both pictures of these transports, or of all, by name."""
     folder.mkdir(parents=True, exist_ok=True)
-    known = list(names) or [str(one["name"]) for one in catalogue("transports").rows]
+    known = list(names) or [one.name for one in catalogue("transports")]
     # A process that was forked from one that has used polars hangs.
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         sequences = list(pool.map(partial(draw_sequence, folder), known))

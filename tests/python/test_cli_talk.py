@@ -158,7 +158,7 @@ class Terminal:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
         monkeypatch.setenv("COLUMNS", str(columns))
-        monkeypatch.setattr(shutil, "get_terminal_size", lambda *_: os.terminal_size((columns, 24)))
+        monkeypatch.setattr(shutil, "get_terminal_size", lambda *_, **__: os.terminal_size((columns, 24)))
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
 
 
