@@ -76,6 +76,7 @@ def test_what_models_do_not_cover_cannot_be_measured(text: str, message: str) ->
 def runs(tmp_path: Path) -> list[Point]:
     """Two variants at three sizes; the second is slower from 400 on. Flows end at 1, 2 and 3 s, or a tenth later."""
     found = []
+    table = {"src": 0, "dst": 1, "bytes": 1000, "fct_s": None, "ideal_s": 1.0, "slowdown": 1.0}
     for variant in ("fast", "slow"):
         for size in (200, 400, 600):
             late = 0.1 if variant == "slow" and size >= 400 else 0.0
@@ -87,10 +88,14 @@ def runs(tmp_path: Path) -> list[Point]:
                     "start_s": 0.0,
                     "finish_s": i + 1.0 + late,
                     "state": "done",
+                    **table,
+                    "fct_s": i + 1.0 + late,
                 }
                 for i in range(3)
             ]
-            flows.append({"flow": 3, "name": "f3", "class": 1, "start_s": 0.0, "finish_s": None, "state": "unfinished"})
+            flows.append(
+                {**table, "flow": 3, "name": "f3", "class": 1, "start_s": 0.0, "finish_s": None, "state": "unfinished"}
+            )
             made = HandMade(flows=flows, manifest={"scenario": {"warmup": "0 s"}}, summary={"fct_mean_s": 2.0 + late})
             found.append(
                 Point(variant, variant, {"size": size}, 1, results=Run(made.write(tmp_path / f"{variant}{size}")))

@@ -133,7 +133,7 @@ def test_the_names_are_those_that_reports_and_summaries_have(scenario_file: Path
         if field.is_number and field.scope not in ("transport", "arrivals")
     ]
     lists = {"bottleneck_links", "deadlock_links"}
-    other = lists | {"by_size", "gauges", "round_trips", "ended_by", "jain_over", "quantile_definition"}
+    other = lists | {"by_size", "gauges", "round_trips", "ended_by", "jain_over", "quantile_definition", "bounds"}
     assert set(numbers) == run.summary.keys() - other
 
 
