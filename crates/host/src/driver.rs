@@ -49,9 +49,9 @@ pub(crate) struct Driver {
     ports: Vec<Option<Port>>,
     handles: Handles,
     descriptors: Arc<Descriptors>,
-    /// How sockets are made.
+    /// Settings of new sockets.
     manner: SocketManner,
-    /// Where datagrams are written before it is known from which address they leave.
+    /// Buffer of datagrams whose local address is chosen later.
     scratch: Vec<u8>,
     inbox: Arc<Inbox>,
     counters: Arc<Counters>,

@@ -245,7 +245,7 @@ impl Refusal {
         matches!(self.0, libc::ENOBUFS | libc::ENOMEM)
     }
 
-    /// Whether the datagram is longer than the link or the path carries.
+    /// True if the datagram is longer than the link or the path carries.
     pub(crate) fn is_about_length(self) -> bool {
         self.0 == libc::EMSGSIZE
     }

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// Groups of messages: interfaces, IPv4 addresses, and IPv6 addresses. linux/rtnetlink.h: RTMGRP_*
 const GROUPS: u32 = 0x1 | 0x10 | 0x100;
-/// What comes within this time is one change.
+/// Notices within this time are one change.
 const SETTLES: Duration = Duration::from_millis(20);
 
 /// A thread that adds addresses of an endpoint when their interfaces have them, and removes them when they do not.

@@ -17,13 +17,13 @@ pub(crate) struct Port {
     pub(crate) sending: Batch,
 }
 
-/// What is known of a datagram that leaves.
+/// Addresses and marks of a datagram that leaves.
 pub(crate) fn envelope(transmit: &Transmit) -> Envelope {
     let &Transmit { to: address, tos, length, answer, .. } = transmit;
     Envelope { address, tos, length, truncated: false, answer }
 }
 
-/// How the sockets of an endpoint are made.
+/// Settings of the sockets of an endpoint.
 #[derive(Clone, Copy)]
 pub(crate) struct SocketManner {
     rows: bool,

@@ -124,7 +124,7 @@ pub(crate) struct Of<'a> {
     pub(crate) origin_ns: u64,
 }
 
-/// Who hears of messages, and who of paths.
+/// Observers of messages and of paths.
 pub(crate) type Observers = (Option<Observer>, Option<PathObserver>);
 
 /// Observers that write what they hear to a file, and tell `next`.

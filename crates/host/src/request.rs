@@ -13,7 +13,7 @@ pub(crate) type SendOutcome = Result<Time, SendError>;
 /// Outcome of a call.
 pub(crate) type CallOutcome = Result<Bytes, CallError>;
 
-/// What a change of addresses ends with.
+/// Result of a change of addresses.
 pub(crate) type AddressOutcome = Result<SocketAddr, AddressError>;
 
 /// Who waits for what becomes of a message.
@@ -39,7 +39,7 @@ pub(crate) enum Request {
     Abandon(SocketAddr, u64),
     /// Measurements of the machine; `None` from an endpoint that is closed.
     Measure(Completion<Option<Measured>>),
-    /// What is known of paths; nothing from an endpoint that is closed.
+    /// All paths; none of an endpoint that is closed.
     Paths(Completion<Option<Vec<PathInfo>>>),
     /// Another address, and one less; where it is, or was, bound.
     AddAddress(SocketAddr, Completion<AddressOutcome>),

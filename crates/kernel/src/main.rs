@@ -156,7 +156,7 @@ fn warn_of_namespaces(name: &str) {
     );
 }
 
-/// What a loaded one is set to, and what it has counted.
+/// Settings and counters of a loaded program.
 #[cfg(all(target_os = "linux", feature = "load"))]
 fn show(name: &str, json: bool) -> Result<(), KernelError> {
     use headway_kernel::registry;

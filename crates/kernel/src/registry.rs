@@ -243,9 +243,9 @@ pub fn list() -> Result<Vec<Entry>, KernelError> {
 /// A program in the kernel's memory, registered or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// What it says of itself.
+    /// Description in the program's memory.
     pub about: About,
-    /// What it is set to.
+    /// Settings of the program.
     pub live: Live,
     /// Number of the map that says so, which tells programs of one name apart.
     pub map: u32,

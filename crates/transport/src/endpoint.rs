@@ -180,7 +180,7 @@ impl Next {
     }
 }
 
-/// What a subflow of a message has at its sender.
+/// Weight, credit and bytes of a subflow at its sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubflowShare {
     /// The receiver of the message.

@@ -74,7 +74,7 @@ impl Locals {
         self.places.iter().flatten().count()
     }
 
-    /// Whether peers have to know more than where they met this endpoint.
+    /// True if peers need no more than the address where they met this endpoint.
     fn is_plain(&self) -> bool {
         self.places.len() == 1 && self.places[0].is_some() && self.number == 1
     }
@@ -84,7 +84,7 @@ impl Locals {
     }
 }
 
-/// What is known of a path.
+/// State and counters of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathInfo {
     /// The peer, by the address at which it was met.
@@ -93,19 +93,19 @@ pub struct PathInfo {
     pub local: SocketAddr,
     /// Address of the peer.
     pub remote: SocketAddr,
-    /// What it is good for.
+    /// State of the path.
     pub state: PathState,
     /// Smoothed round trip of challenges; `None` before the first answer.
     pub round_trip: Option<Time>,
     /// Bytes of the longest IP packet that is known to arrive; 0 before the first answer.
     pub mtu: u16,
-    /// What was counted.
+    /// Counters of the path.
     pub counts: PathCounts,
-    /// What the subflows of all messages under way have there.
+    /// Share of the subflows of all messages under way there.
     pub share: PathShare,
 }
 
-/// What the subflows of messages that are being sent have on a path.
+/// Weights, credit and bytes of the subflows of outgoing messages on a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathShare {
     /// Sum of their weights: grants of ProactMP, windows of MPTCP in packets.
@@ -587,7 +587,7 @@ impl Core {
         true
     }
 
-    /// What is known of all paths to peers of which one end has several addresses.
+    /// All paths to peers of which one end has several addresses.
     pub fn path_list(&self) -> Vec<PathInfo> {
         let with_paths = || {
             self.peers.iter().filter_map(|peer| Some((peer.key.host(), peer.address, peer.paths.as_ref()?)))

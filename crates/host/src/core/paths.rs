@@ -27,7 +27,7 @@ const LEAST_WAIT: Time = Time::ms(10);
 /// Longest pause between challenges to a path that is dead, and between attempts at one whose datagrams are too short.
 const LONGEST_PAUSE: Time = Time::s(1);
 
-/// What a path is good for.
+/// State of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathState {
     /// Its other end has not answered yet.
@@ -55,7 +55,7 @@ impl PathState {
     }
 }
 
-/// What was counted of a path since it is known.
+/// Counters of a path since it was planned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathCounts {
     /// Packets that left by it.
@@ -89,7 +89,7 @@ struct Asked {
 pub(super) struct Slot {
     pub(super) local: u8,
     pub(super) remote: SocketAddr,
-    /// Whether its other end has ever answered there.
+    /// True if its other end has ever answered there.
     pub(super) proven: bool,
     alive: bool,
     asked: VecDeque<Asked>,
@@ -113,7 +113,7 @@ pub(super) struct Slot {
     pub(super) counts: PathCounts,
 }
 
-/// What is to be done for a path.
+/// Next step for a path.
 pub(super) enum Care {
     /// Nothing before its time.
     Wait,
@@ -127,7 +127,7 @@ pub(super) enum Care {
     Unproven,
 }
 
-/// What an answer changed.
+/// Effect of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
     None,
@@ -135,7 +135,7 @@ pub(super) enum News {
     Opened,
 }
 
-/// What a path is measured against.
+/// Length and time-out against which a path is measured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Aim {
     /// Bytes of the longest datagram.
@@ -200,7 +200,7 @@ impl Slot {
         self.due
     }
 
-    /// How long an answer may take before another challenge leaves.
+    /// Longest wait for an answer before another challenge leaves.
     fn wait(&self, aim: Aim) -> Time {
         let known = self.srtt.map_or(LEAST_WAIT, |rtt| rtt.saturating_mul(3)).max(LEAST_WAIT);
         known.saturating_mul(1 << self.missed.min(6)).min((aim.timeout / 4).max(LEAST_WAIT))
@@ -220,7 +220,7 @@ impl Slot {
         }
     }
 
-    /// What is to be done for it now.
+    /// Next step for the path at this time.
     pub(super) fn care(&mut self, now: Time, aim: Aim) -> Care {
         if now < self.due {
             return Care::Wait;
@@ -270,12 +270,12 @@ impl Slot {
         self.too_long - self.carries > PRECISION
     }
 
-    /// Whether a search for the longest datagram is under way that has an upper end.
+    /// True if a search for the longest datagram is under way that has an upper end.
     fn is_trying_lengths(&self) -> bool {
         self.too_long < u16::MAX && self.is_searching()
     }
 
-    /// How long a challenge is that says more about the length of datagrams.
+    /// Length of a challenge that narrows the search down.
     fn next_length(&mut self, aim: Aim) -> u16 {
         let length = |slot: &Slot| match slot.too_long {
             u16::MAX => aim.longest,
@@ -358,7 +358,7 @@ impl Slot {
         (self.missed, self.pause, self.due) = (0, LEAST_WAIT, now);
     }
 
-    /// Whether it is on the way to something that lasts.
+    /// True if it is on the way to a state that lasts.
     pub(super) fn ends_by_itself(&self, aim: Aim) -> bool {
         match self.state(aim) {
             PathState::Proving | PathState::Sizing => true,
@@ -384,7 +384,7 @@ pub(super) struct Paths {
     /// The peer's addresses, as it last said, and the number of that list.
     pub(super) theirs: Vec<SocketAddr>,
     pub(super) their_number: u64,
-    /// Whether the peer still has the address where it was met.
+    /// True if the peer still has the address where it was met.
     pub(super) home: bool,
     /// The number of the last list of this endpoint that the peer is known to have.
     pub(super) known_to_peer: u64,
@@ -397,7 +397,7 @@ pub(super) struct Paths {
     pub(super) lists_until: Time,
     /// When the deadline for all this expires that is armed.
     pub(super) armed: Option<Time>,
-    /// Whether something is under way, or was until lately, so that paths that carry packets are watched.
+    /// True if messages are under way, or were until lately, so that paths that carry packets are watched.
     pub(super) is_watched: bool,
     /// Since when nothing has been under way.
     pub(super) quiet_since: Option<Time>,
@@ -438,7 +438,7 @@ impl Paths {
         self.is_watched &= now < since.saturating_add(self.aim.timeout);
     }
 
-    /// Whether the peer's addresses are known.
+    /// True if the peer's addresses are known.
     pub(super) fn is_told(&self) -> bool {
         self.their_number > 0
     }
@@ -448,7 +448,7 @@ impl Paths {
         self.slots.iter().position(|slot| slot.is(local, remote))
     }
 
-    /// Whether the peer has said that it is there, or was met there.
+    /// True if the peer has named this address, or was met there.
     pub(super) fn has_said(&self, remote: SocketAddr) -> bool {
         self.theirs.contains(&remote) || self.slots.iter().any(|slot| slot.remote == remote)
     }

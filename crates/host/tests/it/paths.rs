@@ -273,7 +273,7 @@ fn an_older_peer_has_one_path() {
     }
 }
 
-/// What a peer says of its addresses, forged or not, as its own core would say it.
+/// A list of a peer's addresses, forged or not, in the bytes that its own core would send.
 fn list(world: &World, number: u64, addresses: Vec<SocketAddr>) -> Datagram {
     let said = world.sent.iter().find(|d| d.from == at(1, 0) && is_about_paths(&d.bytes)).expect("a list");
     let mut said = PathSaid::parse(&said.bytes).expect("a list");

@@ -7,9 +7,6 @@ use crate::scenario::run_length::RunLength;
 use headway_network::Estimate;
 use std::num::NonZeroUsize;
 
-/// Largest number of combinations that are read one by one. A reading takes a fraction of a millisecond.
-pub const MOST_READ: usize = 10_000;
-
 /// Findings about a point.
 #[derive(Clone, Debug)]
 pub struct Found {

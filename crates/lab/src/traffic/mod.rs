@@ -125,7 +125,7 @@ pub trait Pattern: Debug + Send + Sync {
     /// of runs without a stated end.
     fn horizon(&self, hosts: u32) -> (Time, u64);
 
-    /// Whether its flows begin at times that no dice decide.
+    /// True if its flows begin at fixed times.
     fn has_fixed_times(&self) -> bool {
         self.random_arrivals().is_none()
     }

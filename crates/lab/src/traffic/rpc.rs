@@ -298,7 +298,7 @@ impl Rpc {
 /// Mean time between calls and its distribution, of clients that do not wait for their last call.
 type Every = Option<(Time, Spread)>;
 
-/// What makes a loop an open one, and when its last call may begin.
+/// Arrivals of an open loop, and the latest start of a call.
 fn open_loop(table: &Reader<'_>, start: Time) -> Result<(Every, Option<Time>), ScenarioError> {
     let Some(item) = table.get("every") else {
         for key in ["arrivals", "sigma", "until"] {

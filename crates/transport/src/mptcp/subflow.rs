@@ -166,7 +166,7 @@ impl Subflow {
         self.mapping.iter().find(|mapped| mapped.index >= una).is_some_and(|mapped| mapped.index == una)
     }
 
-    /// Whether its path is `lost`, and something is under way there.
+    /// True if its path is `lost`, and packets are under way there.
     pub(super) fn is_lost_with(&self, lost: &dyn Fn(u32) -> bool) -> bool {
         lost(self.entropy) && (self.is_connecting() || self.connection.board.outstanding() > 0)
     }

@@ -211,7 +211,7 @@ impl SendingHalf<TimerKey> for Sender {
         }
     }
 
-    /// What was in flight there leaves again, by others, and so does its credit. ProactMP §III-B2
+    /// Packets in flight there leave again by others, and so does the credit. ProactMP §III-B2
     fn path_lost(&mut self, shared: &mut Shared, _: Time, peer: HostId, lost: &dyn Fn(u32) -> bool) {
         for id in self.messages.covered(Gone::Peer(peer)) {
             let Some(key) = self.messages.find(id) else { continue };

@@ -65,7 +65,7 @@ pub struct Host {
     pub address: SocketAddr,
     /// By place, the address that it is bound to first.
     pub addresses: Vec<Option<SocketAddr>>,
-    /// What happened to its paths.
+    /// Events of its paths.
     pub path_events: Vec<PathEvent>,
     pub config: Config,
     /// Processes that have been at its address.
@@ -76,7 +76,7 @@ pub struct Host {
 /// Decides if the wire swallows a datagram.
 pub type Swallows = Box<dyn Fn(&Datagram, Time) -> bool>;
 
-/// How long a datagram is on its way.
+/// Travel time of a datagram.
 pub type Delay = Box<dyn Fn(&Datagram) -> Time>;
 
 /// What the wire does to a datagram.
@@ -92,7 +92,7 @@ pub struct World {
     pub keep_sent: bool,
     pub swallows: Option<Swallows>,
     pub meddles: Option<Meddles>,
-    /// How long a datagram takes, in place of 20 us.
+    /// Travel time of a datagram, in place of 20 us.
     pub delay: Option<Delay>,
     /// How late a thread is that a deadline wakes.
     pub late: Time,

@@ -30,6 +30,6 @@ pub struct JobInfo {
     pub collective: Option<(u64, f64)>,
     /// True if each of its rounds belongs to the host that begins it, as a call to its client.
     pub owns_rounds: bool,
-    /// How long a round may take.
+    /// Longest duration of a round.
     pub within: Option<Time>,
 }
