@@ -1,9 +1,7 @@
 //! The header of a packet on the wire.
 
-use crate::fields::wire_fields;
+use crate::fields::{U16, U32, U64, wire_fields};
 use std::mem::{offset_of, size_of};
-use zerocopy::byteorder::network_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Version of the layout, in the first byte.
 pub const WIRE_VERSION: u8 = 1;

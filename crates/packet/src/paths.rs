@@ -10,12 +10,10 @@
 //!
 //! **Panics: none**, whatever the bytes.
 
-use crate::fields::wire_fields;
+use crate::fields::{U16, U64, wire_fields};
 use crate::session::{HANDSHAKE_BASE, HANDSHAKE_BYTES, Handshake, HandshakeKind};
 use std::mem::{offset_of, size_of};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use zerocopy::byteorder::network_endian::{U16, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Version of these datagrams.
 pub const PATHS_VERSION: u8 = 1;
@@ -84,7 +82,7 @@ impl PathSaid {
         let mut front: Vec<u8> = front.to_vec();
         *front.first_mut()? = HANDSHAKE_BASE + HandshakeKind::Hello as u8;
         let front = Handshake::parse(&front)?;
-        let (fields, rest) = PathFields::ref_from_prefix(rest).ok()?;
+        let (fields, rest) = PathFields::split_front(rest)?;
         if fields.paths != PATHS_VERSION || fields.flags & !(HOME | ASKS) != 0 {
             return None;
         }
@@ -101,7 +99,7 @@ impl PathSaid {
         }
         let list = rest.chunks_exact(size_of::<AddressFields>()).take(count);
         let addresses =
-            list.map(|bytes| AddressFields::ref_from_bytes(bytes).ok().map(AddressFields::address));
+            list.map(|bytes| AddressFields::split_front(bytes).map(|(fields, _)| fields.address()));
         Some(PathSaid {
             front,
             kind,
@@ -128,9 +126,9 @@ impl PathSaid {
             flags: if self.home { HOME } else { 0 } | if self.asks { ASKS } else { 0 },
             reserved: 0,
         };
-        bytes.extend_from_slice(fields.as_bytes());
+        bytes.extend_from_slice(&fields.to_bytes());
         for address in said {
-            bytes.extend_from_slice(AddressFields::of(*address).as_bytes());
+            bytes.extend_from_slice(&AddressFields::of(*address).to_bytes());
         }
         bytes.resize(bytes.len().max(length), 0);
         bytes

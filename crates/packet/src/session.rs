@@ -10,13 +10,11 @@
 //!
 //! **Panics: none**, for any bytes.
 
-use crate::fields::wire_fields;
+use crate::fields::{U16, U64, wire_fields};
 use crate::header::{WIRE_HEADER, WIRE_VERSION};
 use std::fmt;
 use std::mem::{offset_of, size_of};
 use std::ops::{Deref, DerefMut, Range};
-use zerocopy::byteorder::network_endian::{U16, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Bytes of the session fields.
 pub const SESSION_HEADER: usize = size_of::<SessionFields>();
@@ -60,18 +58,14 @@ pub struct Session {
 impl Session {
     /// The fields at the front of `bytes`; `None` when these are too few.
     pub fn parse(bytes: &[u8]) -> Option<Session> {
-        let (fields, _) = SessionFields::ref_from_prefix(bytes).ok()?;
-        let SessionFields { src_epoch, cookie, counter } = fields;
+        let (SessionFields { src_epoch, cookie, counter }, _) = SessionFields::split_front(bytes)?;
         Some(Session { src_epoch: src_epoch.get(), cookie: cookie.get(), counter: counter.get() })
     }
 
     /// The fields in bytes.
     pub fn bytes(&self) -> [u8; SESSION_HEADER] {
-        zerocopy::transmute!(SessionFields {
-            src_epoch: self.src_epoch.into(),
-            cookie: self.cookie.into(),
-            counter: self.counter.into(),
-        })
+        let (src_epoch, cookie) = (self.src_epoch.into(), self.cookie.into());
+        SessionFields { src_epoch, cookie, counter: self.counter.into() }.to_bytes()
     }
 }
 
@@ -216,12 +210,16 @@ const MAC: Range<usize> = offset_of!(HandshakeFields, mac)..HANDSHAKE_BYTES;
 impl Handshake {
     /// The handshake that `bytes` are; `None` when they are none.
     pub fn parse(bytes: &[u8]) -> Option<Handshake> {
-        let (fields, rest) = HandshakeFields::ref_from_prefix(bytes).ok()?;
+        let (fields, rest) = HandshakeFields::split_front(bytes)?;
         let kind = fields.handshake.checked_sub(HANDSHAKE_BASE)?;
         let kind = *HandshakeKind::ALL.get(usize::from(kind))?;
         let share = match rest {
             [] => None,
-            rest => Some(ShareFields::ref_from_bytes(rest).ok().filter(|_| kind.has_share())?.share),
+            rest if kind.has_share() => match ShareFields::split_front(rest)? {
+                (ShareFields { share }, []) => Some(share),
+                _ => return None,
+            },
+            _ => return None,
         };
         let terms = Terms {
             wire: fields.version,
@@ -244,7 +242,7 @@ impl Handshake {
 
     /// The datagram; a share in a kind that has none is left out.
     pub fn bytes(&self) -> HandshakeBytes {
-        let fields: [u8; HANDSHAKE_BYTES] = zerocopy::transmute!(HandshakeFields {
+        let fields = HandshakeFields {
             handshake: HANDSHAKE_BASE + self.kind as u8,
             version: self.terms.wire,
             session: self.terms.session,
@@ -256,12 +254,12 @@ impl Handshake {
             shown: self.shown.into(),
             offered: self.offered.into(),
             mac: self.mac,
-        });
+        };
         let mut bytes = [0; LONGEST_HANDSHAKE];
         let (front, rest) = bytes.split_at_mut(HANDSHAKE_BYTES);
-        front.copy_from_slice(&fields);
+        front.copy_from_slice(&fields.to_bytes());
         let share = self.share.filter(|_| self.kind.has_share());
-        rest.copy_from_slice(&share.unwrap_or([0; SHARE_BYTES]));
+        rest.copy_from_slice(&ShareFields { share: share.unwrap_or([0; SHARE_BYTES]) }.to_bytes());
         HandshakeBytes { bytes, has_share: share.is_some() }
     }
 

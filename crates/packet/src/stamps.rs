@@ -7,12 +7,10 @@
 //!
 //! **Panics: none**, for any bytes.
 
-use crate::fields::wire_fields;
+use crate::fields::{U16, U32, U64, wire_fields};
 use crate::session::WIRE_FRONT;
 use headway_units::{Rate, Time};
 use std::mem::{offset_of, size_of};
-use zerocopy::byteorder::network_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Stamp of one port, as a packet begins to leave it. HPCC §4.1
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,9 +113,9 @@ impl Stamps {
     pub fn bytes(&self) -> [u8; STAMPS_BYTES] {
         let mut bytes = [0; STAMPS_BYTES];
         let (crossed, slots) = bytes.split_at_mut(size_of::<Crossed>());
-        crossed.copy_from_slice(Crossed { crossed: self.crossed.into() }.as_bytes());
+        crossed.copy_from_slice(&Crossed { crossed: self.crossed.into() }.to_bytes());
         for (slot, hop) in slots.chunks_exact_mut(HOP_BYTES).zip(self.hops()) {
-            slot.copy_from_slice(WireHop::of(hop).as_bytes());
+            slot.copy_from_slice(&WireHop::of(hop).to_bytes());
         }
         bytes
     }
@@ -125,11 +123,11 @@ impl Stamps {
     /// Reads the stamps of a real packet. Slots that no port has filled are not looked at. `None` where there are too
     /// few bytes, or a stamp is of a port without a rate.
     pub fn parse(bytes: &[u8]) -> Option<Stamps> {
-        let (Crossed { crossed }, slots) = Crossed::read_from_prefix(bytes.get(..STAMPS_BYTES)?).ok()?;
+        let (Crossed { crossed }, slots) = Crossed::split_front(bytes.get(..STAMPS_BYTES)?)?;
         let mut stamps = Stamps { crossed: crossed.get(), ..Stamps::default() };
         let filled = stamps.hops().len();
         for (hop, slot) in stamps.hops.iter_mut().zip(slots.chunks_exact(HOP_BYTES)).take(filled) {
-            *hop = WireHop::ref_from_bytes(slot).ok()?.hop()?;
+            *hop = WireHop::split_front(slot)?.0.hop()?;
         }
         Some(stamps)
     }
@@ -140,7 +138,7 @@ impl Stamps {
         let (crossed, slots) = bytes.split_at_mut(size_of::<Crossed>());
         let before = crossed.iter().fold(0, |number: u16, byte| number << 8 | u16::from(*byte));
         if let Some(slot) = slots.chunks_exact_mut(HOP_BYTES).nth(before.into()) {
-            slot.copy_from_slice(WireHop::of(hop).as_bytes());
+            slot.copy_from_slice(&WireHop::of(hop).to_bytes());
         }
         crossed.copy_from_slice(&before.saturating_add(1).to_be_bytes());
         bytes

@@ -21,7 +21,6 @@ use crate::stamps::{STAMPS_BYTES, Stamps};
 use crate::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
 use std::mem::offset_of;
-use zerocopy::FromBytes;
 
 /// UDP port of Headway, in captures of the simulator and by default on real hosts.
 ///
@@ -208,7 +207,7 @@ pub const CHECK_FIELDS: &[WireField] = &[WireField {
 /// A packet in bytes that have been checked.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketView<'a> {
-    header: &'a Header,
+    header: Header,
     kind: PacketKind,
     ecn: Ecn,
     envelope: Envelope,
@@ -232,7 +231,7 @@ impl<'a> PacketView<'a> {
     /// packet; the view's payload is whatever bytes follow.
     pub fn parse_header(bytes: &'a [u8]) -> Result<PacketView<'a>, WireError> {
         let truncated = WireError::Truncated { need: WIRE_HEADER, have: bytes.len() };
-        let (header, rest) = Header::ref_from_prefix(bytes).map_err(|_| truncated)?;
+        let (header, rest) = Header::split_front(bytes).ok_or(truncated)?;
         if header.version != WIRE_VERSION {
             return Err(WireError::Version(header.version));
         }
@@ -362,7 +361,7 @@ impl Packet {
 
     /// The header's bytes alone, which say the kind of the bytes after them.
     pub fn header_bytes_in(&self, envelope: Envelope) -> [u8; WIRE_HEADER] {
-        zerocopy::transmute!(Header {
+        let header = Header {
             version: WIRE_VERSION,
             kind: self.kind as u8,
             flags: self.flags.0,
@@ -382,7 +381,8 @@ impl Packet {
             entropy: self.entropy.into(),
             message_bytes: self.message_bytes.into(),
             lifetime: self.lifetime.0.into(),
-        })
+        };
+        header.to_bytes()
     }
 }
 

@@ -13,7 +13,6 @@ use std::error::Error;
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use zerocopy::{FromBytes, IntoBytes};
 
 /// A table that any Arrow library reads.
 #[pyclass(frozen, module = "headway._headway")]
@@ -51,7 +50,7 @@ impl ArrowTable {
     }
 
     /// Its columns, for `headway.data.parquet`.
-    fn columns<'py>(&self, py: Python<'py>) -> Vec<Parts<Bound<'py, PyBytes>>> {
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Parts<Bound<'py, PyBytes>>>> {
         let names = self.table.schema().fields().iter().map(|field| field.name().clone());
         names.zip(self.table.columns()).map(|(name, column)| given(py, name, column)).collect()
     }
@@ -83,24 +82,38 @@ impl ArrowTable {
     /// That of a data frame, because the crates of Arrow are not compiled for `make demo`.
     #[cfg(not(feature = "parquet"))]
     fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let frame = functions(py)?.call_method1("frame", (self.columns(py),))?;
+        let frame = functions(py)?.call_method1("frame", (self.columns(py)?,))?;
         Ok(frame.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?)
     }
 }
 
-fn given<'py>(py: Python<'py>, name: String, column: &Column) -> Parts<Bound<'py, PyBytes>> {
-    let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
+fn given<'py>(py: Python<'py>, name: String, column: &Column) -> PyResult<Parts<Bound<'py, PyBytes>>> {
     let (kind, values, texts) = match column {
-        Column::UInt16(column) => ("uint16", bytes(column.values().as_bytes()), None),
-        Column::UInt32(column) => ("uint32", bytes(column.values().as_bytes()), None),
-        Column::UInt64(column) => ("uint64", bytes(column.values().as_bytes()), None),
-        Column::Float64(column) => ("float64", bytes(column.values().as_bytes()), None),
+        Column::UInt16(column) => ("uint16", packed(py, column.values(), u16::to_ne_bytes)?, None),
+        Column::UInt32(column) => ("uint32", packed(py, column.values(), u32::to_ne_bytes)?, None),
+        Column::UInt64(column) => ("uint64", packed(py, column.values(), u64::to_ne_bytes)?, None),
+        Column::Float64(column) => ("float64", packed(py, column.values(), f64::to_ne_bytes)?, None),
         Column::Text(column) => {
             let (numbers, texts) = numbered(column);
-            ("uint32", bytes(numbers.as_bytes()), Some(texts))
+            ("uint32", packed(py, &numbers, u32::to_ne_bytes)?, Some(texts))
         }
     };
-    (name, kind.into(), values, column.valid().map(|valid| bytes(valid.as_bytes())), texts)
+    let valid = column.valid().map(|valid| packed(py, valid, |there| [u8::from(there)])).transpose()?;
+    Ok((name, kind.into(), values, valid, texts))
+}
+
+/// The values of a column as NumPy has them: in this machine's byte order, one after the other.
+fn packed<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    values: &[T],
+    to_bytes: impl Fn(T) -> [u8; N],
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, values.len() * N, |bytes| {
+        for (place, value) in bytes.chunks_exact_mut(N).zip(values) {
+            place.copy_from_slice(&to_bytes(*value));
+        }
+        Ok(())
+    })
 }
 
 /// The texts of a column, each once, and the number of that of each row: most tables repeat theirs.
@@ -117,19 +130,23 @@ fn numbered(column: &Text) -> (Vec<u32>, Vec<String>) {
 }
 
 fn taken((name, kind, values, valid, texts): Parts<PyBackedBytes>) -> PyResult<Column> {
-    fn known<T: FromBytes>(values: &[u8], valid: Option<&[u8]>) -> impl Iterator<Item = Option<T>> {
+    fn known<T, const N: usize>(
+        values: &[u8],
+        valid: Option<&[u8]>,
+        from_bytes: fn([u8; N]) -> T,
+    ) -> impl Iterator<Item = Option<T>> {
         let there = move |row: usize| valid.is_none_or(|valid| valid.get(row) == Some(&1));
-        let rows = values.chunks_exact(size_of::<T>()).enumerate();
-        rows.map(move |(row, value)| T::read_from_bytes(value).ok().filter(|_| there(row)))
+        let rows = values.chunks_exact(N).enumerate();
+        rows.map(move |(row, value)| value.try_into().ok().filter(|_| there(row)).map(from_bytes))
     }
     let valid = valid.as_deref();
     Ok(match (kind.as_str(), texts) {
-        ("uint16", None) => Column::with_gaps(known::<u16>(&values, valid)),
-        ("uint32", None) => Column::with_gaps(known::<u32>(&values, valid)),
-        ("uint64", None) => Column::with_gaps(known::<u64>(&values, valid)),
-        ("float64", None) => Column::with_gaps(known::<f64>(&values, valid)),
+        ("uint16", None) => Column::with_gaps(known(&values, valid, u16::from_ne_bytes)),
+        ("uint32", None) => Column::with_gaps(known(&values, valid, u32::from_ne_bytes)),
+        ("uint64", None) => Column::with_gaps(known(&values, valid, u64::from_ne_bytes)),
+        ("float64", None) => Column::with_gaps(known(&values, valid, f64::from_ne_bytes)),
         ("uint32", Some(texts)) => {
-            let numbers = known::<u32>(&values, valid);
+            let numbers = known(&values, valid, u32::from_ne_bytes);
             Column::text_with_gaps(numbers.map(|number| texts.get(number? as usize)))
         }
         (kind, _) => {
@@ -209,8 +226,8 @@ impl TableFormat for ByPython {
         let made = Python::attach(|py| {
             let schema = ArrowSchema::of(table);
             let table = ArrowTable { table: table.clone() };
-            let made =
-                functions(py).and_then(|module| module.call_method1("write", (table.columns(py), schema)));
+            let columns = table.columns(py).map_err(|error| self.failed(py, error))?;
+            let made = functions(py).and_then(|module| module.call_method1("write", (columns, schema)));
             made.and_then(|bytes| Ok(bytes.extract::<PyBackedBytes>()?))
                 .map_err(|error| self.failed(py, error))
         })?;
