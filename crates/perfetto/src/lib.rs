@@ -6,6 +6,9 @@
 //! never gives a number away twice.
 
 mod messages;
+mod protobuf;
 mod writer;
 
+#[doc(hidden)]
+pub use protobuf::is_default;
 pub use writer::{Arg, Slice, Track, Value, Writer};

@@ -115,7 +115,7 @@ impl<W: Write> Writer<W> {
         let interned = (!interned.is_empty()).then_some(InternedData { debug_annotation_names: interned });
         let event = TrackEvent {
             debug_annotations: annotations,
-            r#type: EventType::SliceBegin.into(),
+            r#type: EventType::SliceBegin as i32,
             track_uuid: track.0,
             name: Some(slice.name.into()),
             flow_ids: slice.arrows_out,
@@ -133,7 +133,7 @@ impl<W: Write> Writer<W> {
 
     /// The slice of a track that began last and has not ended ends.
     pub fn end(&mut self, track: Track, at_ns: u64) -> io::Result<()> {
-        let r#type = EventType::SliceEnd.into();
+        let r#type = EventType::SliceEnd as i32;
         self.event(at_ns, TrackEvent { r#type, track_uuid: track.0, ..TrackEvent::default() })
     }
 
@@ -142,7 +142,7 @@ impl<W: Write> Writer<W> {
         /// Below it, every whole number has a place of its own among doubles.
         const WHOLE: f64 = 9e15;
         let mut event =
-            TrackEvent { r#type: EventType::Counter.into(), track_uuid: track.0, ..TrackEvent::default() };
+            TrackEvent { r#type: EventType::Counter as i32, track_uuid: track.0, ..TrackEvent::default() };
         if value.fract() == 0.0 && value.abs() < WHOLE {
             event.counter_value = Some(value as i64);
         } else {

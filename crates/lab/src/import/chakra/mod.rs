@@ -694,20 +694,15 @@ mod tests {
     #[test]
     fn older_dialects_and_what_is_no_trace_are_named() {
         // A node of 0.0.3: id, name, type, parent, inputs and an attribute.
-        #[derive(Clone, PartialEq, Message)]
-        struct Older {
-            #[prost(uint64, tag = "1")]
-            id: u64,
-            #[prost(string, tag = "2")]
-            name: String,
-            #[prost(int32, tag = "3")]
-            kind: i32,
-            #[prost(uint64, repeated, packed = "false", tag = "4")]
-            parent: Vec<u64>,
-            #[prost(string, tag = "5")]
-            inputs: String,
-            #[prost(message, repeated, tag = "11")]
-            attributes: Vec<Attribute>,
+        headway_perfetto::protobuf_messages! {
+            struct Older {
+                id: u64 = uint64[1],
+                name: String = string[2],
+                kind: i32 = int32[3],
+                parent: Vec<u64> = repeated uint64[4],
+                inputs: String = string[5],
+                attributes: Vec<Attribute> = repeated message[11],
+            }
         }
         let older = Older {
             id: 1,

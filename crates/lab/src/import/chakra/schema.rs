@@ -62,88 +62,55 @@ impl Node {
 
 /// Messages of Protobuf.
 pub(super) mod proto {
-    use prost::Message;
+    headway_perfetto::protobuf_messages! {
 
-    #[derive(Clone, PartialEq, Message)]
-    pub(in super::super) struct GlobalMetadata {
-        /// Text; before 0.0.4 an attribute.
-        #[prost(bytes = "vec", tag = "1")]
-        pub(in super::super) version: Vec<u8>,
-        #[prost(message, repeated, tag = "2")]
-        pub(in super::super) attributes: Vec<Attribute>,
-    }
+        pub(in super::super) struct GlobalMetadata {
+            /// Text; before 0.0.4 an attribute.
+            pub(in super::super) version: Vec<u8> = bytes[1],
+            pub(in super::super) attributes: Vec<Attribute> = repeated message[2],
+        }
 
-    /// A node as the schemas before 0.0.4 have it, which a reader of 0.0.4 would take for another.
-    #[derive(Clone, PartialEq, Message)]
-    pub(in super::super) struct OldNode {
-        #[prost(bytes = "vec", repeated, tag = "11")]
-        pub(in super::super) attributes: Vec<Vec<u8>>,
-    }
+        /// A node as the schemas before 0.0.4 have it, which a reader of 0.0.4 would take for another.
+        pub(in super::super) struct OldNode {
+            pub(in super::super) attributes: Vec<Vec<u8>> = repeated bytes[11],
+        }
 
-    #[derive(Clone, PartialEq, Message)]
-    pub(in super::super) struct Node {
-        #[prost(uint64, tag = "1")]
-        pub(in super::super) id: u64,
-        #[prost(string, tag = "2")]
-        pub(in super::super) name: String,
-        #[prost(int32, tag = "3")]
-        pub(in super::super) kind: i32,
-        #[prost(uint64, repeated, tag = "4")]
-        pub(in super::super) ctrl_deps: Vec<u64>,
-        #[prost(uint64, repeated, tag = "5")]
-        pub(in super::super) data_deps: Vec<u64>,
-        #[prost(uint64, tag = "6")]
-        pub(in super::super) start_micros: u64,
-        #[prost(uint64, tag = "7")]
-        pub(in super::super) duration_micros: u64,
-        #[prost(message, optional, tag = "8")]
-        pub(in super::super) inputs: Option<Values>,
-        #[prost(message, repeated, tag = "10")]
-        pub(in super::super) attributes: Vec<Attribute>,
-    }
+        pub(in super::super) struct Node {
+            pub(in super::super) id: u64 = uint64[1],
+            pub(in super::super) name: String = string[2],
+            pub(in super::super) kind: i32 = int32[3],
+            pub(in super::super) ctrl_deps: Vec<u64> = repeated uint64[4],
+            pub(in super::super) data_deps: Vec<u64> = repeated uint64[5],
+            pub(in super::super) start_micros: u64 = uint64[6],
+            pub(in super::super) duration_micros: u64 = uint64[7],
+            pub(in super::super) inputs: Option<Values> = optional message[8],
+            pub(in super::super) attributes: Vec<Attribute> = repeated message[10],
+        }
 
-    #[derive(Clone, PartialEq, Message)]
-    pub(in super::super) struct Values {
-        #[prost(string, tag = "1")]
-        pub(in super::super) values: String,
-    }
+        pub(in super::super) struct Values {
+            pub(in super::super) values: String = string[1],
+        }
 
-    #[derive(Clone, PartialEq, Message)]
-    pub(in super::super) struct Attribute {
-        #[prost(string, tag = "1")]
-        pub(in super::super) name: String,
-        #[prost(int32, optional, tag = "7")]
-        pub(in super::super) int32: Option<i32>,
-        #[prost(int64, optional, tag = "9")]
-        pub(in super::super) int64: Option<i64>,
-        #[prost(uint32, optional, tag = "11")]
-        pub(in super::super) uint32: Option<u32>,
-        #[prost(uint64, optional, tag = "13")]
-        pub(in super::super) uint64: Option<u64>,
-        #[prost(sint32, optional, tag = "15")]
-        pub(in super::super) sint32: Option<i32>,
-        #[prost(sint64, optional, tag = "17")]
-        pub(in super::super) sint64: Option<i64>,
-        #[prost(fixed32, optional, tag = "19")]
-        pub(in super::super) fixed32: Option<u32>,
-        #[prost(fixed64, optional, tag = "21")]
-        pub(in super::super) fixed64: Option<u64>,
-        #[prost(sfixed32, optional, tag = "23")]
-        pub(in super::super) sfixed32: Option<i32>,
-        #[prost(sfixed64, optional, tag = "25")]
-        pub(in super::super) sfixed64: Option<i64>,
-        #[prost(bool, optional, tag = "27")]
-        pub(in super::super) boolean: Option<bool>,
-        #[prost(message, optional, tag = "28")]
-        pub(in super::super) booleans: Option<Booleans>,
-        #[prost(string, optional, tag = "29")]
-        pub(in super::super) text: Option<String>,
-    }
+        pub(in super::super) struct Attribute {
+            pub(in super::super) name: String = string[1],
+            pub(in super::super) int32: Option<i32> = optional int32[7],
+            pub(in super::super) int64: Option<i64> = optional int64[9],
+            pub(in super::super) uint32: Option<u32> = optional uint32[11],
+            pub(in super::super) uint64: Option<u64> = optional uint64[13],
+            pub(in super::super) sint32: Option<i32> = optional sint32[15],
+            pub(in super::super) sint64: Option<i64> = optional sint64[17],
+            pub(in super::super) fixed32: Option<u32> = optional fixed32[19],
+            pub(in super::super) fixed64: Option<u64> = optional fixed64[21],
+            pub(in super::super) sfixed32: Option<i32> = optional sfixed32[23],
+            pub(in super::super) sfixed64: Option<i64> = optional sfixed64[25],
+            pub(in super::super) boolean: Option<bool> = optional bool[27],
+            pub(in super::super) booleans: Option<Booleans> = optional message[28],
+            pub(in super::super) text: Option<String> = optional string[29],
+        }
 
-    #[derive(Clone, PartialEq, Message)]
-    pub(in super::super) struct Booleans {
-        #[prost(bool, repeated, tag = "1")]
-        pub(in super::super) values: Vec<bool>,
+        pub(in super::super) struct Booleans {
+            pub(in super::super) values: Vec<bool> = repeated bool[1],
+        }
     }
 }
 
