@@ -72,6 +72,8 @@ pub struct End {
 pub enum Gone {
     /// All about a host, whose messages will count from 0 again.
     Peer(HostId),
+    // A peer comes back with numbers from 0, so its records of finished messages go as well. A single message
+    // stays on record, so that a late packet of it cannot open it again.
     /// One message, by the host at its other end and by number. It is as if it were complete.
     Message(HostId, u32),
 }
@@ -123,7 +125,7 @@ impl Path {
     /// includes serialisation.
     pub fn bdp_packets(&self, rate: Rate, sizes: &Sizes) -> u32 {
         let slot = sizes.slot(rate).0;
-        // Rounded up to whole packets, and at least one, so that a message can begin.
+        // A zero base round trip would divide to nothing, and a message without a first packet never begins.
         u32::try_from(self.base_rtt.0.div_ceil(slot).max(1)).unwrap_or(u32::MAX)
     }
 
@@ -171,6 +173,7 @@ impl Next {
     /// Asks a machine for the three, one after the other, and writes the packet into `place`.
     #[inline]
     pub fn of<E: Endpoint + ?Sized>(machine: &mut E, now: Time, place: &mut Packet) -> Next {
+        // Polled first: sending may arm a timer or empty the queue, so the other two answers hold only afterwards.
         let packet = machine.poll_transmit(now);
         let sent = packet.is_some();
         if let Some(packet) = packet {
@@ -384,6 +387,7 @@ impl<A: Around> Endpoint for A {
     #[inline]
     fn receive_and_poll(&mut self, now: Time, packet: &Packet) -> Option<EndpointEvent> {
         self.before_input(now);
+        // The inner machine's own method is called, not the default: within it the compiler knows the machine.
         let event = self.inner_mut().receive_and_poll(now, packet);
         self.after_event(event.as_ref());
         event
@@ -660,10 +664,13 @@ impl<E: Endpoint> Around for Checked<E> {
         #[cfg(debug_assertions)]
         {
             assert!(self.drained, "input at {now} before the events of the last one were drained");
+            // Equal times are legal: several inputs may come in the same instant.
             assert!(now >= self.clock, "time went back from {} to {now}", self.clock);
             self.clock = now;
+            // Any input may produce events, so the machine counts as drained only once a poll has returned `None`.
             self.drained = false;
         }
+        // Keeps the parameter used in release builds, where nothing is checked.
         let _ = now;
     }
     #[inline]
@@ -676,6 +683,7 @@ impl<E: Endpoint> Around for Checked<E> {
     fn after_event(&mut self, event: Option<&EndpointEvent>) {
         #[cfg(debug_assertions)]
         {
+            // Only `None` shows that the queue is empty; `Some` says nothing about a further event.
             self.drained |= event.is_none();
         }
         let _ = event;
@@ -695,6 +703,7 @@ mod tests {
     }
 
     impl Endpoint for Probe {
+        // Inputs add different powers of ten: one sum shows which of them were forwarded, and how often.
         fn open(&mut self, _: Time, _: &Message) {
             self.inputs += 1;
         }
@@ -709,6 +718,7 @@ mod tests {
             self.inputs += 1000;
         }
         fn poll_transmit(&mut self, _: Time) -> Option<Packet> {
+            // The sum travels in a field of the packet, so that the test reads it through the wrapper.
             Some(Packet::new(headway_packet::PacketKind::Ack, HostId(0), HostId(1), self.inputs))
         }
         fn poll_control(&mut self, _: Time) -> Option<Packet> {
@@ -739,6 +749,7 @@ mod tests {
 
     #[test]
     fn a_wrapped_machine_answers_everything_as_the_one_inside_does() {
+        // A box inside `Checked`: both implementations of `Around` are exercised.
         let boxed: Box<dyn Endpoint> = Box::new(Probe::default());
         let mut machine = Checked::new(boxed);
         let packet = Packet::new(headway_packet::PacketKind::Data, HostId(1), HostId(0), 0);
@@ -754,6 +765,7 @@ mod tests {
             tag: 0,
         };
         machine.open(Time(1), &message);
+        // Each input is followed by a poll, or `Checked` would fail the test for its own contract.
         assert_eq!(machine.poll_event(), None);
         machine.receive(Time(2), &packet);
         assert_eq!(machine.poll_event(), None);

@@ -94,6 +94,7 @@ impl<K: TimerKey> Shared<K> {
 
     /// Drops the deadlines about `peer`, and the control packets that wait for it.
     pub fn forget(&mut self, peer: HostId) {
+        // Deadlines without a peer are about this host alone, and stay.
         self.timers.retain(|key| key.peer() != Some(peer));
         drop_to(&mut self.control, peer);
     }
@@ -155,6 +156,7 @@ impl HostContext {
         packet.wire = self.sizes.data_wire(packet.payload);
         packet.entropy = message.entropy;
         packet.tag = message.tag;
+        // One class below control packets, which have 0.
         packet.priority = 1;
         packet
     }
@@ -182,6 +184,7 @@ impl Leaving {
     /// is for the last packet.
     pub fn within(timeout: Time, path: &Path, context: &HostContext) -> Leaving {
         let slot = context.sizes.slot(path.bottleneck);
+        // A rate so high that a slot rounds to zero must not divide by it.
         let room = timeout.saturating_sub(path.max_rtt).0 / slot.0.max(1);
         Leaving { allowed: u32::try_from(room).unwrap_or(u32::MAX), slot }
     }
@@ -195,6 +198,7 @@ impl Leaving {
 /// A time multiplied by a parameter, in whole picoseconds.
 pub fn scale(time: Time, factor: f64) -> Time {
     // The factor is a scenario constant with few digits; thousandths keep the product an integer.
+    // Half a thousandth rounds to the nearest.
     let thousandths = factor * 1000.0 + 0.5;
     // Most products have room; those of 128 bits cost a hundred instructions.
     match time.0.checked_mul(thousandths as u64) {
@@ -212,10 +216,12 @@ mod tests {
 
     #[test]
     fn a_product_of_64_bits_is_that_of_128() {
+        // Times on both sides of the border of 64 bits; the last factors saturate, or are not numbers.
         let times = [0, 1, 999, 52_480_000, 1 << 40, u64::MAX / 3000, u64::MAX / 2999, u64::MAX];
         for factor in [0.0, 0.1, 1.0, 2.9996, 3.0, 1000.0, 1e15, 1e16, 2e16, f64::INFINITY, f64::NAN] {
             for time in times {
                 let wide = u128::from(time).saturating_mul((factor * 1000.0 + 0.5) as u128) / 1000;
+                // Where the exact product exceeds a time, `scale` saturates instead.
                 if wide <= u64::MAX.into() {
                     assert_eq!(scale(Time(time), factor), Time(wide as u64), "{time} by {factor}");
                 }

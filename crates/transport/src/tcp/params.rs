@@ -79,6 +79,7 @@ headway_params::params! {
         /// Packets in order that one acknowledgement answers. linux-4.19: 2
         ack_every: u64 = 1, ParamKind::Int { min: 1, max: 64 };
         /// Longest time for which an acknowledgement is put off.
+        // The smallest delay in Linux, `TCP_DELACK_MIN`.
         ack_delay: Time = Time::ms(40), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Packets at the beginning of a message that are each acknowledged at once. linux-4.19: 16
         quick_acks: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
@@ -177,6 +178,7 @@ impl<P: ByPreset> Params for TcpParams<P> {
     fn specs() -> Vec<ParamSpec> {
         let declared = [ConnectionParams::specs(), P::specs()].concat();
         let usual = Self::default().values();
+        // Zipped by position with `values`, which joins the two lists in the same order.
         declared.into_iter().zip(usual).map(|(spec, default)| ParamSpec { default, ..spec }).collect()
     }
 
@@ -185,6 +187,7 @@ impl<P: ByPreset> Params for TcpParams<P> {
     }
 
     fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError> {
+        // Read before the value is set: the parameters that differ from the old preset's stay.
         let before = self.connection.preset;
         match self.connection.set(name, value.clone()) {
             Ok(()) if name == "preset" => self.follow_preset(before),
