@@ -82,6 +82,7 @@ impl Controllers {
     pub(crate) fn of<C: CongestionControl>(params: &TcpParams<C::Params>) -> Self {
         let own = params.control.clone();
         Controllers {
+            // The parameters move into the closure, so that nothing else of the machine depends on their type.
             make: Box::new(move |connection, flow| Box::new(C::new(&own, connection, flow))),
             rules: Rules {
                 owns_window: C::OWNS_WINDOW,

@@ -63,6 +63,7 @@ impl Window {
         if !self.slow_start() {
             return acked;
         }
+        // Stops exactly at the threshold: the rest of the packets counts for congestion avoidance. RFC 5681 §3.1
         let room = (self.ssthresh - self.cwnd).min(acked);
         self.cwnd += room;
         acked - room
@@ -72,6 +73,7 @@ impl Window {
     pub fn grow(&mut self, acked: u32, increase: f64) {
         let left = self.grow_slowly(acked);
         if left > 0.0 {
+            // Each acknowledged packet adds its part, so that a whole window of them adds `increase`.
             self.cwnd += increase * left / self.cwnd;
         }
     }
@@ -214,6 +216,7 @@ pub trait CongestionControl: Send + Sized + 'static {
 
     /// True if packets of this message are sent ECN-capable, and marks answered.
     fn uses_marks(&self) -> bool {
+        // Asked once, as a connection is made: the answer must not change later.
         Self::ECN
     }
 
@@ -292,6 +295,7 @@ pub trait ControllerVisitor {
 
 /// Time between packets of which `pace` leave in a second; none where that is not known yet.
 fn gap_at(pace: f64) -> Option<Time> {
+    // A pace too high for a whole picosecond still leaves one between two packets, so that time passes.
     (pace > 0.0).then(|| Time((1e12 / pace) as u64).max(Time(1)))
 }
 
@@ -330,6 +334,7 @@ pub(crate) mod tests {
 
     /// 300 us at 1 Gb/s, over one switch.
     fn path() -> Path {
+        // 25 packets of 1500 B fill it: the path of L2DCT's analysis (`analysis.rs`).
         let (base_rtt, max_rtt) = (Time::us(300), Time::ms(2));
         Path {
             longest_timeout: Time::MAX,
@@ -373,6 +378,7 @@ pub(crate) mod tests {
         assert_eq!(window.cwnd, 10.2, "two packets to the threshold, two at a tenth");
         window.grow(0, 1.0);
         assert_eq!(window.cwnd, 10.2);
+        // 200 packets at a twentieth are ten packets' worth, over a window of ten to eleven: nearly one.
         (0..200).for_each(|_| window.grow(1, 0.05));
         assert!((window.cwnd - 11.13).abs() < 0.01, "{}", window.cwnd);
         assert_eq!((half(3.0), half(11.0)), (2.0, 5.5));
