@@ -45,6 +45,7 @@ impl EqdsParams {
         UetParams {
             spraying: self.spraying,
             entropies: self.entropies,
+            // Windows are in packets, so the network's round trip is not needed.
             base_rtt: Time::ZERO,
             rto: self.rto,
             rto_factor: self.rto_factor,
@@ -96,6 +97,7 @@ impl Transport for Eqds {
                     pull_rate: params.pull_rate,
                     counts_again: true,
                     shares: false,
+                    // Pulls of EQDS do not follow marks.
                     oversubscription: 1.0,
                 }),
             },

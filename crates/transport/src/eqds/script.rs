@@ -16,6 +16,7 @@ use headway_units::Time;
 use script::{FULL, HERE, PEER, Steps, context, message, us};
 
 const SLOT: Time = Time(1_230_400);
+// 256 bytes at 98.8 % of 10 Gb/s take 207.287 ns.
 const PULL: Time = Time(16 * 207_287);
 
 struct Script {

@@ -71,6 +71,7 @@ impl Receiver {
         // A SYN says these two where data packets do.
         let Data { message_bytes, subflow, .. } = Data::read(packet);
         let packets = u32::try_from(shared.context.sizes.packets(message_bytes)).ok()?;
+        // Checked before anything is stored, as the number sizes a list.
         if subflow >= MOST_SUBFLOWS {
             return None;
         }
@@ -91,7 +92,9 @@ impl Receiver {
         if index >= packets || !incoming.takes(subflow, sequence) {
             return;
         }
+        // Before the packet is inserted, after which the gap looks filled.
         let fills = incoming.fills_gap(index);
+        // Two subflows may carry a packet: it is delivered once, and acknowledged on both.
         if incoming.arrived.insert(index) {
             shared.delivered(packet);
         }

@@ -69,6 +69,7 @@ impl Flight {
                 self.arrived.insert(index);
             }
         }
+        // An acknowledgement that repeats another is not evidence of a later arrival.
         if self.arrived.len() == before {
             return false;
         }
@@ -82,6 +83,7 @@ impl Flight {
     fn pass(&mut self, at: Time, reordering: u32) {
         while let Some(&first) = self.flying.front() {
             let arrived = self.arrived.contains(first.index);
+            // Departures are in order: all behind this one left later still.
             if !arrived && first.at >= at {
                 break;
             }
@@ -96,6 +98,7 @@ impl Flight {
                 self.kept.push(first);
             }
         }
+        // From the back to the front, so that their order stays.
         while let Some(kept) = self.kept.pop() {
             self.flying.push_front(kept);
         }

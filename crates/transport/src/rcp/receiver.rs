@@ -59,6 +59,7 @@ impl Receiver {
         }
         let whole = incoming.arrived.next() == incoming.packets;
         incoming.state.step(if whole { ReceiverEvent::Last } else { ReceiverEvent::Data });
+        // Before the state is removed, as the answer reports what has arrived.
         self.answer(shared, packet);
         if whole {
             self.messages.remove(&(src, message));

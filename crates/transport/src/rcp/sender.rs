@@ -189,6 +189,7 @@ impl Sender {
     /// Longest time without an answer about the message.
     fn timeout(&self, key: DefaultKey) -> Time {
         let out = &self.messages[key];
+        // A measured round trip may be longer than the largest that the path was taken to have.
         let first = scale(out.max_rtt.max(out.rtt), self.params.timeout);
         first.saturating_mul(1 << out.backoff).min(out.longest.max(first))
     }
@@ -208,6 +209,7 @@ impl Sender {
     /// longer than that of a SYN, but no less than the turns of all messages take. Without those, slow messages fill
     /// the link with questions: the port that counts them as load lowers its rate, and all stay slow for ever.
     fn reference_gap(&self, out: &Outgoing) -> Time {
+        // Before the first sample the smallest is the greatest of all times; a SYN measures less than data does.
         let rtt = out.min_rtt.min(out.max_rtt).max(out.base_rtt);
         let turns = self.reference_slot.saturating_mul(self.messages.len() as u64);
         scale(rtt, self.params.reference).max(turns)
@@ -293,6 +295,7 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     fn is_ready(&self) -> bool {
+        // Deadlines expire within `poll_transmit`, so any message may have a packet once the wire is free.
         !self.messages.is_empty()
     }
 
@@ -329,6 +332,7 @@ impl Outgoing {
 
     /// The round trip that every packet tells routers, in nanoseconds.
     fn round_trip(&self) -> u32 {
+        // Rounded up, because 0 says that none is known.
         u32::try_from(self.rtt.0.div_ceil(1000)).unwrap_or(u32::MAX)
     }
 
@@ -336,6 +340,7 @@ impl Outgoing {
     fn learn(&mut self, now: Time, ack: &Packet) {
         let Ack { echo, rate, .. } = Ack::read(ack);
         if echo <= now {
+            // Zero would stand for none.
             self.rtt = (now - echo).max(Time(1));
             self.min_rtt = self.min_rtt.min(self.rtt);
         }
@@ -348,6 +353,7 @@ impl Outgoing {
     /// The rate to pace at: what routers say, and no more than the host's link has.
     fn pace(&self, context: &HostContext) -> Rate {
         let sharers = if self.heard { 1000 } else { self.message.initial_window.sharers() };
+        // Kilobits to bits, and sharers in thousandths: a factor of a million.
         let told = (u128::from(self.rate) * 1_000_000 / u128::from(sharers)) as u64;
         Rate::new(told.clamp(1, context.nic.bps())).unwrap_or(context.nic)
     }

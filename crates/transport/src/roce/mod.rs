@@ -154,6 +154,7 @@ impl TwoSided for Halves {
     #[inline]
     fn poll_transmit(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
         let Machine { sender, receiver, shared } = machine;
+        // Answers have a queue of their own, in step with the stamps that they bring back.
         receiver.poll_answer().or_else(|| sender.poll_data(shared, now))
     }
 

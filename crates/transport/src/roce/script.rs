@@ -17,6 +17,7 @@ use headway_units::{Rate, Time};
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 use std::marker::PhantomData;
 
+// 1538 bytes at 10 Gb/s.
 const SLOT: Time = Time(1_230_400);
 
 /// One host's machine and the words for its outputs.
@@ -285,11 +286,13 @@ fn notifications_are_answers_to_marked_packets_and_may_be_rationed() {
 fn a_cut_counts_from_the_last_packet_that_left() {
     let mut script = Dcqcn::with(&[]);
     script.begin(Time::ZERO, &message(1000));
+    // 20 us are 16.3 slots, so 17 packets have begun.
     assert_eq!(script.over_wire(Time::ZERO, us(20)).len(), 17);
     script.hear(SLOT * 17, Packet { flags: PacketFlags::ECE, ..ack(0) });
     let sent = script.over_wire(SLOT * 17, us(60));
     let gap = |n: usize| sent[n + 1].0 - sent[n].0;
     assert_eq!([gap(0), gap(1), gap(2)], [SLOT; 3]);
+    // Alpha has fallen four times, once a microsecond.
     let twice = 255.0 / 256.0 * (255.0 / 256.0);
     let rate = 1e10 * (1.0 - twice * twice / 2.0);
     let slow = Rate::new(rate as u64).expect("it is not zero").time_of(1538);

@@ -273,6 +273,7 @@ impl Transport for UetRccc {
                     pull_rate: rccc.pull_rate,
                     counts_again: false,
                     shares: true,
+                    // A window follows marks and trimming itself, so pulls need not. RCCC §3.4
                     oversubscription: if rccc.window { 1.0 } else { rccc.oversubscription },
                 }),
             },
@@ -308,6 +309,7 @@ crate::timer_keys! {
 type Shared = crate::shared::Shared<TimerKey>;
 
 /// Marks a request that only asks for the arrivals, and its answer. NSCC §2.7
+// The flag of pulls, which requests and acknowledgements do not have otherwise.
 const PROBE: PacketFlags = PacketFlags::PULL;
 /// Marks a header that was cut in front of its receiver.
 const LAST_HOP: PacketFlags = PacketFlags::LAST_HOP;
@@ -333,6 +335,7 @@ impl TwoSided for Uet {
     fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
+            // A header that a switch returned is for its sender, one that arrived for the receiver.
             PacketKind::Data | PacketKind::Header | PacketKind::Rts if is_of_sender(packet) => {
                 receiver.arrived(shared, now, packet);
             }
@@ -356,6 +359,7 @@ impl TwoSided for Uet {
     /// Sends ten control packets, then one of data, while both wait. UET §0.4
     fn poll_transmit(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
         let Machine { sender, shared, .. } = machine;
+        // The counter moves only while both wait: `&&` stops before it otherwise.
         if !shared.control.is_empty() && sender.is_ready() && sender.is_turn_of_data() {
             return sender.poll_data(shared, now).or_else(|| shared.control.pop_front());
         }

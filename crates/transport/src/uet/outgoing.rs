@@ -235,6 +235,7 @@ impl Outgoing {
             self.again_bytes -= size;
         }
         self.in_flight += size;
+        // Drops settled departures at the front, so that `flight` does not grow with all that was ever sent.
         self.oldest();
         self.flight.push_back((now, index));
         if let Some(credit) = &mut self.credit {
@@ -261,6 +262,7 @@ impl Outgoing {
             backlog += self.again_bytes;
         }
         if let Some(window) = &self.window {
+            // Credit beyond what the window can use would lie idle.
             backlog = backlog.min(window.bytes() + self.full);
         }
         credit.target(backlog, (self.state == SenderState::Speculating, self.full), waiting)
@@ -280,6 +282,7 @@ impl Outgoing {
             target: self.target(1),
         };
         let (peer, id, tag) = (message.dst, message.id, message.tag);
+        // Requests are sprayed, too: after one that is lost, the next takes another path.
         let entropy = self.entropies.next_entropy();
         shared.control.push_back(shared.control_view(rts, peer, id, tag, entropy));
     }
@@ -322,7 +325,9 @@ impl Outgoing {
     pub(super) fn acked(&mut self, scale: Option<&Scale>, now: Time, packet: &Packet) -> Option<Time> {
         let Ack { index, arrived, bitmap, from, received } = Ack::read(packet);
         let (marked, again) = (packet.flags.has(PacketFlags::ECE), packet.flags.has(PacketFlags::AGAIN));
+        // From the wire: no more than the message has, and never less than before.
         let more = received.min(self.packets).saturating_sub(self.received);
+        // In full packets, although the last may be shorter: where the flight is used, it counts as zero at least.
         let newly = i64::from(more) * self.full;
         self.received += more;
         self.in_flight -= newly;
@@ -330,6 +335,7 @@ impl Outgoing {
         let there = index.checked_sub(arrived.saturating_add(from));
         let there = index < arrived || there.is_some_and(|bit| bit < 64 && bitmap >> bit & 1 == 1);
         let sent = self.slot(index).filter(|slot| there && slot.place == Place::Away);
+        // A packet that was sent more often has several departures, and the answer names none of them.
         let mut sample =
             sent.filter(|slot| slot.sends == if again { 2 } else { 1 }).map(|slot| now - slot.sent);
         let mut quick = false;
@@ -342,6 +348,7 @@ impl Outgoing {
             quick = sample.is_some_and(|sample| sample - base_rtt < scale.target());
         }
         while self.base < arrived {
+            // An answer about packets that were never sent finds no place for them.
             let Some(slot) = self.slots.pop_front() else { break };
             self.reached(self.base, slot.place);
             self.base += 1;
@@ -411,6 +418,7 @@ impl Outgoing {
     /// A packet arrived without its payload. UET §2.4
     pub(super) fn nacked(&mut self, scale: Option<&Scale>, now: Time, packet: &Packet) {
         let index = Ack::read(packet).index;
+        // An answer about a packet that is not under way any more is old.
         let Some(&mut slot) = self.slot(index).filter(|slot| slot.place == Place::Away) else { return };
         let last_hop = packet.flags.has(LAST_HOP);
         let size = self.wire(index);
@@ -529,6 +537,7 @@ impl Outgoing {
     /// is in force.
     pub(super) fn watch(&mut self, shared: &mut Shared, now: Time) {
         let lost = self.oldest().map(|(sent, _)| self.due(sent));
+        // The time-out may have become shorter since, so that it is due already.
         let Some(due) = lost.or_else(|| self.stalled()).map(|due| due.max(now)) else { return };
         if self.lost_at.is_none_or(|at| due < at) {
             shared.timers.arm(due, TimerKey::Lost(self.message.dst, self.message.id));

@@ -87,9 +87,11 @@ impl Pacer {
     pub(super) fn left(&mut self, now: Time, bytes: u64) {
         let quanta = if bytes == 0 { EMPTY_PULL } else { bytes.div_ceil(QUANTUM) };
         let quantum = match &mut self.uplinks {
+            // Pulls come less often, and each permits as much as before.
             Some(uplinks) => scale(self.quantum, 1.0 / uplinks.share(now)),
             None => self.quantum,
         };
+        // From this pull on: time in which nothing was wanted is not made up for.
         self.next = now.saturating_add(quantum.saturating_mul(quanta));
     }
 

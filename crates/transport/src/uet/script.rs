@@ -17,6 +17,7 @@ use headway_transport::{Endpoint, EndpointEvent, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
+// 1538 bytes at 10 Gb/s.
 const SLOT: Time = Time(1_230_400);
 const LOST: Time = us_const(50);
 /// A pull is 16,384 bytes at 99 % of 10 Gb/s: 64 quanta of 206.868 ns.

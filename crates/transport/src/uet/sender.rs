@@ -110,6 +110,7 @@ impl Sender {
             _ => {}
         }
         out.answered(event);
+        // Speculation has ended before, so that what a pull permits is not voided with it.
         if packet.kind == PacketKind::Pull {
             let permitted = Pull::read(packet).permitted;
             out.credit.iter_mut().for_each(|credit| credit.pulled(permitted));
@@ -121,6 +122,7 @@ impl Sender {
         if event == SenderEvent::Bounce && out.wants_credit() {
             out.request(shared, now);
         }
+        // `calm` has to run in any case, as it ends the doubling: it comes first.
         if out.calm() || out.is_unwatched() {
             out.watch(shared, now);
         }
@@ -140,6 +142,7 @@ impl Sender {
     fn finished(&mut self, shared: &mut Shared, key: DefaultKey, id: MessageId) {
         if let Some((mut out, _)) = self.messages.remove(id) {
             out.answered(SenderEvent::Finished);
+            // Only a message in the ring has to be searched for.
             if out.in_turns {
                 self.turns.retain(|k| *k != key);
             }
@@ -187,6 +190,7 @@ impl SendingHalf<TimerKey> for Sender {
         let window = scale.map(|place| Window::new(&self.scales[place].1, bytes, now));
         let credit = self.settings.credit.as_ref().map(|_| Credit::new(bytes, most as i64));
         let timeout = self.settings.timeout(&path);
+        // By host and message, so that entropies do not depend on the order in which messages are opened.
         let seed = mix(u64::from(context.host.0) << 32 | u64::from(message.id)) ^ context.seed;
         let (policy, count) = (self.settings.common.spraying, self.settings.common.entropies);
         let start = Start {
@@ -201,6 +205,7 @@ impl SendingHalf<TimerKey> for Sender {
             asks_again: self.settings.credit.as_ref().is_some_and(|credit| !credit.counts_again),
         };
         let out = Outgoing::new(context, message, start, now);
+        // Without a window: `scales.get` finds nothing at this place.
         self.messages.insert((message.dst, message.id), (out, scale.unwrap_or(usize::MAX)));
         self.release_first_window(shared, now, message.dst, message.id);
     }

@@ -21,6 +21,7 @@ pub(crate) struct Group<'a> {
 impl<'a> Group<'a> {
     /// The one that acknowledgement is of has this `window`, and shows `shown`.
     pub(crate) fn new(ack: &Ack<'a>, window: &Window, shown: f64) -> Group<'a> {
+        // It divides, so it is at least a picosecond.
         let rtt = ack.srtt.max(Time(1)).as_secs_f64();
         Group { siblings: ack.siblings, own: Sibling { window: window.cwnd, rtt, shown, own: true } }
     }

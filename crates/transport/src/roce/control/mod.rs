@@ -194,6 +194,7 @@ impl Rounds {
     pub(super) fn take(&mut self, answer: &Answer<'_>) -> Round {
         let round = match self.next {
             None => Round::First,
+            // Packet `next` has arrived, which had not left at the last decision.
             Some(next) if answer.arrived > next => Round::Ends,
             Some(_) => return Round::Within,
         };

@@ -188,6 +188,7 @@ impl RateControl for PowerTcp {
             self.law.smooth(busiest.0, busiest.1);
             self.law.update();
         }
+        // Windows within a round start from the one at its beginning.
         if round != Round::Within {
             self.law.old = self.law.window;
         }
@@ -242,6 +243,7 @@ impl RateControl for Theta {
     fn answered(&mut self, answer: &Answer<'_>) {
         let round = self.law.rounds.take(answer);
         if let Some((then, rtt)) = self.before
+            // Two answers of one instant would divide by nothing.
             && answer.now > then
         {
             // PowerTCP §3.4: the gradient of the round trip stands for that of the queue.
@@ -249,6 +251,7 @@ impl RateControl for Theta {
             let gradient = (answer.rtt.as_secs_f64() - rtt.as_secs_f64()) / seconds;
             let empty = self.law.flow.base_rtt.as_secs_f64();
             let power = (gradient + 1.0) * answer.rtt.as_secs_f64() / empty / self.target;
+            // A round trip that falls faster than time passes would be a negative power.
             self.law.smooth(power.max(0.0), seconds);
         }
         if self.before.is_none_or(|(then, _)| answer.now > then) {

@@ -106,6 +106,7 @@ impl Timely {
         self.difference = (1.0 - params.alpha) * self.difference + params.alpha * (rtt - before);
         let gradient = self.difference / params.min_rtt.0 as f64;
         let (low, high) = (params.t_low.0 as f64, params.t_high.0 as f64);
+        // A lowest rate above the link's is the link's.
         let least = (params.min_rate.bps() as f64).min(flow.line);
         let delta = params.delta * flow.line;
         let falls = if rtt < low {
@@ -119,6 +120,7 @@ impl Timely {
             self.rate = rate.clamp(least, flow.line);
             return;
         } else {
+            // A gradient above 1/beta would make the factor negative.
             (gradient > 0.0).then_some((1.0 - params.beta * gradient).max(0.0))
         };
         match falls {

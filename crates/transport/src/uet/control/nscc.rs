@@ -207,6 +207,7 @@ impl Window {
                 self.average_with(scale, delay, marked);
                 delay
             }
+            // Without a sample the average stands for the delay.
             None => Time(self.average as u64),
         };
         if self.quick_adapt(scale, now, (false, marked), delay, in_flight) {
@@ -220,6 +221,7 @@ impl Window {
             // The path is changed, and nothing else.
             (true, false) => {}
         }
+        // Clamped before it divides.
         self.clamp(scale);
         let since = now.saturating_sub(self.last_adjust);
         if self.received > ADJUST_PACKETS * scale.mtu || since > scale.network_rtt {
@@ -273,6 +275,7 @@ impl Window {
             self.shortest(scale, sample);
         }
         self.ignored += bytes;
+        // Trimmed in front of a full queue: it counts as a base round trip of delay.
         self.average_with(scale, scale.network_rtt, true);
         self.trigger = true;
         let adapted = self.quick_adapt(scale, now, (true, true), Time::ZERO, in_flight);
@@ -298,6 +301,7 @@ impl Window {
         let mut done = marked && self.ignored < self.to_ignore;
         if !done && self.period_ends.is_none_or(|end| now > end) {
             let bad = self.trigger || loss || delay > scale.target.saturating_mul(QUICK_TARGETS);
+            // The first call only begins a period.
             if self.period_ends.is_some() && bad && self.achieved < self.most >> scale.gate {
                 self.bytes = self.achieved.max(scale.mtu);
                 (self.to_ignore, self.ignored, self.trigger) = (in_flight, 0, false);

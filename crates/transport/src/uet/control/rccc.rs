@@ -63,8 +63,10 @@ impl Credit {
 
     /// A pull permits so many bytes in all. RCCC §3.1
     pub(in crate::uet) fn pulled(&mut self, permitted: u64) {
+        // Totals instead of amounts: a pull that was overtaken or repeated permits nothing.
         if permitted > self.permitted {
             let more = i64::try_from(permitted - self.permitted).unwrap_or(i64::MAX);
+            // More than the message may hold is void, but counts as permitted, as at the receiver.
             self.bytes = self.bytes.saturating_add(more).min(self.most);
             self.permitted = permitted;
         }

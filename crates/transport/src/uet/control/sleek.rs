@@ -50,6 +50,7 @@ impl Sleek {
         (waiting, quick): (bool, bool),
     ) -> std::ops::Range<u32> {
         if quick {
+            // Packets that had their turn get another: the probe has shown that the path is empty.
             (self.end, self.repaired) = (Some(next), base);
         }
         if self.end.is_some_and(|end| base >= end) {
@@ -57,6 +58,7 @@ impl Sleek {
         }
         if self.end.is_none() {
             let threshold = ((window as f64 * WINDOWS) as i64).min(most).max(LEAST);
+            // Packets that wait to be sent again go first.
             if i64::from(beyond) < threshold || waiting {
                 return base..base;
             }
@@ -83,6 +85,7 @@ impl Sleek {
 
     fn arm(&mut self, due: Time) -> Option<Time> {
         self.due = Some(due);
+        // An earlier deadline stays, and is moved when it comes (`expired`).
         let sooner = self.armed.is_none_or(|armed| due < armed);
         sooner.then(|| *self.armed.insert(due))
     }

@@ -109,6 +109,7 @@ impl Uplinks {
         if self.base_rtt == Time::ZERO {
             return;
         }
+        // Bounded: after a long silence periods are not made up for one by one.
         for _ in 0..FORGOTTEN {
             if now < self.next {
                 return;
@@ -215,6 +216,7 @@ mod tests {
             let before = uplinks.next;
             uplinks.share(before);
             let period = uplinks.next - before;
+            // 1.5 round trips of 10 us, and a quarter of that less or more.
             assert!(period >= Time(11_249_999) && period <= Time(18_750_000), "{period}");
         }
     }
