@@ -89,7 +89,7 @@ impl Gone {
     }
 }
 
-/// Why messages to a host fail that its driver has given up.
+/// Reason with which messages to a host fail once its driver has given it up.
 pub const FORGOTTEN: &str = "the peer is gone";
 
 /// Properties of the path to a peer. Times include serialisation on every hop.
@@ -234,7 +234,7 @@ pub trait Endpoint {
     }
     /// The earliest instant at which [`Endpoint::timeout`] is wanted.
     fn next_timeout(&self) -> Option<Time>;
-    /// The next thing the application should know.
+    /// The next event for the application.
     fn poll_event(&mut self) -> Option<EndpointEvent>;
     /// [`Endpoint::receive`], and then [`Endpoint::poll_event`] for the first time.
     ///
@@ -282,7 +282,7 @@ pub trait Endpoint {
         let _ = now;
         Vec::new()
     }
-    /// Tells the present value of each probe that the machine has of one message at this end of it: some of
+    /// Reports the present value of each probe that the machine has of one message at this end of it: some of
     /// [`Transport::PROBES`]. Nothing of a message that it does not hold.
     fn probe(&self, end: &End, found: &mut Sink<'_>) {
         let _ = (end, found);
@@ -292,13 +292,13 @@ pub trait Endpoint {
     fn round_trips(&self) -> Option<&RoundTrips> {
         None
     }
-    /// A path to `peer` carries nothing more for now: the one of all entropies that `lost` says. What is under way there does not
-    /// arrive. Harmless where nothing is. From drivers of real hosts, which watch paths; a machine that is not told finds out by
+    /// A path to `peer` carries nothing more for now: that of all entropies for which `lost` is true. Packets there do not
+    /// arrive. Harmless where there are none. Drivers of real hosts, which watch paths, call it; otherwise a machine finds out by
     /// its time-outs.
     fn path_lost(&mut self, now: Time, peer: HostId, lost: &dyn Fn(u32) -> bool) {
         let _ = (now, peer, lost);
     }
-    /// Tells what the subflows of the messages that this host sends have now.
+    /// Reports weight, credit and bytes of the subflows of all messages that this host sends.
     fn subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
         let _ = found;
     }
@@ -489,7 +489,7 @@ pub struct Traffic {
 pub struct CreditDemand {
     /// Packets of one message.
     pub packets: u64,
-    /// It opens as one of this many fair sharers.
+    /// Number of fair sharers, this message included, as which it opens.
     pub sharers: u32,
     /// Time from a credit to its data.
     pub round_trip: Time,
@@ -499,15 +499,15 @@ pub struct CreditDemand {
     pub sizes: Sizes,
 }
 
-/// A bound from above of such credits.
+/// Upper bound of a receiver's credits on the way to its senders.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CreditBound {
-    /// Share of the highest rate at which a receiver gives credits to one message at the most. All of its messages
+    /// Largest share of the highest rate at which a receiver gives credits to one message. All of its messages
     /// together have the whole of it.
     pub share: f64,
     /// Bytes of a link that a credit stands for at the highest rate: its own, and those of its data.
     pub bytes: u64,
-    /// Credits that wait at the receiver's own link at the most.
+    /// Largest number of credits that wait at the receiver's own link.
     pub waiting: u64,
     /// True if the whole message leaves at once, so that credits end when it has arrived unless some of it is lost.
     pub at_once: bool,
@@ -556,7 +556,7 @@ pub struct Capabilities {
     pub shared_clock: bool,
     /// Parameters that are not set follow from the traffic: [`Transport::tune`].
     pub tunes: bool,
-    /// They follow from the network, and [`Transport::tune`] is asked for any set of messages.
+    /// These parameters follow from the network, and [`Transport::tune`] is called for any set of messages.
     pub network_wide: bool,
     /// Bytes that data packets and their answers have in addition to their sizes, for what ports of switches write into
     /// them hop by hop (in-band network telemetry); 0 where they write nothing.

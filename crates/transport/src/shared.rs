@@ -23,7 +23,7 @@ pub struct Shared<K> {
 }
 
 impl<K: TimerKey> Shared<K> {
-    /// Nothing armed, nothing waiting.
+    /// Starts with neither deadlines nor packets nor events.
     pub fn new(context: HostContext) -> Shared<K> {
         Shared {
             context,
@@ -171,7 +171,7 @@ pub struct Leaving {
 }
 
 impl Leaving {
-    /// No longer, however many there are.
+    /// The same time, however many packets there are.
     pub const AT_ONCE: Leaving = Leaving { allowed: u32::MAX, slot: Time::ZERO };
 
     /// Extra time of the bytes beyond a bandwidth-delay product, over the slowest link of a path.
@@ -189,7 +189,7 @@ impl Leaving {
         Leaving { allowed: u32::try_from(room).unwrap_or(u32::MAX), slot }
     }
 
-    /// Extra time for so many packets on their way.
+    /// Extra time for `packets` packets on their way.
     pub fn of(self, packets: u32) -> Time {
         self.slot.saturating_mul(packets.saturating_sub(self.allowed).into())
     }
@@ -221,7 +221,7 @@ mod tests {
         for factor in [0.0, 0.1, 1.0, 2.9996, 3.0, 1000.0, 1e15, 1e16, 2e16, f64::INFINITY, f64::NAN] {
             for time in times {
                 let wide = u128::from(time).saturating_mul((factor * 1000.0 + 0.5) as u128) / 1000;
-                // Where the exact product exceeds a time, `scale` saturates instead.
+                // An exact product that exceeds a time is not compared: `scale` saturates there.
                 if wide <= u64::MAX.into() {
                     assert_eq!(scale(Time(time), factor), Time(wide as u64), "{time} by {factor}");
                 }

@@ -29,7 +29,7 @@ pub const USUAL_ENTROPIES: u64 = 64;
 /// Outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrived, and no queue on its way was long.
+    /// It arrived, and all queues on its way were short.
     Good,
     /// It arrived with a mark.
     Marked,
@@ -90,7 +90,7 @@ impl Walk {
             if self.at == self.span {
                 (self.at, self.twist) = (0, lots.draw(self.span));
             }
-            // Where `count` is not a power of two, numbers beyond it are skipped: fewer than half of them.
+            // Unless `count` is a power of two, numbers beyond it are skipped: fewer than half of all.
             if number < self.count {
                 return number;
             }
@@ -108,7 +108,7 @@ struct Ring {
     fresh: usize,
     /// Position of the next entry to take while nothing new is trusted.
     frozen_at: usize,
-    /// Time until which that is so; [`Time::ZERO`] = it is not.
+    /// End of that time; [`Time::ZERO`] = not frozen.
     frozen: Time,
     /// Entropies still to be drawn at random.
     explore: u32,
@@ -169,7 +169,7 @@ pub struct Entropies {
     count: u32,
     lots: Lots,
     walk: Walk,
-    /// Turns that each is left out, where anybody counts.
+    /// Turns for which each is left out; empty for a policy without penalties.
     penalties: Vec<u8>,
     good: VecDeque<u32>,
     ring: Ring,
@@ -178,7 +178,7 @@ pub struct Entropies {
 }
 
 impl Entropies {
-    /// Those of a message with this entropy of its own over `path`: `count` of them where switches hash, or one for each path
+    /// Entropies of a message with this entropy of its own over `path`: `count` of them where switches hash, or one for each path
     /// where paths have numbers. Random choices depend on `seed`.
     pub fn new(
         policy: Spraying,
@@ -239,7 +239,7 @@ impl Entropies {
         number
     }
 
-    /// A packet with this entropy came to this end.
+    /// Takes in the fate of a packet with this entropy.
     pub fn hear(&mut self, now: Time, entropy: u32, fate: Fate) {
         // An entropy below the base wraps to a number that is out of range, too.
         let number = entropy.wrapping_sub(self.base);

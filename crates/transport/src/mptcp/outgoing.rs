@@ -155,7 +155,7 @@ impl Outgoing {
         initial_window.next()
     }
 
-    /// The packets that the application gives now.
+    /// End of the packets that the application has given so far.
     fn end(&self) -> u32 {
         let Some(initial_window) = &self.initial_window else { return 0 };
         let most = if self.message.responsive { self.packets } else { initial_window.window() };
@@ -239,7 +239,7 @@ impl Outgoing {
         Some((holder, self.schedule(|number| number != holder)?))
     }
 
-    /// Halves the window of a slow subflow that holds everybody up, once a round trip of the faster.
+    /// Halves the window of a slow subflow that holds up the others, once a round trip of the faster.
     pub(super) fn penalise(&mut self, now: Time) {
         let Some((holder, free)) = self.blocked() else { return };
         let [theirs, ours] = [holder, free].map(|number| self.subflows[number].connection.rtt.smoothed());

@@ -68,7 +68,7 @@ impl Receiver {
     }
 
     fn incoming(&mut self, shared: &Shared, packet: &Packet) -> Option<&mut Incoming> {
-        // A SYN says these two where data packets do.
+        // A SYN carries these two in the same fields as a data packet.
         let Data { message_bytes, subflow, .. } = Data::read(packet);
         let packets = u32::try_from(shared.context.sizes.packets(message_bytes)).ok()?;
         // Checked before anything is stored, as the number sizes a list.
@@ -117,9 +117,9 @@ impl Receiver {
         shared.events.push_back(EndpointEvent::Completed { tag, src: key.0, message: key.1 });
     }
 
-    /// The sender has not heard that everything has arrived.
+    /// Acknowledges a finished message once more: its sender has not heard that everything has arrived.
     fn repeat_last(&self, shared: &mut Shared, packet: &Packet) {
-        // A SYN says these but the index where data packets do; that is 0.
+        // A SYN carries all but the index in the same fields as a data packet; its index reads as 0.
         let Data { index, message_bytes, subflow, left, .. } = Data::read(packet);
         let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return };
         let (peer, id) = (packet.src, packet.message);

@@ -127,7 +127,7 @@ impl Sender {
         let outgoing = &mut self.messages[key];
         let number = number as usize;
         let connection = &mut outgoing.subflows[number].connection;
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if connection.armed != at {
             return;
         }

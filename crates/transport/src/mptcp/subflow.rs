@@ -180,7 +180,7 @@ impl Subflow {
         lost(self.entropy) && (self.is_connecting() || self.connection.board.outstanding() > 0)
     }
 
-    /// What it has, in packets of `payload` bytes; `None` before it is established.
+    /// Window, credit and bytes under way, in packets of `payload` bytes; `None` before it is established.
     pub(super) fn share(&self, peer: HostId, payload: u64) -> Option<SubflowShare> {
         let window = &self.connection.window;
         let outstanding = u64::from(self.connection.board.outstanding());

@@ -123,7 +123,7 @@ impl Sender {
     pub(super) fn paced(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
         let Some(key) = self.messages.find(id) else { return };
         let out = &mut self.messages[key];
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if out.pace_armed == at {
             out.pace_armed = Time::MAX;
             self.queue(shared, now, key);
@@ -135,7 +135,7 @@ impl Sender {
         let Some(key) = self.messages.find(id) else { return };
         let timeout = self.timeout(key);
         let out = &mut self.messages[key];
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if out.idle_armed != at {
             return;
         }
@@ -159,7 +159,7 @@ impl Sender {
     /// A message that sends rarely asks for its rate in between. rcp-host.cc §ref_timeout
     pub(super) fn reference(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
         let Some(key) = self.messages.find(id) else { return };
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if self.messages[key].reference_armed != at {
             return;
         }

@@ -209,7 +209,7 @@ impl Outgoing {
 
     /// Takes an answer in. Returns true if everything has arrived.
     pub(super) fn answered(&mut self, now: Time, packet: &Packet, stamps: Option<&Stamps>) -> bool {
-        // Both kinds say the same in the same fields.
+        // Both kinds have the same fields.
         let Ack { index, arrived, echo } = Ack::read(packet);
         let nack = packet.kind == PacketKind::Nack;
         if arrived > self.high || index >= self.high {
@@ -276,7 +276,7 @@ impl Outgoing {
     /// A deadline that was `at` has come: returns true if nothing was heard for a time-out, and packets under way are
     /// taken for lost.
     pub(super) fn timed_out(&mut self, at: Time, now: Time) -> bool {
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if self.timeout_armed != at {
             return false;
         }
@@ -336,7 +336,7 @@ impl Outgoing {
 
     /// The rate may have risen: returns true if the deadline is the one in force.
     pub(super) fn rises(&mut self, at: Time, now: Time) -> bool {
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if self.rise_armed != at {
             return false;
         }

@@ -46,7 +46,7 @@ headway_params::params! {
     }
 }
 
-/// Base round trips of the path in a time-out at the least, and in one while few packets are under way. IRN §3.1
+/// Base round trips of the path in the shortest time-out, and in the one while few packets are under way. IRN §3.1
 const ROUND_TRIPS: (u64, u64) = (3, 4);
 
 impl MachineParams {

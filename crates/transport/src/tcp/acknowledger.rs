@@ -135,7 +135,7 @@ impl Acknowledger {
             }
             self.ce = ce;
         }
-        // MPTCP's data packets say these two where TCP's do.
+        // MPTCP's data packets carry these two in the same fields as TCP's.
         let Data { index, left, .. } = Data::read(packet);
         // RFC 5681 §4.2: a packet that fills part of a gap is answered at once, so it does not count as in order.
         let in_order = sequence == self.arrived.next() && !self.arrived.has_holes();
@@ -190,7 +190,7 @@ impl Acknowledger {
         (at, now): (Time, Time),
         rules: AckRules,
     ) {
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if self.armed != at {
             return;
         }

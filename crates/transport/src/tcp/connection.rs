@@ -116,7 +116,7 @@ impl Connection {
         self.deadline = None;
     }
 
-    /// Packets in flight, as far as the kind of recovery knows.
+    /// Packets in flight, as far as this kind of recovery can know.
     #[inline]
     pub(super) fn pipe(&self) -> u32 {
         // In `Loss` the board is exact without SACK, too: the time-out has given every packet a fate.
@@ -183,7 +183,7 @@ impl Connection {
         index
     }
 
-    /// Something has left that is to be answered.
+    /// Arms the timer for something that has left and is to be answered.
     #[inline]
     pub(crate) fn arm_timeout(&mut self, now: Time) {
         // RFC 6298 §5.1: a timer that runs is not moved by packets that leave.

@@ -177,7 +177,7 @@ impl Connection {
         if let Some(ssthresh) = ssthresh.filter(|_| !self.owns_window) {
             // RFC6582 §3.2 step 3: no burst at the end of recovery.
             let least = f64::from(self.board.outstanding().max(1) + 1);
-            // Under SACK the pipe was held at the window all the time, so there is no burst to prevent.
+            // Under SACK the pipe was held at the window all the time: a burst cannot follow.
             self.window.cwnd = if self.selective { ssthresh } else { ssthresh.min(least) };
         }
         (self.duplicates, self.forced) = (0, false);

@@ -74,7 +74,7 @@ impl Outgoing {
         initial_window.next()
     }
 
-    /// True if a packet never sent is there, and may be, but for the window.
+    /// True if there is a packet never sent that everything but the window permits.
     #[inline]
     fn has_data(&self) -> bool {
         let (next, Some(initial_window)) = (self.connection.board.next(), &self.initial_window) else {

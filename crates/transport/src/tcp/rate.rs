@@ -133,7 +133,7 @@ pub(crate) struct Proportional {
 }
 
 impl Proportional {
-    /// Nothing is being brought down; `linux` chooses the rules.
+    /// A reduction that has not begun; `linux` chooses the rules.
     pub(crate) fn new(linux: bool) -> Proportional {
         Proportional { linux, ..Proportional::default() }
     }

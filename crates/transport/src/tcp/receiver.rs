@@ -57,7 +57,7 @@ impl Receiver {
     }
 
     fn incoming(&mut self, shared: &Shared, packet: &Packet) -> Option<&mut Incoming> {
-        // A SYN says this where data packets do.
+        // A SYN carries the length in the same field as a data packet.
         // More packets than there are numbers for: not from a sender of this machine.
         let packets = u32::try_from(shared.context.sizes.packets(Data::read(packet).message_bytes)).ok()?;
         let fresh = || Incoming { packets, acks: Acknowledger::new(packet) };
@@ -98,9 +98,9 @@ impl Receiver {
         shared.events.push_back(EndpointEvent::Completed { tag, src: key.0, message: key.1 });
     }
 
-    /// The sender has not heard that everything has arrived.
+    /// Acknowledges a finished message once more: its sender has not heard that everything has arrived.
     fn repeat_last(shared: &mut Shared, packet: &Packet, window: u32) {
-        // A SYN has the length and the time in the fields of data packets; as it has no index, that is 0.
+        // A SYN has the length and the time in the fields of data packets; its index reads as 0.
         let Data { index, message_bytes, left, .. } = Data::read(packet);
         let Ok(arrived) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return };
         let (peer, id) = (packet.src, packet.message);

@@ -27,7 +27,7 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// Knows nothing, unless it is primed with a round trip; `counts` if the round trips that it measures include the
+    /// An estimator without samples, unless it is primed with a round trip; `counts` if measured round trips include the
     /// time for which acknowledgements are put off.
     pub(crate) fn new(
         params: &ConnectionParams,

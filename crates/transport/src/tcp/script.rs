@@ -137,7 +137,7 @@ fn echoes<C: CongestionControl>() -> [Time; 2] {
         machine.receive(at, &data(index, 100, false, at - Time::us(5)));
         heard.extend(sent(&mut machine, at));
     }
-    // The deadline of the first two packets stays in the heap, and has no effect any more.
+    // The deadline of the first two packets stays in the heap, but its reason is gone.
     while let Some(due) = machine.next_timeout() {
         machine.timeout(due);
         heard.extend(sent(&mut machine, due));
@@ -160,7 +160,7 @@ fn the_window_opens_doubles_and_is_halved_for_a_loss() {
     let mut now = Time::ZERO;
     assert_eq!(indices(&sent(&mut machine, now)), [0, 1]);
     for (round, count) in [(1u64, 2u32), (2, 6), (3, 14)] {
-        // Acknowledgements of a round come together: the script has no link that would space them.
+        // Acknowledgements of a round come together, as no link spaces them here.
         now = RTT * round;
         let before = count - (1 << round);
         for acked in before..count {

@@ -82,7 +82,7 @@ impl Sender {
         let Some(key) = self.connections.find(id) else { return };
         let outgoing = &mut self.connections[key];
         let connection = &mut outgoing.connection;
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if connection.armed != at {
             return;
         }

@@ -254,7 +254,7 @@ impl Transport for UetRccc {
     fn tune(params: &mut UetRcccParams, traffic: &Traffic) {
         params.uet.tune(traffic);
         if params.rccc.oversubscription == 0.0 {
-            // From there on the lowest rate is the same.
+            // Above this limit the lowest rate stays the same.
             params.rccc.oversubscription = traffic.oversubscription.min(MOST_OVERSUBSCRIPTION);
         }
     }

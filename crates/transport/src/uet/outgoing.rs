@@ -161,7 +161,7 @@ impl Outgoing {
         }
     }
 
-    /// Packets under way, as bytes say.
+    /// Packets under way, computed from bytes.
     pub(super) fn away(&self) -> f64 {
         self.in_flight.max(0) as f64 / self.full as f64
     }
@@ -308,7 +308,7 @@ impl Outgoing {
         self.again.insert(index);
     }
 
-    /// The receiver, or the network, has said something.
+    /// Notes that the receiver, or the network, was heard.
     pub(super) fn heard(&mut self, now: Time) {
         self.active = now;
     }
@@ -508,12 +508,12 @@ impl Outgoing {
         self.wants_credit().then(|| self.active.saturating_add(wait).max(again))
     }
 
-    /// It has asked in vain.
+    /// A request was not answered: doubles the time-out.
     pub(super) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
     }
 
-    /// Something was heard: the time-out is not doubled any more. Whether it was.
+    /// Something was heard: ends the doubling of the time-out. Returns true if it was doubled.
     pub(super) fn calm(&mut self) -> bool {
         self.backed_off = Time::ZERO;
         std::mem::take(&mut self.backoff) > 0
@@ -524,7 +524,7 @@ impl Outgoing {
         self.lost_at.is_none()
     }
 
-    /// A deadline has come: whether it is the one in force.
+    /// A deadline has come. Returns true if it is the one in force.
     pub(super) fn expires(&mut self, now: Time) -> bool {
         let due = self.lost_at.is_some_and(|at| now >= at);
         if due {
@@ -546,7 +546,7 @@ impl Outgoing {
     }
 }
 
-/// True if a packet is one of a message's sender.
+/// True if a packet comes from the sender of a message.
 #[inline]
 pub(super) fn is_of_sender(packet: &Packet) -> bool {
     match packet.kind {

@@ -104,7 +104,7 @@ impl Receiver {
         if let Some(place) = self.messages.find((peer, id)) {
             return Some(&mut self.messages[place]);
         }
-        // A request says this where data packets do.
+        // A request carries the length in the same field as a data packet.
         let Data { index, message_bytes, .. } = Data::read(packet);
         let packets = u32::try_from(shared.context.sizes.packets(message_bytes)).ok()?;
         let request = packet.kind == PacketKind::Rts;
@@ -293,7 +293,7 @@ impl Incoming {
         // A request names no packet, and hosts refuse answers about packets that a message has not.
         let request = packet.kind == PacketKind::Rts;
         let index = if request { arrived.saturating_sub(1) } else { Data::read(packet).index };
-        // Where the packet is more than 63 beyond the first missing one, the bitmap ends with it.
+        // The bitmap ends with a packet that is more than 63 beyond the first missing one.
         let from = index.saturating_sub(63).saturating_sub(arrived);
         let bitmap = self.received.bits(arrived + from);
         let ack = Ack { index, arrived, bitmap, from, received: self.received.len() };

@@ -54,7 +54,7 @@ impl Sender {
         }
     }
 
-    /// True if data is next, of a wire that both wait for.
+    /// True if data leaves next; called when both data and control wait for the wire.
     pub(super) fn is_turn_of_data(&mut self) -> bool {
         self.controls = (self.controls + 1) % (CONTROLS + 1);
         self.controls == 0
@@ -71,7 +71,7 @@ impl Sender {
         }))
     }
 
-    /// Lets the packets of the first window go whose time has come.
+    /// Releases the packets of the first window whose time has come.
     pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key].0;

@@ -136,7 +136,7 @@ impl Dcqcn {
         limited.increase = Some(now.saturating_add(self.params.increase_period));
     }
 
-    /// Time, or bytes, say that the rate may rise. DCQCN §3.2
+    /// Increases the rate, because of time or because of bytes. DCQCN §3.2
     fn increase(&mut self, by_bytes: bool) {
         let (line, threshold) = (self.flow.line, self.params.fast_recovery);
         let Some(limited) = &mut self.limited else { return };
@@ -187,7 +187,7 @@ impl Limited {
     }
 }
 
-/// A number of at most 1, so many times by itself.
+/// `base`, which is at most 1, to the power of `times`.
 fn power(base: f64, times: u64) -> f64 {
     let (mut out, mut square, mut left) = (1.0, base, times);
     while left > 0 && out > 0.0 {

@@ -75,12 +75,12 @@ pub trait RateControl: Send + Sized + 'static {
     /// Makes the controller of one message.
     fn new(params: &Self::Params, flow: &Flow) -> Self;
 
-    /// Time passes: it has done its own steps until `now`.
+    /// Lets time pass: does the steps that were due until `now`.
     fn pass(&mut self, now: Time) {
         let _ = now;
     }
 
-    /// The receiver answers.
+    /// Takes in an answer of the receiver.
     fn answered(&mut self, answer: &Answer<'_>);
 
     /// A packet of so many bytes on the wire leaves.
@@ -105,7 +105,7 @@ pub trait RateControl: Send + Sized + 'static {
     }
 }
 
-/// The methods of a [`RateControl`] once there is one. A controller stands behind a pointer, so that the machine is
+/// The methods of a [`RateControl`] that has been made. A controller stands behind a pointer, so that the machine is
 /// compiled once.
 pub(super) trait Controller: Send {
     fn pass(&mut self, now: Time);
@@ -164,7 +164,7 @@ impl Controllers {
         }
     }
 
-    /// One for a message.
+    /// Makes the controller of a message.
     pub(super) fn make(&self, flow: &Flow) -> Box<dyn Controller> {
         (self.make)(flow)
     }

@@ -424,7 +424,7 @@ impl CongestionControl for Bbr {
         self.saved = self.saved.max(window.cwnd);
         self.pipe = FullPipe::default();
         self.conserving = false;
-        // BBR has no threshold: none may end its growth.
+        // Infinite: a threshold must not end BBR's growth.
         f64::INFINITY
     }
 
@@ -475,7 +475,7 @@ mod tests {
         fn run(&mut self, until: Time) {
             while self.now < until {
                 self.delivered += 1;
-                // What the pace would have put into flight, and no more than the window.
+                // As many packets as the pace would have put into flight, and no more than the window.
                 let pipe = (self.window.cwnd as u32).min((25.0 * self.bbr.gains().0) as u32 + 1);
                 let rate = RateSample {
                     packets: 25,

@@ -413,7 +413,7 @@ impl Bbr3 {
     /// The queue is too long for more. BBRv3 §bbr_handle_queue_too_high_in_startup
     fn end_startup(&mut self) {
         self.pipe.reached = true;
-        // What was delivered in a round trip did get through, so the bound is at least that.
+        // The packets delivered in a round trip did get through, so the bound is at least their number.
         self.upper = self.inflight(self.bandwidth.most()).max(self.congestion.delivered);
     }
 
@@ -502,7 +502,7 @@ impl Bbr3 {
     fn check_drain(&mut self, ack: &Ack) {
         if self.mode == Mode::Startup && self.pipe.reached {
             self.mode = Mode::Drain;
-            // What startup lost must not lower the bounds.
+            // Losses of the startup must not lower the bounds.
             self.congestion = Congestion::default();
         }
         if self.mode == Mode::Drain && f64::from(ack.pipe) <= self.inflight(self.bandwidth.most()) {
@@ -644,7 +644,7 @@ impl Bbr3 {
             return true;
         }
         let waited = ack.now.saturating_sub(self.cycle_at) > self.probe_wait;
-        // Linux, `bbr_is_reno_coexistence_probe_time`: probes are no rarer than the losses of a Reno flow of this size.
+        // Linux, `bbr_is_reno_coexistence_probe_time`: probes are at least as frequent as the losses of a Reno flow of this size.
         if waited || self.rounds_since_probe >= self.target_inflight(window).min(PROBE_ROUNDS) {
             self.start_refill(0, ack.delivered_total);
             return true;

@@ -5,7 +5,7 @@ use crate::probes::Sink;
 use crate::tcp::params::{ConnectionParams, TcpParams};
 use headway_units::Time;
 
-/// The methods of a [`CongestionControl`] once there is one: see there.
+/// The methods of a [`CongestionControl`] that has been made: see there.
 pub(crate) trait Controller: Send {
     fn uses_marks(&self) -> bool;
     fn packet_lost(&mut self, window: &Window, lost: &LostPacket, now: Time);
@@ -99,7 +99,7 @@ impl Controllers {
         (self.connection.initial_window as u32).max(self.rules.least_initial_window)
     }
 
-    /// One for a message, or for a subflow of one.
+    /// Makes the controller of a message, or of a subflow.
     pub(crate) fn make(&self, flow: &Flow) -> Box<dyn Controller> {
         (self.make)(&self.connection, flow)
     }

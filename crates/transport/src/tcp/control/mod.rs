@@ -1,4 +1,4 @@
-//! Congestion control: what decides the window of a connection, and its pace. One file a controller.
+//! Congestion control: what decides the window of a connection, and its pace. Each controller has a file of its own.
 
 pub mod bbr;
 pub mod bbr3;
@@ -82,7 +82,7 @@ impl Window {
 /// Phase of a connection, for its controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing is wrong.
+    /// Neither losses nor marks are being answered.
     Open,
     /// Marks were answered a window ago or less.
     Reducing,
@@ -284,7 +284,7 @@ pub trait Controlled {
     type Control: CongestionControl;
 }
 
-/// Something to do with a controller that is known by the name of its transport only, compiled once for each: see
+/// Operation on a controller that is known only by the name of its transport, compiled once for each: see
 /// [`visit_controller`](crate::registry::visit_controller), which reaches the controllers of all transports.
 pub trait ControllerVisitor {
     /// Result of a visit.
@@ -293,7 +293,7 @@ pub trait ControllerVisitor {
     fn visit<C: CongestionControl>(self) -> Self::Output;
 }
 
-/// Time between packets of which `pace` leave in a second; none where that is not known yet.
+/// Time between packets of which `pace` leave in a second; `None` while the pace is unknown.
 fn gap_at(pace: f64) -> Option<Time> {
     // A pace too high for a whole picosecond still leaves one between two packets, so that time passes.
     (pace > 0.0).then(|| Time((1e12 / pace) as u64).max(Time(1)))

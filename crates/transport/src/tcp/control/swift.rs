@@ -205,7 +205,7 @@ impl CongestionControl for Swift {
 
     fn timed_out(&mut self, window: &Window, _: f64, now: Time) -> f64 {
         self.expired(window.cwnd, now);
-        // Infinite: Swift has no slow start that a threshold could end.
+        // Infinite: Swift does not use slow start, so nothing may end it.
         f64::INFINITY
     }
 

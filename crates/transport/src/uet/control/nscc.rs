@@ -158,7 +158,7 @@ impl Window {
         self.bytes
     }
 
-    /// Bytes that may be under way at the most, and the round trip of an empty path.
+    /// The largest number of bytes that may be under way, and the round trip of an empty path.
     pub(in crate::uet) fn limits(&self) -> (i64, Time) {
         (self.most, self.base_rtt)
     }

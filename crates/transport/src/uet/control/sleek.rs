@@ -6,7 +6,7 @@ use headway_units::Time;
 
 /// Share of the window, in packets that came later, from which on one that is missing counts as lost. NSCC §2.7
 const WINDOWS: f64 = 1.5;
-/// And the fewest of them.
+/// The smallest such number.
 const LEAST: i64 = 5;
 /// Base round trips of silence after which a sender with more to send probes, and after which it does again.
 const FIRST_PROBE: u64 = 3;
@@ -90,7 +90,7 @@ impl Sleek {
         sooner.then(|| *self.armed.insert(due))
     }
 
-    /// A deadline has come: whether a probe leaves, and the deadline to arm, if any.
+    /// A deadline has come. Returns true if a probe leaves, and the deadline to arm, if any.
     pub(in crate::uet) fn expired(&mut self, now: Time, base_rtt: Time) -> (bool, Option<Time>) {
         if self.armed.is_none_or(|armed| now < armed) {
             return (false, None);

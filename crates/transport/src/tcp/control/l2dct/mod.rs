@@ -158,7 +158,7 @@ impl CongestionControl for L2dct {
 /// a row for each of its weights. L2DCT §IV-A
 pub fn fixed_power(weight: f64, alpha: u32) -> u32 {
     let unit = f64::from(UNIT);
-    // An alpha above one counts as one: the kernel's table has no entry beyond.
+    // An alpha above one counts as one: the kernel's table ends there.
     (libm::pow(f64::from(alpha.min(UNIT)) / unit, weight) * unit + 0.5) as u32
 }
 
