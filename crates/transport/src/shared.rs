@@ -133,6 +133,7 @@ impl HostContext {
     pub fn initial_window(&self, set: u64, message: &Message, now: Time) -> FirstWindowSchedule {
         let path = (self.path)(message.dst);
         let window = self.first_window(set, &path, &message.initial_window);
+        // Sharers meet at the slowest link, so their packets are spaced by its slots.
         let (packets, slot) = (self.sizes.packets(message.bytes) as u32, self.sizes.slot(path.bottleneck));
         FirstWindowSchedule::new(message.initial_window, window, packets, slot, now)
     }
@@ -191,6 +192,7 @@ impl Leaving {
 
     /// Extra time for `packets` packets on their way.
     pub fn of(self, packets: u32) -> Time {
+        // `AT_ONCE` allows any number: its extra time is always zero.
         self.slot.saturating_mul(packets.saturating_sub(self.allowed).into())
     }
 }

@@ -33,6 +33,7 @@ impl PathManager {
     /// True if several of `wanted` subflows must take paths that differ, which only switches that follow the packets
     /// give them.
     pub fn needs_pinned_paths(self, wanted: u64) -> bool {
+        // Only a mesh promises different paths: other ports may meet on one.
         self == PathManager::FullMesh && wanted > 1
     }
 

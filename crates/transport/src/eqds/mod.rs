@@ -95,6 +95,7 @@ impl Transport for Eqds {
                 credit: Some(CreditRules {
                     pull: params.pull,
                     pull_rate: params.pull_rate,
+                    // EQDS §5: the receiver owes pulls for trimmed packets, and gives these first.
                     counts_again: true,
                     shares: false,
                     // Pulls of EQDS do not follow marks.

@@ -89,6 +89,7 @@ fn a_request_says_how_many_packets_are_owed() {
     (request.index, request.count, request.message_bytes, request.tag) = (4, 4, 20 * FULL, 70);
     assert_eq!(script.on(us(1), request), ["ack", "pull 0: 4096"]);
     let words: Vec<String> = script.effects(us(1) + PULL).into_iter().flat_map(|(_, words)| words).collect();
+    // Two pulls of 4096 pay for them, the second after one pull's time.
     assert_eq!(words, ["pull 0: 8192"], "four packets are 6152 bytes");
     let mut sender = self::script();
     assert_eq!(sender.open(us(0), message(4)).len(), 4);

@@ -45,6 +45,7 @@ impl Receiver {
     pub(super) fn new(params: &ConnectionParams) -> Receiver {
         Receiver {
             rules: AckRules::new(params),
+            // The machine's receive window counts packets of the message here, whichever subflow brings them.
             window: params.edge(),
             messages: FxHashMap::default(),
             finished: FinishedMessages::default(),

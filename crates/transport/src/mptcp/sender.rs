@@ -134,6 +134,7 @@ impl Sender {
         connection.armed = Time::MAX;
         // Acknowledgements move the deadline and not the armed timer, so this one may be early.
         if connection.deadline.is_some_and(|deadline| deadline <= now) {
+            // A handshake that was not answered is repeated; an established subflow hands over instead.
             if outgoing.timed_out(number, now) {
                 self.ask(shared, now, key, number);
             }

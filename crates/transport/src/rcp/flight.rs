@@ -63,6 +63,7 @@ impl Flight {
     pub(super) fn acknowledge(&mut self, ack: &Packet, reordering: u32) -> bool {
         let before = self.arrived.len();
         let Ack { arrived, echo, .. } = Ack::read(ack);
+        // Numbers come from the wire: what was never sent cannot have arrived.
         self.arrived.insert_below(arrived.min(self.next));
         for block in ack.sack() {
             for index in block.start..block.end.min(self.next) {
@@ -93,6 +94,7 @@ impl Flight {
             }
             let first = Departure { passed: first.passed + 1, ..first };
             if first.passed >= reordering {
+                // It is not in the line of departures any more: its repetition joins that at the end.
                 self.lost.insert(first.index);
             } else {
                 self.kept.push(first);

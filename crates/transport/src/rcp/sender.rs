@@ -165,6 +165,7 @@ impl Sender {
         }
         self.messages[key].reference_armed = Time::MAX;
         if self.is_slow(shared, key) && self.messages[key].pick().is_some() {
+            // The answer would bring the rate of the next packet: without one to send there is nothing to ask for.
             self.messages[key].ask(shared, now);
         }
         self.await_reference(shared, now, key);
@@ -248,6 +249,7 @@ impl SendingHalf<TimerKey> for Sender {
             state: SenderState::SynSent,
             flight: Flight::default(),
             limit,
+            // At least one: a message without a first packet would hear nothing.
             initial_window: message.initial_window.window.unwrap_or(limit).clamp(1, limit),
             heard: false,
             rate: ANY_RATE,
@@ -346,6 +348,7 @@ impl Outgoing {
         }
         // Answers may overtake each other: the rate is that of the latest departure.
         if echo >= self.rate_at && echo <= now {
+            // At a rate of zero no further packet would leave, and none could bring a higher one.
             (self.rate, self.rate_at) = (rate.max(1), echo);
         }
     }
@@ -394,6 +397,7 @@ impl Outgoing {
         packet.flags = PacketFlags::when(again, PacketFlags::AGAIN).with(PacketFlags::RATE);
         self.flight.depart(now, index);
         self.last = Some((now, packet.wire));
+        // Both: a repetition may still be waiting when the last new packet leaves.
         if self.flight.first_lost().is_none() && self.flight.next() == self.packets {
             self.state.step(SenderEvent::AllSent);
         }

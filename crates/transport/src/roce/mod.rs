@@ -65,6 +65,7 @@ impl<C: RateControl> Transport for Roce<C> {
         network_wide: true,
         rate_alone: !C::WINDOWED,
         telemetry: C::TELEMETRY,
+        // Go-back-N repeats a round trip for each loss. With `selective-repeat` it would do with less.
         room: Room::Lossless,
         ..Capabilities::NONE
     };
@@ -86,6 +87,7 @@ impl<C: RateControl> Transport for Roce<C> {
             notification_gap: C::notification_gap(&params.control),
             telemetry: C::TELEMETRY,
         };
+        // Both halves know the rules from the same parameters: they never tell them to each other.
         Machine::new(Sender::new(Controllers::of::<C>(params)), Receiver::new(rules), context)
     }
 }

@@ -200,6 +200,7 @@ fn a_receiver_drops_what_is_behind_a_gap_and_complains_once() {
     assert!(script.on(us(503), data(10, 4)).is_empty());
     assert_eq!(script.on(us(504), data(10, 5)), ["nack 5 <1"], "again after 500 us");
     assert_eq!(script.on(us(505), data(10, 1)), ["ack 1 <2"]);
+    // Within 500 us of the last complaint, but about another packet.
     assert_eq!(script.on(us(506), data(10, 3)), ["nack 3 <2"], "2 was dropped, and is another gap");
     assert_eq!(script.on(us(507), data(10, 0)), ["ack 0 <2"], "what has arrived is acknowledged again");
     for index in 2..9 {
@@ -244,6 +245,7 @@ fn a_receiver_keeps_what_is_behind_a_gap_where_repetition_is_selective() {
 #[test]
 fn few_packets_have_the_shorter_time_out() {
     let few = ("rto_low", ParamValue::Time(us(15)));
+    // Three packets are few, four are not; go-back-N has one time-out.
     for (packets, recovery, due) in
         [(3, "selective-repeat", 15), (4, "selective-repeat", 40), (3, "go-back-n", 40)]
     {
@@ -302,6 +304,7 @@ fn a_cut_counts_from_the_last_packet_that_left() {
 #[test]
 fn a_window_of_a_message_that_begins_as_one_of_several_is_its_share() {
     let mut script = Dcqcn::with(&[("window", ParamValue::Bool(true))]);
+    // Two sharers: half of the rate as well as half of the window.
     let initial_window = InitialWindow { share: 2, ..InitialWindow::default() };
     script.begin(Time::ZERO, &Message { initial_window, ..message(100) });
     // Before its time-out, since nothing is answered.

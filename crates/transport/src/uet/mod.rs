@@ -133,12 +133,14 @@ impl Settings {
 impl UetParams {
     /// The time-out of a packet over `path`: an empty round trip at least.
     fn timeout(&self, path: &Path) -> Time {
+        // A time-out that is set may be shorter than the path: the empty round trip bounds it.
         let set = if self.rto > Time::ZERO { self.rto } else { scale(path.max_rtt, self.rto_factor) };
         set.max(path.base_rtt)
     }
 
     /// The longest path has the round trip that the whole network is configured with.
     pub(crate) fn tune(&mut self, traffic: &Traffic) {
+        // The network's longest path: a sender that goes by its own shorter path loses against farther ones (decision 76).
         if self.base_rtt == Time::ZERO {
             self.base_rtt = traffic.path.base_rtt;
         }
@@ -146,6 +148,7 @@ impl UetParams {
 
     /// A loss is noticed after one time-out where something is under way, or else asked about after a few.
     pub(crate) fn promises(&self, path: &Path) -> Promises {
+        // The last pull may be lost: it is asked for again only after these time-outs.
         let repair = self.timeout(path) * (1 + STALLED_TIMEOUTS) + path.max_rtt * 3;
         Promises { repair, ramp: Time::ZERO }
     }
@@ -323,6 +326,7 @@ pub type UetEndpoint = Machine<Uet>;
 impl UetEndpoint {
     /// A machine of one variant.
     pub(crate) fn of(settings: Settings, context: HostContext) -> UetEndpoint {
+        // Both halves have the settings: a receiver computes its senders' largest window for itself.
         Machine::new(Sender::new(settings.clone()), Receiver::new(settings, &context), context)
     }
 }

@@ -191,6 +191,7 @@ impl Outgoing {
         if let Some(&index) = self.again.first() {
             return Some(index);
         }
+        // The schedule holds back packets of the first window only.
         let begun = self.next >= self.first || self.next < self.released;
         (begun && self.next < self.limit).then_some(self.next)
     }
@@ -225,6 +226,7 @@ impl Outgoing {
         let entropy = self.entropies.next_entropy();
         let slot = Slot { sent: now, entropy, place: Place::Away, sends: 1 };
         match self.slot(index) {
+            // The count saturates: only "once" and "twice" are told apart.
             Some(there) => *there = Slot { sends: there.sends.saturating_add(1), ..slot },
             None => {
                 self.slots.push_back(slot);
@@ -270,6 +272,7 @@ impl Outgoing {
 
     /// Asks for credit, if it has not done so within a round trip. RCCC §2.6
     pub(super) fn request(&mut self, shared: &mut Shared, now: Time) {
+        // The answer to the last request may still be on its way.
         if self.requested.is_some_and(|at| now.saturating_sub(at) < self.base_rtt) {
             return;
         }

@@ -63,6 +63,7 @@ impl Sender {
     /// The place of the numbers for windows over a path of this base round trip.
     fn scale(&mut self, context: &HostContext, base_rtt: Time) -> Option<usize> {
         let params = self.settings.window.as_ref()?;
+        // One entry for a network whose base round trip is known, so a search is cheap.
         let known = self.scales.iter().position(|(rtt, _)| *rtt == base_rtt);
         Some(known.unwrap_or_else(|| {
             let sizes = (context.sizes.full_wire(), context.sizes.payload);
@@ -163,6 +164,7 @@ impl Sender {
                 out.request(shared, now);
             }
         } else if out.stalled().is_some_and(|at| at <= now) {
+            // Stalled: the pull that it waits for may be lost. UET §2.6
             out.request(shared, now);
             out.back_off();
         }
@@ -184,6 +186,7 @@ impl SendingHalf<TimerKey> for Sender {
         let window = u32::try_from(most.div_ceil(full)).unwrap_or(u32::MAX);
         let slot = sizes.slot(path.bottleneck);
         let schedule = FirstWindowSchedule::new(message.initial_window, window, packets, slot, now);
+        // A window in packets is converted to bytes only if it is asked for: the largest one is exact to the byte.
         let asked = message.initial_window.share > 1 || message.initial_window.window.is_some();
         let bytes = if asked { u64::from(schedule.window()) * full } else { most } as i64;
         let scale = self.scale(context, base_rtt);

@@ -122,6 +122,7 @@ mod tests {
         let three = [(20.0, 100, 100.0), (20.2, 100, 100.0), (10.0, 100, 900.0)];
         let plain = 20.0 / (50.2 * 50.2);
         assert!(near(grown(0, &three), plain - 1.0 / (3.0 * 2.0 * 20.0)), "two are equally large");
+        // 900 / 2^2 is 225, less than 300.
         let far = [(20.0, 100, 300.0), (10.0, 200, 900.0)];
         assert!(grown(0, &far) > 0.0, "900 at twice the round trip are worse than 300");
     }

@@ -109,6 +109,7 @@ impl Wvegas {
 
     /// A queue that has doubled is emptied once, so that a base round trip measured through it is corrected.
     fn drain(&mut self, window: &mut Window, mean: f64, base: f64) {
+        // Whole microseconds, Linux's unit: a shorter delay counts as none.
         let delay = Time((mean - base) as u64).0 / Time::us(1).0;
         if self.least_delay == 0 || delay < self.least_delay {
             self.least_delay = delay;

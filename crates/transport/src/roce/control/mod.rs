@@ -157,6 +157,7 @@ impl Controllers {
     pub(super) fn of<C: RateControl>(params: &RoceParams<C::Params>) -> Self {
         let own = params.control.clone();
         Controllers {
+            // The parameters move into the closure, so that nothing else of the machine depends on their type.
             make: Box::new(move |flow| Box::new(C::new(&own, flow))),
             machine: params.machine.clone(),
             telemetry: C::TELEMETRY,
@@ -206,6 +207,7 @@ impl Rounds {
 
 /// A window of a bandwidth-delay product that shrinks with the rate.
 pub(super) fn window_at(flow: &Flow, rate: f64) -> f64 {
+    // At least a byte: the machine lets one packet leave through any window.
     (flow.bdp * rate / flow.line).max(1.0)
 }
 

@@ -100,6 +100,7 @@ struct Law {
 impl Law {
     fn new(flow: &Flow, (gamma, beta, min_rate): (f64, f64, Rate)) -> Law {
         let period = flow.base_rtt.as_secs_f64();
+        // The lowest rate as a window: the law knows windows alone.
         let least = min_rate.bps() as f64 / 8.0 * period;
         let window = flow.bdp * flow.first / flow.line;
         Law {
@@ -117,6 +118,7 @@ impl Law {
     /// Takes in a measurement of power over so many seconds. PowerTCP §3.3
     fn smooth(&mut self, power: f64, seconds: f64) {
         let period = self.flow.base_rtt.as_secs_f64();
+        // A measurement over more than a round trip replaces the average altogether.
         let weight = (seconds / period).min(1.0);
         self.power = (1.0 - weight) * self.power + weight * power;
     }

@@ -26,9 +26,11 @@ const LEAST_WINDOW: f64 = 4.0;
 /// Round trips that a bandwidth is remembered.
 const BANDWIDTH_ROUNDS: u64 = 10;
 /// Time for which a round trip is remembered, and the shortest time for which it is probed.
+// Linux: a probe of 200 ms in ten seconds costs two percent.
 const MIN_RTT_LIFE: Time = Time::s(10);
 const PROBE_RTT: Time = Time::ms(200);
 /// Share of the bandwidth that is used, so that a queue does not stand.
+// `bbr_pacing_margin_percent` of later kernels.
 const MARGIN: f64 = 0.99;
 
 headway_params::choice! {
@@ -242,6 +244,7 @@ impl Bbr {
         if self.is_full() || !self.round_begins || ack.rate.is_some_and(|r| r.app_limited) {
             return;
         }
+        // Linux's `bbr_full_bw_thresh` and `bbr_full_bw_cnt`: 25 % in three rounds.
         if self.bandwidth.get() >= self.pipe.rate * 1.25 {
             self.pipe = FullPipe { rate: self.bandwidth.get(), rounds: 0 };
         } else {
@@ -338,6 +341,7 @@ impl Bbr {
             }
         }
         if self.mode == Mode::ProbeRtt {
+            // After everything else: nothing may lift the window of a probe.
             window.cwnd = window.cwnd.min(LEAST_WINDOW);
         }
     }
@@ -365,6 +369,7 @@ impl CongestionControl for Bbr {
     const LEAST_INITIAL_WINDOW: u32 = LEAST_WINDOW as u32;
 
     fn new(params: &BbrParams, connection: &ConnectionParams, flow: &Flow) -> Self {
+        // At least BBR's smallest window, which the connection begins with.
         let initial = connection.initial_window.max(LEAST_WINDOW as u64) as f64;
         // Linux, `bbr_init_pacing_rate_from_rtt`: a millisecond without a sample.
         let rtt = flow.rtt.unwrap_or(Time::ms(1)).as_secs_f64().max(1e-9);

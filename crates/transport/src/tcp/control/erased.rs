@@ -96,6 +96,7 @@ impl Controllers {
 
     /// Packets of first window.
     pub(crate) fn initial_window(&self) -> u32 {
+        // Declared as at most 100,000, so the cast does not cut.
         (self.connection.initial_window as u32).max(self.rules.least_initial_window)
     }
 

@@ -208,6 +208,7 @@ pub trait CongestionControl: Send + Sized + 'static {
     /// Round trips at most until the window of a message of `packets` packets fills any path, from `initial` packets on.
     /// A window doubles in slow start, unless a controller has none.
     fn rounds(packets: u64, initial: u64) -> u64 {
+        // One round more than full doublings, for the part of a window that is left.
         u64::from((packets / initial).checked_ilog2().map_or(0, |log| log + 1))
     }
 
@@ -249,6 +250,7 @@ pub trait CongestionControl: Send + Sized + 'static {
 
     /// The time-out has expired, for the first time for this data: the threshold that is wanted.
     fn timed_out(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
+        // RFC 5681 §3.1: the threshold after a time-out is that of any loss.
         self.lost(window, flight, now)
     }
 
@@ -301,6 +303,7 @@ fn gap_at(pace: f64) -> Option<Time> {
 
 /// Half of the packets in flight, at least two packets. RFC 5681 §3.1
 pub fn half(flight: f64) -> f64 {
+    // Of the flight and not of the window: a sender that lacked data had less under way.
     (flight / 2.0).max(2.0)
 }
 

@@ -170,6 +170,7 @@ impl Window {
 
     /// A packet of so many bytes was not heard of for too long. NSCC §2.6
     pub(in crate::uet) fn lost(&mut self, scale: &Scale, bytes: i64) {
+        // Less than a packet would let nothing leave any more.
         self.bytes = (self.bytes - bytes).max(scale.mtu);
     }
 
@@ -239,6 +240,7 @@ impl Window {
     /// §2.2
     fn below_target(&mut self, scale: &Scale, delay: Time, newly: i64) {
         self.empty = if delay < NO_DELAY { self.empty + newly } else { 0 };
+        // A whole window without delay starts fast growth, and the first delay ends it.
         self.growing = delay < NO_DELAY && (self.growing || self.empty > self.bytes);
         if self.growing {
             self.bytes = self.bytes.saturating_add((newly as f64 * scale.fast) as i64);
@@ -307,6 +309,7 @@ impl Window {
                 (self.to_ignore, self.ignored, self.trigger) = (in_flight, 0, false);
                 done = true;
             }
+            // Each period is judged for itself.
             self.achieved = 0;
             self.period_ends = Some(now.saturating_add(self.base_rtt).saturating_add(scale.target));
         }
