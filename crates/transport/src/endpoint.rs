@@ -112,7 +112,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// A time-out that expired so many times in a row, of which it doubles for the first `most`.
+    /// `timeout` after `times` expiries in a row: it doubles with each of the first `most`.
     pub fn doubled(&self, timeout: Time, times: u32, most: u32) -> Time {
         // A time-out that is beyond the longest from the start stays as it is.
         timeout.saturating_mul(1 << times.min(most)).min(self.longest_timeout.max(timeout))
@@ -252,7 +252,7 @@ pub trait Endpoint {
         Next::of(self, now, place)
     }
     /// A hint, and nothing more: `packet` will be received soon, or if there is none, a deadline is near or the wire
-    /// will be free. From drivers of so many machines that none is in the processor's cache.
+    /// will be free. Called by drivers of so many machines that their state does not stay in the processor's cache.
     #[inline]
     fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
         let _ = (packet, ahead);

@@ -54,7 +54,7 @@ impl<K: TimerKey> Shared<K> {
         packet
     }
 
-    /// A control packet about a message of `peer` that says what `view` does.
+    /// A control packet about a message of `peer` with the fields of `view`.
     #[inline]
     pub fn control_view<V: TypedView>(
         &self,
@@ -129,7 +129,7 @@ impl HostContext {
         if set == 0 { self.bdp_packets(path, initial_window) } else { set as u32 }
     }
 
-    /// The first window of a message that is opened `now`, of as many packets as [`HostContext::first_window`] says.
+    /// The first window of a message that is opened `now`: [`HostContext::first_window`] gives its packets.
     pub fn initial_window(&self, set: u64, message: &Message, now: Time) -> FirstWindowSchedule {
         let path = (self.path)(message.dst);
         let window = self.first_window(set, &path, &message.initial_window);

@@ -1,5 +1,5 @@
 //! The machine that nearly every protocol is: a half that sends messages, a half that receives them, and what both
-//! share. A protocol says where packets and deadlines go; its [`Endpoint`] is the one in this file.
+//! share. A protocol declares where packets and deadlines go; its [`Endpoint`] is the one in this file.
 
 use crate::Message;
 use crate::endpoint::{Ahead, End, Endpoint, EndpointEvent, Gone, HostContext, SubflowShare};
@@ -106,7 +106,7 @@ pub trait TwoSided: Sized + 'static {
     fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: Self::TimerKey);
 
     /// The next packet: control leaves first, then packets of the sending half. A protocol whose host link has an
-    /// order of its own says it here.
+    /// order of its own overrides this.
     #[inline]
     fn poll_transmit(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
         let Machine { sender, shared, .. } = machine;

@@ -50,7 +50,7 @@ impl Steps for Script {
     }
 }
 
-/// Packet `index` of message `id` of `PEER`, of 20 packets, whose sender wants so many quanta in all.
+/// Packet `index` of message `id` of `PEER`, of 20 packets, whose sender wants `target` quanta in all.
 fn data(id: u32, index: u32, target: u32) -> Packet {
     let mut packet = Packet::new(PacketKind::Data, PEER, HERE, id);
     (packet.index, packet.count, packet.message_bytes, packet.remaining) = (index, 4, 20 * FULL, target);

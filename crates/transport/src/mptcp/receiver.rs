@@ -126,7 +126,7 @@ impl Receiver {
         let (peer, id) = (packet.src, packet.message);
         let ack = Ack { index, data_ack: 0, blocks: 0, arrived: 0, subflow_and_window: 0, echo: left };
         let mut ack = shared.control_view(ack, peer, id, packet.tag, packet.entropy);
-        // The field has room for so many numbers only.
+        // The field has room for no larger number.
         ack.put_subflow(subflow % MOST_SUBFLOWS, packets, self.window);
         shared.control.push_back(ack);
     }

@@ -188,7 +188,7 @@ impl SendingHalf<TimerKey> for Sender {
                     self.arm(shared, key, number);
                 }
             }
-            // After all subflows: packets of one lost path must not go to another that is lost as well.
+            // After all subflows: one turn serves the whole message.
             self.queue(key);
         }
     }

@@ -55,7 +55,7 @@ impl Script {
         Script { machine: Checked::new(Rcp::endpoint(&params, context)) }
     }
 
-    /// A message that was opened at 0 and told `rate` at 13 us.
+    /// A message that was opened at 0 and received `rate` at 13 us.
     fn running(message: Message, rate: u32) -> (Script, Vec<String>) {
         let mut s = Script::new(RcpParams::default());
         assert_eq!(s.open(us(0), message), ["rts"]);

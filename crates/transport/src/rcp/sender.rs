@@ -46,7 +46,7 @@ struct Outgoing {
     initial_window: u32,
     /// True if any data is acknowledged.
     heard: bool,
-    /// Rate told, in kilobits a second, and when the packet left that brought it.
+    /// The rate received last, in kilobits a second, and the departure of the packet that brought it.
     rate: u32,
     rate_at: Time,
     /// Round trip measured last, and the smallest; zero and the greatest time before the first.
@@ -92,7 +92,7 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement: of data, or of a SYN or reference packet, which says no more than the rate.
+    /// Takes in an acknowledgement: of data, or of a SYN or reference packet, which carries the rate alone.
     pub(super) fn heard(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let id = (packet.src, packet.message);
         let Some(key) = self.messages.find(id) else { return };
@@ -332,9 +332,9 @@ impl Outgoing {
         self.asked = now;
     }
 
-    /// The round trip that every packet tells routers, in nanoseconds.
+    /// The round trip that every packet carries to routers, in nanoseconds.
     fn round_trip(&self) -> u32 {
-        // Rounded up, because 0 says that none is known.
+        // Rounded up, because 0 stands for "none known".
         u32::try_from(self.rtt.0.div_ceil(1000)).unwrap_or(u32::MAX)
     }
 

@@ -91,7 +91,7 @@ impl Outgoing {
         let flow = Flow { start: now, line, first, base_rtt, bdp, payload: payload as f64 };
         let control = controllers.make(&flow);
         let cap = machine.cap(context, base_rtt);
-        // A message that nothing bounds later is not bounded before the first answer either, unless it says so.
+        // A message that is unbounded later is unbounded before the first answer, too, unless it asks for a first window.
         let alone = InitialWindow { connected: message.initial_window.connected, ..InitialWindow::default() };
         let asked = !message.responsive || message.initial_window != alone;
         let bound = if control.window().is_some() || asked { bdp as u64 } else { u64::MAX };

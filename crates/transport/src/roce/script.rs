@@ -107,7 +107,7 @@ fn data(packets: u64, index: u32) -> Packet {
     packet
 }
 
-/// `PEER` says of message 0 of this host: all below `below` have arrived, and `index` is answered.
+/// Answer of `PEER` about message 0 of this host: all below `below` have arrived, and `index` is answered.
 fn answer(kind: PacketKind, index: u32, below: u32) -> Packet {
     let mut packet = Packet::new(kind, PEER, HERE, 0);
     (packet.index, packet.count, packet.entropy) = (index, below, 9);

@@ -198,7 +198,7 @@ impl Connection {
         Some(at)
     }
 
-    /// Notes whether the window is what holds back data, if `has_data` says that there is more.
+    /// Records if the window holds back data; `has_data` is true if there is more to send.
     #[inline]
     pub(crate) fn account(&mut self, now: Time, has_data: bool) {
         self.arm_timeout(now);

@@ -103,7 +103,7 @@ impl<C: CongestionControl> Controlled for Tcp<C> {
 
 impl<C: CongestionControl> Promised for Tcp<C> {
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
-        // BBR starts with four packets whatever `initial_window` says.
+        // BBR starts with four packets at least, also if `initial_window` is smaller.
         let initial = params.connection.initial_window.max(C::LEAST_INITIAL_WINDOW.into());
         // A lost tail waits for the timer.
         let rounds = C::rounds(packets, initial);

@@ -59,7 +59,7 @@ impl RateSampler {
         self.limited_until = self.delivered + u64::from(pipe.max(1));
     }
 
-    /// Takes in an acknowledgement; `marked` if it says that the packets that it acknowledges were.
+    /// Takes in an acknowledgement; `marked` if it reports its packets as marked.
     pub(crate) fn deliver(
         &mut self,
         now: Time,

@@ -225,7 +225,7 @@ impl Scoreboard {
         (self.una..self.high).find(flying)
     }
 
-    /// Packets of which nothing says that they have arrived.
+    /// Packets that are not known to have arrived.
     pub(crate) fn missing(&self) -> impl Iterator<Item = u32> {
         let numbered = (self.una..).zip(&self.packets);
         numbered.filter(|(_, packet)| packet.0 != Fate::Sacked).map(|(index, _)| index)

@@ -276,7 +276,7 @@ fn a_handshake_comes_first_and_is_repeated() {
     // A fresh receiver answers a SYN with an acknowledgement of nothing, as often as it comes.
     let mut receiver = newreno(&[]);
     let mut syn = data(0, 3, false, Time::us(3));
-    // A SYN says the length in the field of data packets: the kind alone makes the difference.
+    // A SYN has the length in the field of data packets: the kind alone makes the difference.
     (syn.kind, syn.payload) = (PacketKind::Rts, 0);
     for _ in 0..2 {
         receiver.receive(Time::us(50), &syn);

@@ -311,7 +311,7 @@ crate::timer_keys! {
 
 type Shared = crate::shared::Shared<TimerKey>;
 
-/// Marks a request that only asks for the arrivals, and its answer. NSCC §2.7
+/// Marks a probe, which requests the arrivals alone, and its answer. NSCC §2.7
 // The flag of pulls, which requests and acknowledgements do not have otherwise.
 const PROBE: PacketFlags = PacketFlags::PULL;
 /// Marks a header that was cut in front of its receiver.

@@ -83,7 +83,7 @@ pub(super) struct Outgoing {
     asks_again: bool,
     /// Packets in order of departure; entries that no longer match their slot mean nothing.
     flight: VecDeque<(Time, u32)>,
-    /// Bytes under way: those sent, less those that the receiver says that it has and those given up.
+    /// Bytes under way: those sent, less those that the receiver has reported and those given up.
     in_flight: i64,
     received: u32,
     /// Bytes of a full packet on the wire, and of the last one.
@@ -245,7 +245,7 @@ impl Outgoing {
         }
         let speculative = self.credit.is_some() && self.state == SenderState::Speculating;
         let target = self.target(waiting);
-        // UET §1: where the sender can go on only with an answer, it asks for one.
+        // UET §1: a sender that cannot go on without an answer asks for one.
         let closed = self.window.as_ref().is_some_and(|window| self.in_flight + size >= window.bytes());
         let ask = again || self.next == self.limit || self.is_without_credit() || closed;
         let packet = context.data_packet(&self.message, index, self.first);

@@ -83,7 +83,7 @@ impl Pacer {
         self.again.is_empty() && self.active.is_empty() && self.idle.is_empty()
     }
 
-    /// A pull leaves that permits so many bytes more.
+    /// A pull leaves that permits `bytes` more.
     pub(super) fn left(&mut self, now: Time, bytes: u64) {
         let quanta = if bytes == 0 { EMPTY_PULL } else { bytes.div_ceil(QUANTUM) };
         let quantum = match &mut self.uplinks {

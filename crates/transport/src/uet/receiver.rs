@@ -77,7 +77,7 @@ impl Receiver {
     pub(super) fn arrived(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         let (rules, ack_bytes) = (self.settings.credit.clone(), self.settings.common.ack_bytes);
-        // Before the message is looked up: a repeated packet's mark tells of the network as well.
+        // Before the message is looked up: the mark of a repeated packet is a sign of congestion as well.
         self.pacer.arrived(now, packet, || self.settings.base_rtt(&(shared.context.path)(packet.src)));
         let Some(incoming) = self.know(shared, packet) else { return };
         if packet.kind == PacketKind::Rts {
@@ -315,7 +315,7 @@ impl Incoming {
         shared.control.push_back(nack);
     }
 
-    /// The sender asks for credit, and does not know the arrivals.
+    /// Takes in a request for credit; its sender does not know the arrivals.
     fn request(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
         self.state.step(ReceiverEvent::Request);
         self.acknowledge(shared, key, packet);

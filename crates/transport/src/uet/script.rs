@@ -129,7 +129,7 @@ fn header(packet: Packet, last_hop: bool) -> Packet {
     packet
 }
 
-/// `PEER` says of message 0 of this host: all below `below` have arrived, and `index` is answered.
+/// Answer of `PEER` about message 0 of this host: all below `below` have arrived, and `index` is answered.
 fn ack(index: u32, below: u32) -> Packet {
     let mut packet = Packet::new(PacketKind::Ack, PEER, HERE, 0);
     (packet.index, packet.count, packet.remaining, packet.entropy) = (index, below, below, 9);

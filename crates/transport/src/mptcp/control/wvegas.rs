@@ -241,7 +241,7 @@ mod tests {
     fn a_queue_that_doubles_is_drained_once() {
         let at = Window { cwnd: 40.0, ssthresh: 20.0 };
         let (wvegas, window) = after(at, Time::us(320), 1e9, |wvegas| wvegas.least_delay = 10);
-        // 18.75, which is below the threshold: the acknowledgement that says so begins slow start.
+        // 18.75, which is below the threshold: the acknowledgement that leads to it begins slow start.
         assert!((window.cwnd - 40.0 * 300.0 / 640.0 - 1.0).abs() < 1e-9, "{}", window.cwnd);
         assert_eq!(wvegas.least_delay, 0);
         let (wvegas, window) = after(at, Time::us(319), 1e9, |wvegas| wvegas.least_delay = 10);

@@ -36,7 +36,7 @@ pub struct Answer<'a> {
     pub now: Time,
     /// First packet that has not arrived.
     pub arrived: u32,
-    /// Packets that it says have arrived in order, and were not known to.
+    /// Packets that it reports as arrived in order for the first time.
     pub newly: u32,
     /// First packet never sent, or to be sent again.
     pub next: u32,
@@ -83,7 +83,7 @@ pub trait RateControl: Send + Sized + 'static {
     /// Takes in an answer of the receiver.
     fn answered(&mut self, answer: &Answer<'_>);
 
-    /// A packet of so many bytes on the wire leaves.
+    /// A packet of `wire` bytes on the wire leaves.
     fn departed(&mut self, now: Time, wire: u16) {
         let _ = (now, wire);
     }

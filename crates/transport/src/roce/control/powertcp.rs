@@ -115,7 +115,7 @@ impl Law {
         }
     }
 
-    /// Takes in a measurement of power over so many seconds. PowerTCP §3.3
+    /// Takes in a measurement of power over `seconds`. PowerTCP §3.3
     fn smooth(&mut self, power: f64, seconds: f64) {
         let period = self.flow.base_rtt.as_secs_f64();
         // A measurement over more than a round trip replaces the average altogether.

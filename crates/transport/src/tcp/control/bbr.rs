@@ -335,7 +335,7 @@ impl Bbr {
             } else if window.cwnd < target || ack.delivered_total < 10 {
                 window.cwnd += acked;
             }
-            // A message may be told to begin with less; by now slow start has come as far.
+            // A message may be set to begin with less; by now slow start has come as far.
             if ack.delivered_total >= LEAST_WINDOW as u64 {
                 window.cwnd = window.cwnd.max(LEAST_WINDOW);
             }

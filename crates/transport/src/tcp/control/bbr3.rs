@@ -29,7 +29,7 @@ const UP_WINDOW: f64 = 2.25;
 const MARGIN: f64 = 0.99;
 /// Smallest window, in packets.
 const LEAST_WINDOW: f64 = 4.0;
-/// The bandwidth has stopped growing once it is less than this much larger for so many rounds.
+/// Growth below which a round counts as one without growth, and the number of such rounds after which the path is full.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
 /// Acknowledgements with losses, and rounds with too many marks, that end the startup.
@@ -760,7 +760,7 @@ impl Bbr3 {
             } else if window.cwnd < target || window.cwnd < 2.0 * self.initial {
                 window.cwnd += acked;
             }
-            // A message may be told to begin with less; by now slow start has come as far.
+            // A message may be set to begin with less; by now slow start has come as far.
             if ack.delivered_total >= LEAST_WINDOW as u64 {
                 window.cwnd = window.cwnd.max(LEAST_WINDOW);
             }
@@ -975,7 +975,7 @@ mod tests {
     const GAP: Time = Time::us(12);
     const HELD: f64 = 25.0;
 
-    /// A bottleneck that takes a packet every 12 us, marks above a queue of so many, and drops above another.
+    /// A bottleneck that takes a packet every 12 us, and that marks and drops above two lengths of its queue.
     struct Path {
         bbr: Bbr3,
         window: Window,

@@ -165,7 +165,7 @@ impl CongestionControl for Cubic {
         self.w_max = if yields { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
         // The next growth begins a curve from the window that the cut leaves.
         (self.prior, self.epoch) = (cwnd, None);
-        // Of the window, not of the data in flight: RFC 9438 §4.6 allows either.
+        // Of the window, not of the flight: RFC 9438 §4.6 allows it where an unused window does not grow.
         (beta * cwnd).max(2.0)
     }
 

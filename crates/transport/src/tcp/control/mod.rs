@@ -107,7 +107,7 @@ pub struct RateSample {
     pub in_flight: u32,
     /// Packets found lost since it left.
     pub lost: u32,
-    /// Packets said to have arrived with a mark since it left.
+    /// Packets reported as marked since it left.
     pub marked: u32,
 }
 
@@ -148,7 +148,7 @@ pub struct Ack<'a> {
     pub next: u32,
     /// Packets that it acknowledged cumulatively.
     pub acked: u32,
-    /// Packets that it says have arrived, and were not known to.
+    /// Packets that it reports as arrived for the first time.
     pub delivered: u32,
     /// All packets that are known to have arrived.
     pub delivered_total: u64,

@@ -10,11 +10,11 @@ use crate::tcp::{STATES, deviations};
 use headway_params::ParamKind;
 use headway_units::Time;
 
-/// Share of the unloaded round trip that is the base target where no parameter says it: published settings for round trips of 4 us have 5.06 us.
+/// Base target in unloaded round trips, unless a parameter sets it: published settings for round trips of 4 us have 5.06 us.
 const BASE_OF_ROUND_TRIP: f64 = 1.25;
-/// Base targets to a hop's share of the target, where no parameter says it: 20 us and 3.05 us, 5.06 us and 0.77 us.
+/// Ratio of the base target to a hop's share of the target, unless a parameter sets it: 20 us and 3.05 us, 5.06 us and 0.77 us.
 const HOPS_IN_BASE: f64 = 6.55;
-/// Base targets in the range of flow scaling, where no parameter says it. Swift §3.1.2
+/// Range of flow scaling in base targets, unless a parameter sets it. Swift §3.1.2
 const RANGE_OF_BASE: f64 = 5.0;
 
 headway_params::params! {
@@ -323,7 +323,7 @@ mod tests {
             }
             seen.push(swift.cwnd.expect("set"));
         }
-        // The fifth time-out in a row leads to the smallest window, as `retransmit_reset` says.
+        // `retransmit_reset` is five: the fifth time-out in a row leads to the smallest window.
         assert_eq!(seen, [32.0, 16.0, 8.0, 4.0, 0.001]);
         after(&mut swift, 0.001, Time::us(30));
         swift.timed_out(&window, 1.0, Time::ms(9));

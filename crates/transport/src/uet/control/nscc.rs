@@ -131,7 +131,7 @@ pub(in crate::uet) struct Window {
 }
 
 impl Window {
-    /// A window of so many bytes.
+    /// A window of `bytes`.
     pub(in crate::uet) fn new(scale: &Scale, bytes: i64, now: Time) -> Window {
         let base_rtt = scale.network_rtt;
         Window {
@@ -168,7 +168,7 @@ impl Window {
         self.average / 1e12
     }
 
-    /// A packet of so many bytes was not heard of for too long. NSCC §2.6
+    /// Shrinks the window for a lost packet of `bytes`. NSCC §2.6
     pub(in crate::uet) fn lost(&mut self, scale: &Scale, bytes: i64) {
         // Less than a packet would let nothing leave any more.
         self.bytes = (self.bytes - bytes).max(scale.mtu);
@@ -189,7 +189,7 @@ impl Window {
         self.average += (sample - self.average) * DELAY_ALPHA;
     }
 
-    /// An acknowledgement of so many new bytes, with the round trip of the packet that it answers if that is known.
+    /// Takes in an acknowledgement of `newly` bytes, with the round trip of the packet that it answers if that is known.
     pub(in crate::uet) fn acked(
         &mut self,
         scale: &Scale,
@@ -264,7 +264,7 @@ impl Window {
         self.bytes = self.bytes.max(scale.mtu).min(self.most.max(scale.mtu));
     }
 
-    /// A packet of so many bytes was trimmed; `last_hop` = in front of a receiver that gives credit itself. NSCC §2.4
+    /// Takes in that a packet of `bytes` was trimmed; `last_hop` = in front of a receiver that gives credit itself. NSCC §2.4
     pub(in crate::uet) fn trimmed(
         &mut self,
         scale: &Scale,

@@ -61,7 +61,7 @@ impl Credit {
         self.bytes = self.bytes.min(0);
     }
 
-    /// A pull permits so many bytes in all. RCCC §3.1
+    /// A pull arrives; it permits `permitted` bytes in all. RCCC §3.1
     pub(in crate::uet) fn pulled(&mut self, permitted: u64) {
         // Totals instead of amounts: a pull that was overtaken or repeated permits nothing.
         if permitted > self.permitted {

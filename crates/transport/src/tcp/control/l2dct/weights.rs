@@ -50,7 +50,7 @@ impl Weights {
         }
     }
 
-    /// The weight of a message with so many bytes sent, and so many left.
+    /// The weight of a message with `sent` bytes sent and `left` bytes left.
     pub fn of(&self, sent: u64, left: u64) -> f64 {
         match self.kind {
             Weighting::Las => self.at(sent),
