@@ -24,7 +24,7 @@ pub enum EndpointEvent {
     Delivered {
         /// The message's driver handle.
         tag: u32,
-        /// Sending host.
+        /// The host that sends the message.
         src: HostId,
         /// The message's number.
         message: u32,
@@ -35,7 +35,7 @@ pub enum EndpointEvent {
     Completed {
         /// The message's driver handle.
         tag: u32,
-        /// Sending host.
+        /// The host that sends the message.
         src: HostId,
         /// The message's number.
         message: u32,
@@ -141,7 +141,7 @@ pub struct HostContext {
     pub host: HostId,
     /// Rate of its link.
     pub nic: Rate,
-    /// Packet sizes.
+    /// Sizes of packets on the wire and of their payload.
     pub sizes: Sizes,
     /// Seed of the machine's random choices, where it has any that may differ from run to run.
     pub seed: u64,
@@ -478,7 +478,7 @@ pub struct Traffic {
     pub path: Path,
     /// Rate of the hosts' links.
     pub nic: Rate,
-    /// Packet sizes.
+    /// Sizes of packets on the wire and of their payload.
     pub packet: Sizes,
     /// Ratio of the rates of a switch's hosts to those of its uplinks, at the worst switch; at least 1.
     pub oversubscription: f64,
@@ -495,7 +495,7 @@ pub struct CreditDemand {
     pub round_trip: Time,
     /// Rate of the receiver's link.
     pub nic: Rate,
-    /// Packet sizes.
+    /// Sizes of packets on the wire and of their payload.
     pub sizes: Sizes,
 }
 

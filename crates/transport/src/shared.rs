@@ -181,7 +181,7 @@ impl Leaving {
         Leaving { allowed: path.bdp_packets(context.nic, &context.sizes), slot }
     }
 
-    /// Extra time of the bytes that have no room in a time-out of this length, of which a largest round trip
+    /// Extra time of the bytes that do not fit into a time-out of this length, of which a largest round trip
     /// is for the last packet.
     pub fn within(timeout: Time, path: &Path, context: &HostContext) -> Leaving {
         let slot = context.sizes.slot(path.bottleneck);

@@ -25,7 +25,7 @@ enum Fate {
 /// A packet's last departure, and the state of delivery at that time, from which its rate is computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departed {
-    /// Departure time.
+    /// Time at which the packet left.
     pub(crate) at: Time,
     /// Packets delivered until then.
     pub(crate) delivered: u64,

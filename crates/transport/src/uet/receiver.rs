@@ -25,7 +25,7 @@ crate::state_machine! {
     events { Data, Header, Request, Last }
 }
 
-/// Credit that a receiver was asked for and has not given.
+/// Credit that senders have requested and the receiver has not given.
 pub(crate) const WANTED: GaugeInfo = GaugeInfo::bytes(
     "wanted_bytes",
     "credit wanted",

@@ -151,7 +151,7 @@ impl Sender {
         }
     }
 
-    /// UET §2.6: lost packets are sent again, or credit for them is asked for.
+    /// UET §2.6: sends lost packets again, or requests credit for them.
     pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let (out, scale) = &mut self.messages[key];

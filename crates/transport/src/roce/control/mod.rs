@@ -32,7 +32,7 @@ pub struct Flow {
 /// An answer of the receiver, after the message has taken it in.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
-    /// Arrival time.
+    /// Time at which the answer arrived.
     pub now: Time,
     /// First packet that has not arrived.
     pub arrived: u32,

@@ -140,7 +140,7 @@ pub struct Sibling {
 /// An acknowledgement, after the connection has taken it in.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
-    /// Arrival time.
+    /// Time at which the acknowledgement arrived.
     pub now: Time,
     /// First packet not acknowledged.
     pub una: u32,
