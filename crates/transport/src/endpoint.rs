@@ -24,7 +24,7 @@ pub enum EndpointEvent {
     Delivered {
         /// The message's driver handle.
         tag: u32,
-        /// Sending host.
+        /// The host that sends the message.
         src: HostId,
         /// The message's number.
         message: u32,
@@ -35,7 +35,7 @@ pub enum EndpointEvent {
     Completed {
         /// The message's driver handle.
         tag: u32,
-        /// Sending host.
+        /// The host that sends the message.
         src: HostId,
         /// The message's number.
         message: u32,
@@ -72,6 +72,8 @@ pub struct End {
 pub enum Gone {
     /// All about a host, whose messages will count from 0 again.
     Peer(HostId),
+    // A peer comes back with numbers from 0, so its records of finished messages go as well. A single message
+    // stays on record, so that a late packet of it cannot open it again.
     /// One message, by the host at its other end and by number. It is as if it were complete.
     Message(HostId, u32),
 }
@@ -87,7 +89,7 @@ impl Gone {
     }
 }
 
-/// Why messages to a host fail that its driver has given up.
+/// Reason with which messages to a host fail once its driver has given it up.
 pub const FORGOTTEN: &str = "the peer is gone";
 
 /// Properties of the path to a peer. Times include serialisation on every hop.
@@ -110,7 +112,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// A time-out that expired so many times in a row, of which it doubles for the first `most`.
+    /// `timeout` after `times` expiries in a row: it doubles with each of the first `most`.
     pub fn doubled(&self, timeout: Time, times: u32, most: u32) -> Time {
         // A time-out that is beyond the longest from the start stays as it is.
         timeout.saturating_mul(1 << times.min(most)).min(self.longest_timeout.max(timeout))
@@ -123,7 +125,7 @@ impl Path {
     /// includes serialisation.
     pub fn bdp_packets(&self, rate: Rate, sizes: &Sizes) -> u32 {
         let slot = sizes.slot(rate).0;
-        // Rounded up to whole packets, and at least one, so that a message can begin.
+        // A zero base round trip would divide to nothing, and a message without a first packet never begins.
         u32::try_from(self.base_rtt.0.div_ceil(slot).max(1)).unwrap_or(u32::MAX)
     }
 
@@ -139,7 +141,7 @@ pub struct HostContext {
     pub host: HostId,
     /// Rate of its link.
     pub nic: Rate,
-    /// Packet sizes.
+    /// Sizes of packets on the wire and of their payload.
     pub sizes: Sizes,
     /// Seed of the machine's random choices, where it has any that may differ from run to run.
     pub seed: u64,
@@ -171,6 +173,7 @@ impl Next {
     /// Asks a machine for the three, one after the other, and writes the packet into `place`.
     #[inline]
     pub fn of<E: Endpoint + ?Sized>(machine: &mut E, now: Time, place: &mut Packet) -> Next {
+        // Polled first: sending may arm a timer or empty the queue, so the other two answers hold only afterwards.
         let packet = machine.poll_transmit(now);
         let sent = packet.is_some();
         if let Some(packet) = packet {
@@ -231,7 +234,7 @@ pub trait Endpoint {
     }
     /// The earliest instant at which [`Endpoint::timeout`] is wanted.
     fn next_timeout(&self) -> Option<Time>;
-    /// The next thing the application should know.
+    /// The next event for the application.
     fn poll_event(&mut self) -> Option<EndpointEvent>;
     /// [`Endpoint::receive`], and then [`Endpoint::poll_event`] for the first time.
     ///
@@ -249,7 +252,7 @@ pub trait Endpoint {
         Next::of(self, now, place)
     }
     /// A hint, and nothing more: `packet` will be received soon, or if there is none, a deadline is near or the wire
-    /// will be free. From drivers of so many machines that none is in the processor's cache.
+    /// will be free. Called by drivers of so many machines that their state does not stay in the processor's cache.
     #[inline]
     fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
         let _ = (packet, ahead);
@@ -279,7 +282,7 @@ pub trait Endpoint {
         let _ = now;
         Vec::new()
     }
-    /// Tells the present value of each probe that the machine has of one message at this end of it: some of
+    /// Reports the present value of each probe that the machine has of one message at this end of it: some of
     /// [`Transport::PROBES`]. Nothing of a message that it does not hold.
     fn probe(&self, end: &End, found: &mut Sink<'_>) {
         let _ = (end, found);
@@ -289,13 +292,13 @@ pub trait Endpoint {
     fn round_trips(&self) -> Option<&RoundTrips> {
         None
     }
-    /// A path to `peer` carries nothing more for now: the one of all entropies that `lost` says. What is under way there does not
-    /// arrive. Harmless where nothing is. From drivers of real hosts, which watch paths; a machine that is not told finds out by
+    /// A path to `peer` carries nothing more for now: that of all entropies for which `lost` is true. Packets there do not
+    /// arrive. Harmless where there are none. Drivers of real hosts, which watch paths, call it; otherwise a machine finds out by
     /// its time-outs.
     fn path_lost(&mut self, now: Time, peer: HostId, lost: &dyn Fn(u32) -> bool) {
         let _ = (now, peer, lost);
     }
-    /// Tells what the subflows of the messages that this host sends have now.
+    /// Reports weight, credit and bytes of the subflows of all messages that this host sends.
     fn subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
         let _ = found;
     }
@@ -384,6 +387,7 @@ impl<A: Around> Endpoint for A {
     #[inline]
     fn receive_and_poll(&mut self, now: Time, packet: &Packet) -> Option<EndpointEvent> {
         self.before_input(now);
+        // The inner machine's own method is called, not the default: within it the compiler knows the machine.
         let event = self.inner_mut().receive_and_poll(now, packet);
         self.after_event(event.as_ref());
         event
@@ -474,7 +478,7 @@ pub struct Traffic {
     pub path: Path,
     /// Rate of the hosts' links.
     pub nic: Rate,
-    /// Packet sizes.
+    /// Sizes of packets on the wire and of their payload.
     pub packet: Sizes,
     /// Ratio of the rates of a switch's hosts to those of its uplinks, at the worst switch; at least 1.
     pub oversubscription: f64,
@@ -485,25 +489,25 @@ pub struct Traffic {
 pub struct CreditDemand {
     /// Packets of one message.
     pub packets: u64,
-    /// It opens as one of this many fair sharers.
+    /// Number of fair sharers, this message included, as which it opens.
     pub sharers: u32,
     /// Time from a credit to its data.
     pub round_trip: Time,
     /// Rate of the receiver's link.
     pub nic: Rate,
-    /// Packet sizes.
+    /// Sizes of packets on the wire and of their payload.
     pub sizes: Sizes,
 }
 
-/// A bound from above of such credits.
+/// Upper bound of a receiver's credits on the way to its senders.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CreditBound {
-    /// Share of the highest rate at which a receiver gives credits to one message at the most. All of its messages
+    /// Largest share of the highest rate at which a receiver gives credits to one message. All of its messages
     /// together have the whole of it.
     pub share: f64,
     /// Bytes of a link that a credit stands for at the highest rate: its own, and those of its data.
     pub bytes: u64,
-    /// Credits that wait at the receiver's own link at the most.
+    /// Largest number of credits that wait at the receiver's own link.
     pub waiting: u64,
     /// True if the whole message leaves at once, so that credits end when it has arrived unless some of it is lost.
     pub at_once: bool,
@@ -552,7 +556,7 @@ pub struct Capabilities {
     pub shared_clock: bool,
     /// Parameters that are not set follow from the traffic: [`Transport::tune`].
     pub tunes: bool,
-    /// They follow from the network, and [`Transport::tune`] is asked for any set of messages.
+    /// These parameters follow from the network, and [`Transport::tune`] is called for any set of messages.
     pub network_wide: bool,
     /// Bytes that data packets and their answers have in addition to their sizes, for what ports of switches write into
     /// them hop by hop (in-band network telemetry); 0 where they write nothing.
@@ -660,10 +664,13 @@ impl<E: Endpoint> Around for Checked<E> {
         #[cfg(debug_assertions)]
         {
             assert!(self.drained, "input at {now} before the events of the last one were drained");
+            // Equal times are legal: several inputs may come in the same instant.
             assert!(now >= self.clock, "time went back from {} to {now}", self.clock);
             self.clock = now;
+            // Any input may produce events, so the machine counts as drained only once a poll has returned `None`.
             self.drained = false;
         }
+        // Keeps the parameter used in release builds, where nothing is checked.
         let _ = now;
     }
     #[inline]
@@ -676,6 +683,7 @@ impl<E: Endpoint> Around for Checked<E> {
     fn after_event(&mut self, event: Option<&EndpointEvent>) {
         #[cfg(debug_assertions)]
         {
+            // Only `None` shows that the queue is empty; `Some` says nothing about a further event.
             self.drained |= event.is_none();
         }
         let _ = event;
@@ -695,6 +703,7 @@ mod tests {
     }
 
     impl Endpoint for Probe {
+        // Inputs add different powers of ten: one sum shows which of them were forwarded, and how often.
         fn open(&mut self, _: Time, _: &Message) {
             self.inputs += 1;
         }
@@ -709,6 +718,7 @@ mod tests {
             self.inputs += 1000;
         }
         fn poll_transmit(&mut self, _: Time) -> Option<Packet> {
+            // The sum travels in a field of the packet, so that the test reads it through the wrapper.
             Some(Packet::new(headway_packet::PacketKind::Ack, HostId(0), HostId(1), self.inputs))
         }
         fn poll_control(&mut self, _: Time) -> Option<Packet> {
@@ -739,6 +749,7 @@ mod tests {
 
     #[test]
     fn a_wrapped_machine_answers_everything_as_the_one_inside_does() {
+        // A box inside `Checked`: both implementations of `Around` are exercised.
         let boxed: Box<dyn Endpoint> = Box::new(Probe::default());
         let mut machine = Checked::new(boxed);
         let packet = Packet::new(headway_packet::PacketKind::Data, HostId(1), HostId(0), 0);
@@ -754,6 +765,7 @@ mod tests {
             tag: 0,
         };
         machine.open(Time(1), &message);
+        // Each input is followed by a poll, or `Checked` would fail the test for its own contract.
         assert_eq!(machine.poll_event(), None);
         machine.receive(Time(2), &packet);
         assert_eq!(machine.poll_event(), None);

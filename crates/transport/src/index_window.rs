@@ -18,6 +18,7 @@ impl IndexWindow {
     /// Asks the processor for the place of `index`.
     #[inline]
     pub fn anticipate(&self, index: u32) {
+        // An index below the watermark counts as one in the first word: near enough for a hint.
         let (word, _) = place(index.saturating_sub(self.below & !63));
         self.words.get(word).into_iter().for_each(prefetch);
     }
@@ -25,6 +26,7 @@ impl IndexWindow {
     /// Adds `index`; `false` when it was there already.
     #[inline]
     pub fn insert(&mut self, index: u32) -> bool {
+        // Packets in order touch no memory beyond this struct.
         if index == self.below && self.words.is_empty() {
             self.below += 1;
             self.len += 1;
@@ -44,6 +46,7 @@ impl IndexWindow {
         }
         self.words[word] |= bit;
         self.len += 1;
+        // Only the first hole, when it is filled, can move the watermark.
         if index == self.below {
             self.raise(base);
         }
@@ -54,6 +57,7 @@ impl IndexWindow {
     fn raise(&mut self, base: u32) {
         // Bits under the old watermark stand for indices that are present.
         self.words[0] |= (1u64 << (self.below - base)) - 1;
+        // Counted up again from the word's start, as the run of ones below includes the bits just set.
         self.below = base;
         while self.words.front() == Some(&u64::MAX) {
             self.words.pop_front();
@@ -62,6 +66,7 @@ impl IndexWindow {
         if let Some(&first) = self.words.front() {
             let ones = first.trailing_ones();
             self.below += ones;
+            // Without words the fast path of `insert` applies again.
             if self.words.len() == 1 && first >> ones == 0 {
                 self.words.clear();
             }
@@ -88,12 +93,14 @@ impl IndexWindow {
         }
         // Indices below `end` are counted once, as the window passes them.
         let there: u32 = self.words.drain(..dropped).map(u64::count_ones).sum();
+        // No word reaches `end`: nothing above it is present, and every smaller index is from now on.
         if self.words.is_empty() {
             (self.below, self.len) = (end, end);
             return;
         }
         let below = (1u64 << (end - base)) - 1;
         let there = there + (self.words[0] & below).count_ones();
+        // Present before: all under the first word, and the bits that were set in it and up to `end`.
         self.len += end - (from + there);
         self.words[0] |= below;
         self.below = end;
@@ -112,6 +119,7 @@ impl IndexWindow {
 
     /// A bit for each of the 64 indices from `from` on, set if the index is in the set; the lowest bit is the first.
     pub fn bits(&self, from: u32) -> u64 {
+        // Bit by bit, as the words below the watermark are gone.
         if from < self.below {
             let bits = (0..64).filter(|&i| from.checked_add(i).is_some_and(|index| self.contains(index)));
             return bits.fold(0, |all, bit| all | 1 << bit);
@@ -141,6 +149,7 @@ impl IndexWindow {
         loop {
             let offset = index - base;
             let Some(word) = self.words.get((offset / 64) as usize) else { return index };
+            // A run of ones up to the word's end may go on in the next word.
             let ones = (word >> (offset % 64)).trailing_ones();
             index += ones;
             if ones == 0 || (offset % 64) + ones < 64 {
@@ -163,6 +172,7 @@ mod tests {
     #[test]
     fn drops_the_full_front_and_finds_holes() {
         let mut set = IndexWindow::default();
+        // Holes at 3, 73 and 143: one in each of the first three words.
         for i in (0..200).filter(|i| i % 70 != 3) {
             assert!(set.insert(i));
             assert!(!set.insert(i));
@@ -178,6 +188,7 @@ mod tests {
     }
     #[test]
     fn skipping_is_inserting_all_below() {
+        // Ends at a word's border, just before and just after one, and beyond all words.
         for (stride, end) in [(1, 5), (3, 64), (7, 65), (70, 200), (50, 1000), (64, 128), (63, 127)] {
             let (mut skipped, mut plain) = (IndexWindow::default(), IndexWindow::default());
             for i in (0..400).filter(|i| i % stride == 0) {
@@ -197,12 +208,14 @@ mod tests {
             assert_eq!(skipped.len(), plain.len(), "{stride}, {end}");
         }
         let mut far = IndexWindow::default();
+        // Near the end of the range: nothing may be allocated for the four billion that are skipped.
         far.skip_to(u32::MAX - 100);
         assert!(far.insert(u32::MAX - 90) && !far.insert(7) && far.words.len() < 4);
     }
 
     #[test]
     fn agrees_with_a_plain_set_in_any_order() {
+        // 401 is a prime, so that every step visits each index once.
         for step in [1u32, 7, 37, 64, 101] {
             let mut set = IndexWindow::default();
             let mut plain = std::collections::BTreeSet::new();
@@ -218,6 +231,7 @@ mod tests {
                     assert_eq!(Some(set.next_missing(probe)), missing, "step {step}, {i}: from {probe}");
                 }
             }
+            // A full set is a watermark alone.
             assert!(set.words.is_empty());
         }
     }

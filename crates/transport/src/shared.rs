@@ -23,7 +23,7 @@ pub struct Shared<K> {
 }
 
 impl<K: TimerKey> Shared<K> {
-    /// Nothing armed, nothing waiting.
+    /// Starts with neither deadlines nor packets nor events.
     pub fn new(context: HostContext) -> Shared<K> {
         Shared {
             context,
@@ -54,7 +54,7 @@ impl<K: TimerKey> Shared<K> {
         packet
     }
 
-    /// A control packet about a message of `peer` that says what `view` does.
+    /// A control packet about a message of `peer` with the fields of `view`.
     #[inline]
     pub fn control_view<V: TypedView>(
         &self,
@@ -94,6 +94,7 @@ impl<K: TimerKey> Shared<K> {
 
     /// Drops the deadlines about `peer`, and the control packets that wait for it.
     pub fn forget(&mut self, peer: HostId) {
+        // Deadlines without a peer are about this host alone, and stay.
         self.timers.retain(|key| key.peer() != Some(peer));
         drop_to(&mut self.control, peer);
     }
@@ -128,10 +129,11 @@ impl HostContext {
         if set == 0 { self.bdp_packets(path, initial_window) } else { set as u32 }
     }
 
-    /// The first window of a message that is opened `now`, of as many packets as [`HostContext::first_window`] says.
+    /// The first window of a message that is opened `now`: [`HostContext::first_window`] gives its packets.
     pub fn initial_window(&self, set: u64, message: &Message, now: Time) -> FirstWindowSchedule {
         let path = (self.path)(message.dst);
         let window = self.first_window(set, &path, &message.initial_window);
+        // Sharers meet at the slowest link, so their packets are spaced by its slots.
         let (packets, slot) = (self.sizes.packets(message.bytes) as u32, self.sizes.slot(path.bottleneck));
         FirstWindowSchedule::new(message.initial_window, window, packets, slot, now)
     }
@@ -155,6 +157,7 @@ impl HostContext {
         packet.wire = self.sizes.data_wire(packet.payload);
         packet.entropy = message.entropy;
         packet.tag = message.tag;
+        // One class below control packets, which have 0.
         packet.priority = 1;
         packet
     }
@@ -169,7 +172,7 @@ pub struct Leaving {
 }
 
 impl Leaving {
-    /// No longer, however many there are.
+    /// The same time, however many packets there are.
     pub const AT_ONCE: Leaving = Leaving { allowed: u32::MAX, slot: Time::ZERO };
 
     /// Extra time of the bytes beyond a bandwidth-delay product, over the slowest link of a path.
@@ -178,16 +181,18 @@ impl Leaving {
         Leaving { allowed: path.bdp_packets(context.nic, &context.sizes), slot }
     }
 
-    /// Extra time of the bytes that have no room in a time-out of this length, of which a largest round trip
+    /// Extra time of the bytes that do not fit into a time-out of this length, of which a largest round trip
     /// is for the last packet.
     pub fn within(timeout: Time, path: &Path, context: &HostContext) -> Leaving {
         let slot = context.sizes.slot(path.bottleneck);
+        // A rate so high that a slot rounds to zero must not divide by it.
         let room = timeout.saturating_sub(path.max_rtt).0 / slot.0.max(1);
         Leaving { allowed: u32::try_from(room).unwrap_or(u32::MAX), slot }
     }
 
-    /// Extra time for so many packets on their way.
+    /// Extra time for `packets` packets on their way.
     pub fn of(self, packets: u32) -> Time {
+        // `AT_ONCE` allows any number: its extra time is always zero.
         self.slot.saturating_mul(packets.saturating_sub(self.allowed).into())
     }
 }
@@ -195,6 +200,7 @@ impl Leaving {
 /// A time multiplied by a parameter, in whole picoseconds.
 pub fn scale(time: Time, factor: f64) -> Time {
     // The factor is a scenario constant with few digits; thousandths keep the product an integer.
+    // Half a thousandth rounds to the nearest.
     let thousandths = factor * 1000.0 + 0.5;
     // Most products have room; those of 128 bits cost a hundred instructions.
     match time.0.checked_mul(thousandths as u64) {
@@ -212,10 +218,12 @@ mod tests {
 
     #[test]
     fn a_product_of_64_bits_is_that_of_128() {
+        // Times on both sides of the border of 64 bits; the last factors saturate, or are not numbers.
         let times = [0, 1, 999, 52_480_000, 1 << 40, u64::MAX / 3000, u64::MAX / 2999, u64::MAX];
         for factor in [0.0, 0.1, 1.0, 2.9996, 3.0, 1000.0, 1e15, 1e16, 2e16, f64::INFINITY, f64::NAN] {
             for time in times {
                 let wide = u128::from(time).saturating_mul((factor * 1000.0 + 0.5) as u128) / 1000;
+                // An exact product that exceeds a time is not compared: `scale` saturates there.
                 if wide <= u64::MAX.into() {
                     assert_eq!(scale(Time(time), factor), Time(wide as u64), "{time} by {factor}");
                 }

@@ -29,7 +29,7 @@ pub const USUAL_ENTROPIES: u64 = 64;
 /// Outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrived, and no queue on its way was long.
+    /// It arrived, and all queues on its way were short.
     Good,
     /// It arrived with a mark.
     Marked,
@@ -39,7 +39,7 @@ pub enum Fate {
     Lost,
 }
 
-/// Turns that an entropy is left out for each fate, and at most.
+/// Turns for which an entropy is left out, by the fate of its packet, and the most that they add up to.
 const MARKED_PENALTY: u8 = 1;
 const TRIMMED_PENALTY: u8 = 4;
 const MOST_PENALTY: u8 = 15;
@@ -57,6 +57,7 @@ struct Lots {
 impl Lots {
     /// A number below `end`.
     fn draw(&mut self, end: u32) -> u32 {
+        // A counter instead of the run's generator: the entropies of one message do not depend on other messages.
         self.draws += 1;
         // The steps of SplitMix64, of which `mix` is the finaliser; the upper half of a product maps it to a
         // range without a division.
@@ -83,11 +84,13 @@ impl Walk {
 
     fn next(&mut self, lots: &mut Lots) -> u32 {
         loop {
+            // An exclusive or with a number below the power of two is a permutation: each number once a cycle.
             let number = self.at ^ self.twist;
             self.at += 1;
             if self.at == self.span {
                 (self.at, self.twist) = (0, lots.draw(self.span));
             }
+            // Unless `count` is a power of two, numbers beyond it are skipped: fewer than half of all.
             if number < self.count {
                 return number;
             }
@@ -105,7 +108,7 @@ struct Ring {
     fresh: usize,
     /// Position of the next entry to take while nothing new is trusted.
     frozen_at: usize,
-    /// Time until which that is so; [`Time::ZERO`] = it is not.
+    /// End of that time; [`Time::ZERO`] = not frozen.
     frozen: Time,
     /// Entropies still to be drawn at random.
     explore: u32,
@@ -116,14 +119,17 @@ impl Ring {
         self.kept[self.head] = entropy;
         self.head = (self.head + 1) % RING;
         self.len = (self.len + 1).min(RING);
+        // At most a ring: an entry that was overwritten can no longer be used again.
         self.fresh = (self.fresh + 1).min(RING);
     }
 
     fn next(&mut self) -> Option<u32> {
+        // After a freeze the entropies known before it may lead over the failed path, so new ones are drawn first.
         if self.explore > 0 {
             self.explore -= 1;
             return None;
         }
+        // While frozen, entries are used again and again, also those that were used before.
         if self.frozen > Time::ZERO && self.len > 0 {
             let entropy = self.kept[self.frozen_at % self.len];
             self.frozen_at = (self.frozen_at + 1) % self.len;
@@ -139,12 +145,15 @@ impl Ring {
     }
 
     fn hear(&mut self, now: Time, entropy: u32, fate: Fate, freeze: Time) {
+        // Losses come in groups: another one while frozen or exploring must not put off the end.
         if fate == Fate::Lost && self.frozen == Time::ZERO && self.explore == 0 {
             self.frozen = now.saturating_add(freeze);
         }
+        // Looked at when something is heard, as no timer belongs to an entropy.
         if self.frozen > Time::ZERO && now > self.frozen {
             *self = Ring { explore: EXPLORED, ..Ring::default() };
         }
+        // After the reset, so that the good entropy that ended a freeze is the first in the fresh ring.
         if fate == Fate::Good {
             self.add(entropy);
         }
@@ -160,7 +169,7 @@ pub struct Entropies {
     count: u32,
     lots: Lots,
     walk: Walk,
-    /// Turns that each is left out, where anybody counts.
+    /// Turns for which each is left out; empty for a policy without penalties.
     penalties: Vec<u8>,
     good: VecDeque<u32>,
     ring: Ring,
@@ -169,7 +178,7 @@ pub struct Entropies {
 }
 
 impl Entropies {
-    /// Those of a message with this entropy of its own over `path`: `count` of them where switches hash, or one for each path
+    /// Entropies of a message with this entropy of its own over `path`: `count` of them where switches hash, or one for each path
     /// where paths have numbers. Random choices depend on `seed`.
     pub fn new(
         policy: Spraying,
@@ -178,12 +187,15 @@ impl Entropies {
         entropy: u32,
         seed: u64,
     ) -> Entropies {
+        // Numbered paths count from 0, so the message's own entropy is not added to them.
         let (base, count) = match path.paths {
             0 => (entropy, u32::try_from(count).unwrap_or(u32::MAX).max(1)),
             paths => (0, paths),
         };
+        // Mixed with the message's entropy, so that messages of machines with one seed walk in different orders.
         let mut lots = Lots { seed: mix(seed ^ u64::from(entropy)), draws: 0 };
         let walk = Walk::new(count, &mut lots);
+        // Only these two policies read penalties; the others allocate nothing.
         let counted = matches!(policy, Spraying::Bitmap | Spraying::Mixed);
         let penalties = if counted { vec![0; count as usize] } else { Vec::new() };
         let (good, ring) = (VecDeque::new(), Ring::default());
@@ -201,6 +213,7 @@ impl Entropies {
             },
             Spraying::Reps => match self.ring.next() {
                 Some(number) => number,
+                // Drawn, not walked: with nothing known, REPS explores at random. REPS §3
                 None => self.lots.draw(self.count),
             },
         };
@@ -211,11 +224,13 @@ impl Entropies {
     /// cycle any will do.
     fn unpunished(&mut self) -> u32 {
         let mut number = self.walk.next(&mut self.lots);
+        // One look more than there are entropies: if all of them have a penalty, the last one found is taken.
         for passed in 0..=self.count {
             let Some(penalty) = self.penalties.get_mut(number as usize).filter(|penalty| **penalty > 0)
             else {
                 break;
             };
+            // As in uet-htsim: one packet pays off one turn of one entropy.
             if passed == 0 {
                 *penalty -= 1;
             }
@@ -224,7 +239,7 @@ impl Entropies {
         number
     }
 
-    /// A packet with this entropy came to this end.
+    /// Takes in the fate of a packet with this entropy.
     pub fn hear(&mut self, now: Time, entropy: u32, fate: Fate) {
         // An entropy below the base wraps to a number that is out of range, too.
         let number = entropy.wrapping_sub(self.base);
@@ -238,6 +253,7 @@ impl Entropies {
                 Fate::Trimmed => TRIMMED_PENALTY,
                 Fate::Lost => MOST_PENALTY,
             };
+            // Saturates, so that an entropy with many losses is tried again after 15 turns.
             *penalty = (*penalty + more).min(MOST_PENALTY);
         }
         match self.policy {
@@ -291,6 +307,7 @@ mod tests {
         for (fate, turns) in [(Fate::Good, 0), (Fate::Marked, 1), (Fate::Trimmed, 4), (Fate::Lost, 15)] {
             let mut bitmap = entropies(Spraying::Bitmap, 8);
             bitmap.hear(Time::ZERO, 1003, fate);
+            // A cycle without the entropy is seven picks; it may stand anywhere in the cycle in which it comes back.
             let until = take(&mut bitmap, 400).iter().position(|&number| number == 3).expect("it is back");
             assert!((7 * turns..=8 * turns + 8).contains(&until), "{fate:?}: after {until}");
         }
@@ -317,6 +334,7 @@ mod tests {
 
     #[test]
     fn reps_goes_on_with_what_was_good_after_a_loss_and_then_looks_around() {
+        // With a million entropies a random draw does not hit one of the four that are known.
         let mut reps = entropies(Spraying::Reps, 1 << 20);
         [7, 9].iter().for_each(|n| reps.hear(Time::ZERO, 1000 + n, Fate::Good));
         reps.hear(Time::us(1), 1040, Fate::Lost);
@@ -324,6 +342,7 @@ mod tests {
         reps.hear(Time::us(5), 1011, Fate::Good);
         assert!(take(&mut reps, 3).contains(&11), "what is good still counts");
         reps.hear(Time::us(12), 1013, Fate::Good);
+        // Sixteen: as many as are drawn at random after a freeze.
         let lots = take(&mut reps, 16);
         assert!(lots.iter().all(|n| ![7, 9, 11, 13].contains(n)), "{lots:?} are drawn from a million");
         assert_eq!(take(&mut reps, 1), [13]);
@@ -332,6 +351,7 @@ mod tests {
     #[test]
     fn an_entropy_of_somebody_else_says_nothing() {
         let mut mixed = entropies(Spraying::Mixed, 4);
+        // 17 is below the base of 1000 and wraps; 1004 is the first above the message's four.
         mixed.hear(Time::ZERO, 17, Fate::Good);
         mixed.hear(Time::ZERO, 1004, Fate::Lost);
         assert!(mixed.good.is_empty() && mixed.penalties == [0; 4]);

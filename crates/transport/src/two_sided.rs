@@ -1,5 +1,5 @@
 //! The machine that nearly every protocol is: a half that sends messages, a half that receives them, and what both
-//! share. A protocol says where packets and deadlines go; its [`Endpoint`] is the one in this file.
+//! share. A protocol declares where packets and deadlines go; its [`Endpoint`] is the one in this file.
 
 use crate::Message;
 use crate::endpoint::{Ahead, End, Endpoint, EndpointEvent, Gone, HostContext, SubflowShare};
@@ -106,10 +106,11 @@ pub trait TwoSided: Sized + 'static {
     fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: Self::TimerKey);
 
     /// The next packet: control leaves first, then packets of the sending half. A protocol whose host link has an
-    /// order of its own says it here.
+    /// order of its own overrides this.
     #[inline]
     fn poll_transmit(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
         let Machine { sender, shared, .. } = machine;
+        // A control packet is small, and the peer may be waiting for it.
         shared.control.pop_front().or_else(|| sender.poll_data(shared, now))
     }
 
@@ -158,6 +159,7 @@ impl<P: TwoSided> Endpoint for Machine<P> {
     }
 
     fn timeout(&mut self, now: Time) {
+        // A deadline may arm another one that is due at once: the loop takes that as well.
         while let Some((at, key)) = self.shared.timers.pop_due(now) {
             P::expired(self, at, now, key);
         }
@@ -171,7 +173,8 @@ impl<P: TwoSided> Endpoint for Machine<P> {
 
     fn abandon(&mut self, now: Time, end: End) {
         let gone = Gone::Message(end.peer, end.message);
-        // Deadlines about it find nothing when they come.
+        // By tag, which one message has: other messages of the peer keep their control packets. Deadlines
+        // about this one stay in the heap and find nothing when they come.
         drop_about(&mut self.shared.control, end.tag);
         if end.sends {
             self.sender.forget(&mut self.shared, gone);
@@ -228,6 +231,7 @@ impl<P: TwoSided> Endpoint for Machine<P> {
     }
 
     fn gauges(&self, now: Time) -> Vec<Gauge> {
+        // `Transport::GAUGES` lists the sending half's first.
         let mut gauges = self.sender.gauges();
         gauges.extend(self.receiver.gauges(now));
         gauges

@@ -45,6 +45,7 @@ impl EqdsParams {
         UetParams {
             spraying: self.spraying,
             entropies: self.entropies,
+            // Windows are in packets, so the network's round trip is not needed.
             base_rtt: Time::ZERO,
             rto: self.rto,
             rto_factor: self.rto_factor,
@@ -94,8 +95,10 @@ impl Transport for Eqds {
                 credit: Some(CreditRules {
                     pull: params.pull,
                     pull_rate: params.pull_rate,
+                    // EQDS §5: the receiver owes pulls for trimmed packets, and gives these first.
                     counts_again: true,
                     shares: false,
+                    // Pulls of EQDS do not follow marks.
                     oversubscription: 1.0,
                 }),
             },

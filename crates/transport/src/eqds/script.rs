@@ -16,6 +16,7 @@ use headway_units::Time;
 use script::{FULL, HERE, PEER, Steps, context, message, us};
 
 const SLOT: Time = Time(1_230_400);
+// 256 bytes at 98.8 % of 10 Gb/s take 207.287 ns.
 const PULL: Time = Time(16 * 207_287);
 
 struct Script {
@@ -49,7 +50,7 @@ impl Steps for Script {
     }
 }
 
-/// Packet `index` of message `id` of `PEER`, of 20 packets, whose sender wants so many quanta in all.
+/// Packet `index` of message `id` of `PEER`, of 20 packets, whose sender wants `target` quanta in all.
 fn data(id: u32, index: u32, target: u32) -> Packet {
     let mut packet = Packet::new(PacketKind::Data, PEER, HERE, id);
     (packet.index, packet.count, packet.message_bytes, packet.remaining) = (index, 4, 20 * FULL, target);
@@ -88,6 +89,7 @@ fn a_request_says_how_many_packets_are_owed() {
     (request.index, request.count, request.message_bytes, request.tag) = (4, 4, 20 * FULL, 70);
     assert_eq!(script.on(us(1), request), ["ack", "pull 0: 4096"]);
     let words: Vec<String> = script.effects(us(1) + PULL).into_iter().flat_map(|(_, words)| words).collect();
+    // Two pulls of 4096 pay for them, the second after one pull's time.
     assert_eq!(words, ["pull 0: 8192"], "four packets are 6152 bytes");
     let mut sender = self::script();
     assert_eq!(sender.open(us(0), message(4)).len(), 4);

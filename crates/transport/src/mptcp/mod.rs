@@ -144,6 +144,7 @@ impl<S: Scheme> Promised for Mptcp<S> {
     const COPIES: u64 = 2;
 
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
+        // A TCP's promises hold for one subflow, and further subflows only add to it.
         Tcp::<S::Control>::promises(&params.tcp, path, packets)
     }
 }

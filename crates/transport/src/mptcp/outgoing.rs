@@ -19,6 +19,7 @@ use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Window of a subflow up to which a packet that it holds may be repeated by others.
+// Both numbers are the out-of-tree implementation's (`mptcp_rcv_buf_optimization`).
 const SMALL: f64 = 4.0;
 
 /// Smallest ratio of its round trip to the other's, for the same.
@@ -154,7 +155,7 @@ impl Outgoing {
         initial_window.next()
     }
 
-    /// The packets that the application gives now.
+    /// End of the packets that the application has given so far.
     fn end(&self) -> u32 {
         let Some(initial_window) = &self.initial_window else { return 0 };
         let most = if self.message.responsive { self.packets } else { initial_window.window() };
@@ -169,6 +170,7 @@ impl Outgoing {
             // From the subflow after the last one on; the last one comes last.
             Scheduler::RoundRobin => (1..=count).map(|step| (self.turn + step) % count).find(free),
             Scheduler::MinRtt => {
+                // `None` is less than any time: a subflow without a round trip is tried first.
                 (0..count).filter(free).min_by_key(|&number| self.subflows[number].connection.rtt.smoothed())
             }
         }
@@ -206,6 +208,7 @@ impl Outgoing {
         let tried = |(number, subflow): (usize, &Subflow)| {
             !subflow.is_established() || self.has_carried(index, number)
         };
+        // All subflows have carried it, and none got it through: any of them may try again.
         if self.subflows.iter().enumerate().all(tried) {
             self.carried.remove(&index);
         }
@@ -221,6 +224,7 @@ impl Outgoing {
         let [theirs, ours] = [slow, fast].map(|connection| connection.rtt.smoothed());
         let slower = theirs?.as_secs_f64() > SLOW * ours?.as_secs_f64();
         let moves = slow.window.cwnd > SMALL && !slower;
+        // Once by each subflow, which `carried` remembers.
         (!moves && !self.has_carried(self.una, free)).then_some((free, Task::Reinject(self.una)))
     }
 
@@ -235,14 +239,16 @@ impl Outgoing {
         Some((holder, self.schedule(|number| number != holder)?))
     }
 
-    /// Halves the window of a slow subflow that holds everybody up, once a round trip of the faster.
+    /// Halves the window of a slow subflow that holds up the others, once a round trip of the faster.
     pub(super) fn penalise(&mut self, now: Time) {
         let Some((holder, free)) = self.blocked() else { return };
         let [theirs, ours] = [holder, free].map(|number| self.subflows[number].connection.rtt.smoothed());
         let due = self.subflows[free].penalised.is_none_or(|at| Some(now.saturating_sub(at)) >= ours);
+        // A window that losses or marks hold down already is left alone.
         if theirs > ours && due && self.subflows[holder].connection.phase() == Phase::Open {
             self.subflows[holder].penalise();
             self.subflows[free].penalised = Some(now);
+            // Coupled controllers of the other subflows must see the halved window.
             self.views[holder] = self.subflows[holder].view();
         }
     }
@@ -271,6 +277,7 @@ impl Outgoing {
         let first_window = self.initial_window.as_ref().map_or(1, FirstWindowSchedule::window);
         let packet = context.data_packet(&self.message, index, first_window);
         let mut packet = subflow.sign(packet, number as u32, sequence, now);
+        // A packet that another subflow carried first counts as repeated, too.
         packet.flags = PacketFlags::when(task != Task::New, PacketFlags::AGAIN);
         Some((number, packet))
     }
@@ -284,9 +291,11 @@ impl Outgoing {
         }
         // TCP's field for its window carries the receive window of the whole message.
         let window = crate::tcp::packets::Ack::read(&ack.in_subflow()).window;
+        // An acknowledgement that was overtaken must not move the edge back.
         self.edge = self.edge.max(data_ack.saturating_add(window));
         if data_ack > self.una {
             self.una = data_ack;
+            // Arrived packets need not be sent by another subflow any more.
             self.handed_over = self.handed_over.split_off(&self.una);
             self.carried = self.carried.split_off(&self.una);
         }
@@ -299,6 +308,7 @@ impl Outgoing {
         if !self.coupled {
             return subflow.acknowledge(now, ack, &[]);
         }
+        // For this call only: `view` clears it.
         self.views[number].own = true;
         subflow.acknowledge(now, ack, &self.views);
         self.views[number] = subflow.view();
@@ -335,6 +345,7 @@ impl Outgoing {
             return true;
         }
         subflow.state.step(SubflowEvent::TimedOut);
+        // A single subflow repeats its packets itself.
         if !alone {
             for index in subflow.hand_over(self.una) {
                 self.handed_over.insert(index);

@@ -32,9 +32,9 @@ headway_params::params! {
 /// The parameters of the paths and those of the subflows, as one list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MptcpParams<P> {
-    /// Of the paths.
+    /// Parameters of the paths.
     pub multipath: MultipathParams,
-    /// Of each subflow.
+    /// Parameters of each subflow.
     pub tcp: TcpParams<P>,
 }
 

@@ -45,6 +45,7 @@ impl Receiver {
     pub(super) fn new(params: &ConnectionParams) -> Receiver {
         Receiver {
             rules: AckRules::new(params),
+            // The machine's receive window counts packets of the message here, whichever subflow brings them.
             window: params.edge(),
             messages: FxHashMap::default(),
             finished: FinishedMessages::default(),
@@ -68,9 +69,10 @@ impl Receiver {
     }
 
     fn incoming(&mut self, shared: &Shared, packet: &Packet) -> Option<&mut Incoming> {
-        // A SYN says these two where data packets do.
+        // A SYN carries these two in the same fields as a data packet.
         let Data { message_bytes, subflow, .. } = Data::read(packet);
         let packets = u32::try_from(shared.context.sizes.packets(message_bytes)).ok()?;
+        // Checked before anything is stored, as the number sizes a list.
         if subflow >= MOST_SUBFLOWS {
             return None;
         }
@@ -91,7 +93,9 @@ impl Receiver {
         if index >= packets || !incoming.takes(subflow, sequence) {
             return;
         }
+        // Before the packet is inserted, after which the gap looks filled.
         let fills = incoming.fills_gap(index);
+        // Two subflows may carry a packet: it is delivered once, and acknowledged on both.
         if incoming.arrived.insert(index) {
             shared.delivered(packet);
         }
@@ -114,15 +118,15 @@ impl Receiver {
         shared.events.push_back(EndpointEvent::Completed { tag, src: key.0, message: key.1 });
     }
 
-    /// The sender has not heard that everything has arrived.
+    /// Acknowledges a finished message once more: its sender has not heard that everything has arrived.
     fn repeat_last(&self, shared: &mut Shared, packet: &Packet) {
-        // A SYN says these but the index where data packets do; that is 0.
+        // A SYN carries all but the index in the same fields as a data packet; its index reads as 0.
         let Data { index, message_bytes, subflow, left, .. } = Data::read(packet);
         let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return };
         let (peer, id) = (packet.src, packet.message);
         let ack = Ack { index, data_ack: 0, blocks: 0, arrived: 0, subflow_and_window: 0, echo: left };
         let mut ack = shared.control_view(ack, peer, id, packet.tag, packet.entropy);
-        // The field has room for so many numbers only.
+        // The field has room for no larger number.
         ack.put_subflow(subflow % MOST_SUBFLOWS, packets, self.window);
         shared.control.push_back(ack);
     }

@@ -165,6 +165,7 @@ fn a_fast_retransmission_is_not_handed_over() {
     let mut s = start::<Reno>(0, &[("initial_window", ParamValue::Int(6))]);
     s.open(us(0), message(6));
     let mut hole = ack(0, 1, 1, us(0));
+    // A SACK block by hand: one above the cumulative acknowledgement, four packets long.
     hole.message_bytes = (1u64 << 16 | 4) << 32;
     assert_eq!(hole.in_subflow().sack().next(), Some(2..6));
     assert_eq!(s.on(RTT, hole), ["0.1 = 1 again"], "by its own subflow, once");

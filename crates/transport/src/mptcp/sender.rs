@@ -65,12 +65,15 @@ impl Sender {
         let Some(key) = self.messages.find(id) else { return };
         let outgoing = &mut self.messages[key];
         let number = packet.subflow() as usize;
+        // The number comes from the packet, and may be of a subflow that was never opened.
         if number >= outgoing.subflows.len() {
             return;
         }
+        // Reported round trips are those of data, so answers to handshakes are left out.
         if !outgoing.subflows[number].is_connecting() {
             self.round_trips.answered(now, Ack::read(packet).echo);
         }
+        // The message first: once all of it has arrived, the subflow's own numbers do not matter.
         match outgoing.advance(packet) {
             None => return,
             Some(true) => {
@@ -89,6 +92,7 @@ impl Sender {
         for joining in self.messages[key].join(&self.controllers, &shared.context, now) {
             self.ask(shared, now, key, joining);
         }
+        // After the subflow has taken its part in, so that windows and round trips are the present ones.
         self.messages[key].penalise(now);
         self.arm(shared, key, number);
         self.queue(key);
@@ -123,12 +127,14 @@ impl Sender {
         let outgoing = &mut self.messages[key];
         let number = number as usize;
         let connection = &mut outgoing.subflows[number].connection;
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if connection.armed != at {
             return;
         }
         connection.armed = Time::MAX;
+        // Acknowledgements move the deadline and not the armed timer, so this one may be early.
         if connection.deadline.is_some_and(|deadline| deadline <= now) {
+            // A handshake that was not answered is repeated; an established subflow hands over instead.
             if outgoing.timed_out(number, now) {
                 self.ask(shared, now, key, number);
             }
@@ -148,6 +154,7 @@ impl Sender {
 
     fn queue(&mut self, key: DefaultKey) {
         let outgoing = &mut self.messages[key];
+        // Only messages that can send have a turn, so that `is_ready` need not ask them.
         if !outgoing.queued && outgoing.choose().is_some() {
             outgoing.queued = true;
             self.turns.push_back(key);
@@ -169,6 +176,7 @@ impl SendingHalf<TimerKey> for Sender {
 
     /// The retransmission timers of subflows there expire now: others carry what they carried.
     fn path_lost(&mut self, shared: &mut Shared, now: Time, peer: HostId, lost: &dyn Fn(u32) -> bool) {
+        // Collected first, in the order of their numbers: the loop changes the messages.
         for id in self.messages.covered(Gone::Peer(peer)) {
             let Some(key) = self.messages.find(id) else { continue };
             for number in 0..self.messages[key].subflows.len() {
@@ -180,6 +188,7 @@ impl SendingHalf<TimerKey> for Sender {
                     self.arm(shared, key, number);
                 }
             }
+            // After all subflows: one turn serves the whole message.
             self.queue(key);
         }
     }
@@ -198,6 +207,7 @@ impl SendingHalf<TimerKey> for Sender {
     fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         loop {
             let key = self.turns.pop_front()?;
+            // A message may be acknowledged while it waits for its turn.
             let Some(outgoing) = self.messages.get_mut(key) else { continue };
             outgoing.queued = false;
             if let Some((number, packet)) = outgoing.poll(&shared.context, now) {
@@ -221,6 +231,7 @@ impl SendingHalf<TimerKey> for Sender {
     fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
         let Some(out) = self.messages.named_now(id) else { return };
         let usable = || out.subflows.iter().filter(|subflow| subflow.is_established());
+        // Windows and flights add up; of round trips the shortest is reported.
         let (mut sums, mut shortest) = ([0.0, 0.0], f64::INFINITY);
         for subflow in usable() {
             subflow.connection.probe(&mut |info, value| match info.name {

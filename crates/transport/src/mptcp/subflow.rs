@@ -23,6 +23,7 @@ crate::state_machine! {
 }
 
 /// Packets of a subflow that may be unacknowledged at once: acknowledgements reach as far.
+// SACK blocks count from the cumulative acknowledgement in 16 bits.
 pub(super) const REACH: u32 = 65_535;
 
 /// Packet that a sequence number stands for.
@@ -66,11 +67,13 @@ impl Subflow {
     /// Takes in the answer to a packet of the handshake, unless it is to one that is answered. Returns true if it
     /// was news.
     pub(super) fn answered(&mut self, now: Time, ack: &Packet) -> bool {
+        // Older than the last answer: it is to an earlier packet of the handshake.
         if Ack::read(ack).echo < self.confirmed {
             return false;
         }
         self.connection.measure(now, ack);
         self.connection.rtt.clear_backoff();
+        // The handshake's timer ends with its answer; data arms its own.
         self.connection.deadline = None;
         self.confirmed = now;
         true
@@ -81,6 +84,7 @@ impl Subflow {
         let confirms = u32::from(self.state == SubflowState::Confirming);
         let syn = Rts { message_bytes: message.bytes, subflow: number, confirms, left: now };
         let mut syn = syn.on(Packet::new(PacketKind::Rts, context.host, message.dst, message.id));
+        // The subflow's own entropy: the SYN takes the path that its data will take.
         (syn.wire, syn.tag, syn.entropy) = (context.sizes.control, message.tag, self.entropy);
         self.connection.arm_timeout(now);
         syn
@@ -89,6 +93,7 @@ impl Subflow {
     /// True if it may be given packets: it works, and its window has room.
     pub(super) fn is_free(&self) -> bool {
         self.state == SubflowState::Active
+            // After a time-out it gets nothing new until it advances: only its own repetitions leave.
             && self.connection.phase() != Phase::Loss
             && self.connection.board.outstanding() < REACH
             && self.connection.has_room()
@@ -101,11 +106,13 @@ impl Subflow {
 
     /// A packet that it has lost and may repeat.
     pub(super) fn lost(&mut self) -> Option<u32> {
+        // With data to send, `pick` does not go on to holes.
         self.again(true)
     }
 
     /// A packet that it may repeat because there is nothing else to send.
     pub(super) fn hole(&mut self) -> Option<u32> {
+        // Without data `pick` offers holes, which are the last resort. RFC 6675 §4 NextSeg (3)
         self.again(false)
     }
 
@@ -139,6 +146,7 @@ impl Subflow {
     pub(super) fn acknowledge(&mut self, now: Time, ack: &Packet, siblings: &[Sibling]) {
         let before = self.connection.board.una();
         // The receive window is that of the message: it bounds which packets are handed to a subflow.
+        // The end is out of reach: a subflow may be given more at any time, so it is never done by itself.
         self.connection.acknowledge(now, &ack.in_subflow(), u32::MAX, siblings);
         let acked = self.connection.board.una() - before;
         if acked > 0 {
@@ -154,6 +162,7 @@ impl Subflow {
         let mapping = &mut self.mapping;
         self.connection.board.missing().filter_map(move |sequence| {
             let mapped = mapping.get_mut((sequence - first) as usize)?;
+            // Handed over once: another time-out must not give the same packets to the others again.
             let fresh = !mapped.reinjected && mapped.index >= una;
             mapped.reinjected |= fresh;
             fresh.then_some(mapped.index)
@@ -171,7 +180,7 @@ impl Subflow {
         lost(self.entropy) && (self.is_connecting() || self.connection.board.outstanding() > 0)
     }
 
-    /// What it has, in packets of `payload` bytes; `None` before it is established.
+    /// Window, credit and bytes under way, in packets of `payload` bytes; `None` before it is established.
     pub(super) fn share(&self, peer: HostId, payload: u64) -> Option<SubflowShare> {
         let window = &self.connection.window;
         let outstanding = u64::from(self.connection.board.outstanding());
@@ -190,6 +199,7 @@ impl Subflow {
     /// Halves the window.
     pub(super) fn penalise(&mut self) {
         let window = &mut self.connection.window;
+        // As in the out-of-tree implementation, the threshold stays in slow start.
         if !window.slow_start() {
             window.ssthresh = (window.ssthresh / 2.0).max(2.0);
         }
@@ -200,6 +210,7 @@ impl Subflow {
     pub(super) fn view(&self) -> Sibling {
         let (connection, usable) = (&self.connection, self.is_established());
         let recovering = connection.phase() == Phase::Recovery;
+        // During a recovery the window is on its way to the threshold.
         let window = if recovering { connection.window.ssthresh } else { connection.window.cwnd };
         let rtt = connection.rtt.smoothed().filter(|_| usable).map_or(0.0, Time::as_secs_f64);
         Sibling { window, rtt, shown: connection.control.shown(), own: false }

@@ -63,12 +63,14 @@ impl Flight {
     pub(super) fn acknowledge(&mut self, ack: &Packet, reordering: u32) -> bool {
         let before = self.arrived.len();
         let Ack { arrived, echo, .. } = Ack::read(ack);
+        // Numbers come from the wire: what was never sent cannot have arrived.
         self.arrived.insert_below(arrived.min(self.next));
         for block in ack.sack() {
             for index in block.start..block.end.min(self.next) {
                 self.arrived.insert(index);
             }
         }
+        // An acknowledgement that repeats another is not evidence of a later arrival.
         if self.arrived.len() == before {
             return false;
         }
@@ -82,6 +84,7 @@ impl Flight {
     fn pass(&mut self, at: Time, reordering: u32) {
         while let Some(&first) = self.flying.front() {
             let arrived = self.arrived.contains(first.index);
+            // Departures are in order: all behind this one left later still.
             if !arrived && first.at >= at {
                 break;
             }
@@ -91,11 +94,13 @@ impl Flight {
             }
             let first = Departure { passed: first.passed + 1, ..first };
             if first.passed >= reordering {
+                // It is not in the line of departures any more: its repetition joins that at the end.
                 self.lost.insert(first.index);
             } else {
                 self.kept.push(first);
             }
         }
+        // From the back to the front, so that their order stays.
         while let Some(kept) = self.kept.pop() {
             self.flying.push_front(kept);
         }

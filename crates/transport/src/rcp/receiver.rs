@@ -59,6 +59,7 @@ impl Receiver {
         }
         let whole = incoming.arrived.next() == incoming.packets;
         incoming.state.step(if whole { ReceiverEvent::Last } else { ReceiverEvent::Data });
+        // Before the state is removed, as the answer reports what has arrived.
         self.answer(shared, packet);
         if whole {
             self.messages.remove(&(src, message));
@@ -70,7 +71,7 @@ impl Receiver {
     /// Echoes the rate and the time that a packet brought, with the arrivals of its message.
     fn answer(&self, shared: &mut Shared, packet: &Packet) {
         let (src, id) = (packet.src, packet.message);
-        // A request has these in the fields of data packets; as it has no index, that is 0.
+        // A request has these in the fields of data packets; its index reads as 0.
         let Data { index, message_bytes, rate, left, .. } = Data::read(packet);
         let incoming = self.messages.get(&(src, id));
         let arrived = match incoming {

@@ -16,6 +16,7 @@ use headway_transport::{Endpoint, InitialWindow, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
+// 1538 bytes at 10 Gb/s.
 const SLOT: Time = Time(1_230_400);
 /// The rate of the link, half of it, and a packet in more than a round trip.
 const LINE: u32 = 10_000_000;
@@ -54,7 +55,7 @@ impl Script {
         Script { machine: Checked::new(Rcp::endpoint(&params, context)) }
     }
 
-    /// A message that was opened at 0 and told `rate` at 13 us.
+    /// A message that was opened at 0 and received `rate` at 13 us.
     fn running(message: Message, rate: u32) -> (Script, Vec<String>) {
         let mut s = Script::new(RcpParams::default());
         assert_eq!(s.open(us(0), message), ["rts"]);
@@ -180,6 +181,7 @@ fn slow_messages_ask_with_a_twentieth_of_the_link_at_most_however_many_they_are(
         |s: &mut Script, until| s.effects(us(until)).iter().flat_map(|(_, out)| out.clone()).collect();
     let all: Vec<String> = asked(&mut s, 13 + 1344);
     assert!(all.iter().all(|word| word == "rts"), "{all:?}");
+    // A control packet takes 67 ns of the link, and one in 20 such times may go to a question.
     let turns = 1344 * 1000 / (20 * 67);
     let found = all.len();
     assert!(found <= turns && found + MESSAGES as usize >= turns, "{found} times, {turns} are a twentieth");

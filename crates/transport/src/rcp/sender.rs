@@ -46,7 +46,7 @@ struct Outgoing {
     initial_window: u32,
     /// True if any data is acknowledged.
     heard: bool,
-    /// Rate told, in kilobits a second, and when the packet left that brought it.
+    /// The rate received last, in kilobits a second, and the departure of the packet that brought it.
     rate: u32,
     rate_at: Time,
     /// Round trip measured last, and the smallest; zero and the greatest time before the first.
@@ -92,7 +92,7 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement: of data, or of a SYN or reference packet, which says no more than the rate.
+    /// Takes in an acknowledgement: of data, or of a SYN or reference packet, which carries the rate alone.
     pub(super) fn heard(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let id = (packet.src, packet.message);
         let Some(key) = self.messages.find(id) else { return };
@@ -123,7 +123,7 @@ impl Sender {
     pub(super) fn paced(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
         let Some(key) = self.messages.find(id) else { return };
         let out = &mut self.messages[key];
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if out.pace_armed == at {
             out.pace_armed = Time::MAX;
             self.queue(shared, now, key);
@@ -135,7 +135,7 @@ impl Sender {
         let Some(key) = self.messages.find(id) else { return };
         let timeout = self.timeout(key);
         let out = &mut self.messages[key];
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if out.idle_armed != at {
             return;
         }
@@ -159,12 +159,13 @@ impl Sender {
     /// A message that sends rarely asks for its rate in between. rcp-host.cc §ref_timeout
     pub(super) fn reference(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
         let Some(key) = self.messages.find(id) else { return };
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if self.messages[key].reference_armed != at {
             return;
         }
         self.messages[key].reference_armed = Time::MAX;
         if self.is_slow(shared, key) && self.messages[key].pick().is_some() {
+            // The answer would bring the rate of the next packet: without one to send there is nothing to ask for.
             self.messages[key].ask(shared, now);
         }
         self.await_reference(shared, now, key);
@@ -189,6 +190,7 @@ impl Sender {
     /// Longest time without an answer about the message.
     fn timeout(&self, key: DefaultKey) -> Time {
         let out = &self.messages[key];
+        // A measured round trip may be longer than the largest that the path was taken to have.
         let first = scale(out.max_rtt.max(out.rtt), self.params.timeout);
         first.saturating_mul(1 << out.backoff).min(out.longest.max(first))
     }
@@ -208,6 +210,7 @@ impl Sender {
     /// longer than that of a SYN, but no less than the turns of all messages take. Without those, slow messages fill
     /// the link with questions: the port that counts them as load lowers its rate, and all stay slow for ever.
     fn reference_gap(&self, out: &Outgoing) -> Time {
+        // Before the first sample the smallest is the greatest of all times; a SYN measures less than data does.
         let rtt = out.min_rtt.min(out.max_rtt).max(out.base_rtt);
         let turns = self.reference_slot.saturating_mul(self.messages.len() as u64);
         scale(rtt, self.params.reference).max(turns)
@@ -246,6 +249,7 @@ impl SendingHalf<TimerKey> for Sender {
             state: SenderState::SynSent,
             flight: Flight::default(),
             limit,
+            // At least one: a message without a first packet would hear nothing.
             initial_window: message.initial_window.window.unwrap_or(limit).clamp(1, limit),
             heard: false,
             rate: ANY_RATE,
@@ -293,6 +297,7 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     fn is_ready(&self) -> bool {
+        // Deadlines expire within `poll_transmit`, so any message may have a packet once the wire is free.
         !self.messages.is_empty()
     }
 
@@ -327,8 +332,9 @@ impl Outgoing {
         self.asked = now;
     }
 
-    /// The round trip that every packet tells routers, in nanoseconds.
+    /// The round trip that every packet carries to routers, in nanoseconds.
     fn round_trip(&self) -> u32 {
+        // Rounded up, because 0 stands for "none known".
         u32::try_from(self.rtt.0.div_ceil(1000)).unwrap_or(u32::MAX)
     }
 
@@ -336,11 +342,13 @@ impl Outgoing {
     fn learn(&mut self, now: Time, ack: &Packet) {
         let Ack { echo, rate, .. } = Ack::read(ack);
         if echo <= now {
+            // Zero would stand for none.
             self.rtt = (now - echo).max(Time(1));
             self.min_rtt = self.min_rtt.min(self.rtt);
         }
         // Answers may overtake each other: the rate is that of the latest departure.
         if echo >= self.rate_at && echo <= now {
+            // At a rate of zero no further packet would leave, and none could bring a higher one.
             (self.rate, self.rate_at) = (rate.max(1), echo);
         }
     }
@@ -348,6 +356,7 @@ impl Outgoing {
     /// The rate to pace at: what routers say, and no more than the host's link has.
     fn pace(&self, context: &HostContext) -> Rate {
         let sharers = if self.heard { 1000 } else { self.message.initial_window.sharers() };
+        // Kilobits to bits, and sharers in thousandths: a factor of a million.
         let told = (u128::from(self.rate) * 1_000_000 / u128::from(sharers)) as u64;
         Rate::new(told.clamp(1, context.nic.bps())).unwrap_or(context.nic)
     }
@@ -388,6 +397,7 @@ impl Outgoing {
         packet.flags = PacketFlags::when(again, PacketFlags::AGAIN).with(PacketFlags::RATE);
         self.flight.depart(now, index);
         self.last = Some((now, packet.wire));
+        // Both: a repetition may still be waiting when the last new packet leaves.
         if self.flight.first_lost().is_none() && self.flight.next() == self.packets {
             self.state.step(SenderEvent::AllSent);
         }

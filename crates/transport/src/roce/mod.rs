@@ -65,6 +65,7 @@ impl<C: RateControl> Transport for Roce<C> {
         network_wide: true,
         rate_alone: !C::WINDOWED,
         telemetry: C::TELEMETRY,
+        // Go-back-N repeats a round trip for each loss. With `selective-repeat` it would do with less.
         room: Room::Lossless,
         ..Capabilities::NONE
     };
@@ -86,6 +87,7 @@ impl<C: RateControl> Transport for Roce<C> {
             notification_gap: C::notification_gap(&params.control),
             telemetry: C::TELEMETRY,
         };
+        // Both halves know the rules from the same parameters: they never tell them to each other.
         Machine::new(Sender::new(Controllers::of::<C>(params)), Receiver::new(rules), context)
     }
 }
@@ -154,6 +156,7 @@ impl TwoSided for Halves {
     #[inline]
     fn poll_transmit(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
         let Machine { sender, receiver, shared } = machine;
+        // Answers have a queue of their own, in step with the stamps that they bring back.
         receiver.poll_answer().or_else(|| sender.poll_data(shared, now))
     }
 

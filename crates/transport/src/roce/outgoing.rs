@@ -86,15 +86,17 @@ impl Outgoing {
         let packets = sizes.packets(message.bytes) as u32;
         let (line, payload) = (context.nic.bps() as f64, u64::from(sizes.payload).max(1));
         let bdp = line / 8.0 * base_rtt.as_secs_f64();
+        // `sharers` counts in thousandths.
         let first = line * 1000.0 / message.initial_window.sharers() as f64;
         let flow = Flow { start: now, line, first, base_rtt, bdp, payload: payload as f64 };
         let control = controllers.make(&flow);
         let cap = machine.cap(context, base_rtt);
-        // A message that nothing bounds later is not bounded before the first answer either, unless it says so.
+        // A message that is unbounded later is unbounded before the first answer, too, unless it asks for a first window.
         let alone = InitialWindow { connected: message.initial_window.connected, ..InitialWindow::default() };
         let asked = !message.responsive || message.initial_window != alone;
         let bound = if control.window().is_some() || asked { bdp as u64 } else { u64::MAX };
         let bytes = bound.min(cap);
+        // One packet may leave through any window, or nothing would ever be heard.
         let window = u32::try_from(bytes.div_ceil(payload).max(1)).unwrap_or(u32::MAX);
         let slot = sizes.slot(path.bottleneck);
         let schedule = FirstWindowSchedule::new(message.initial_window, window, packets, slot, now);
@@ -139,6 +141,7 @@ impl Outgoing {
 
     /// Packets that have left and are not known to have arrived.
     pub(super) fn in_flight(&self) -> u32 {
+        // `sacked` contains everything below `una`, so the rest lies beyond.
         let beyond = if self.selective { self.sacked.len().saturating_sub(self.una) } else { 0 };
         (self.next - self.una).saturating_sub(beyond)
     }
@@ -189,6 +192,7 @@ impl Outgoing {
             self.next += 1;
             self.high = self.high.max(self.next);
         } else {
+            // A missing packet is repeated once in a repair; if that is lost as well, the time-out begins another.
             self.repair.next = index + 1;
         }
         let packet = context.data_packet(&self.message, index, self.first);
@@ -196,6 +200,7 @@ impl Outgoing {
         packet.wire = packet.wire.saturating_add(self.telemetry);
         packet.ecn = self.ecn;
         packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
+        // With the bytes for stamps, which take time on the wire, too.
         self.last = Some((now, packet.wire));
         self.active = now;
         self.control.departed(now, packet.wire);
@@ -204,7 +209,7 @@ impl Outgoing {
 
     /// Takes an answer in. Returns true if everything has arrived.
     pub(super) fn answered(&mut self, now: Time, packet: &Packet, stamps: Option<&Stamps>) -> bool {
-        // Both kinds say the same in the same fields.
+        // Both kinds have the same fields.
         let Ack { index, arrived, echo } = Ack::read(packet);
         let nack = packet.kind == PacketKind::Nack;
         if arrived > self.high || index >= self.high {
@@ -213,6 +218,7 @@ impl Outgoing {
         (self.heard, self.backoff, self.active) = (true, 0, now);
         let newly = arrived.saturating_sub(self.una);
         self.una = self.una.max(arrived);
+        // An answer from before the sender went back may be about packets that it was going to repeat.
         self.next = self.next.max(self.una);
         if self.selective {
             self.sacked.skip_to(self.una);
@@ -227,6 +233,7 @@ impl Outgoing {
         if self.state == SenderState::Recovering && self.una >= self.recovers {
             self.state.step(SenderEvent::Repaired);
         }
+        // An older complaint that was overtaken is about a gap which has been filled.
         if nack && arrived == self.una {
             self.complained(index);
         }
@@ -247,11 +254,13 @@ impl Outgoing {
             (self.recovers, self.repair) = (self.next, Repair { next: self.una, lost: 0 });
             self.state.step(SenderEvent::Nack);
         }
+        // IRN §3.1: a packet is lost once one with a higher number has arrived.
         self.repair.lost = self.repair.lost.max(index);
     }
 
     /// Everything from the first missing packet on is to be sent again.
     fn go_back(&mut self, event: SenderEvent) {
+        // The repair is over when all that had left is there, and not only what is repeated first.
         self.recovers = self.high;
         self.next = self.una;
         self.state.step(event);
@@ -259,6 +268,7 @@ impl Outgoing {
 
     fn timeout(&self) -> Time {
         let (high, low) = self.timeouts;
+        // IRN §3.1: few packets cost little if they are repeated for nothing.
         let few = self.selective && self.in_flight() <= self.few;
         if few { low } else { high }.saturating_mul(1 << self.backoff)
     }
@@ -266,11 +276,12 @@ impl Outgoing {
     /// A deadline that was `at` has come: returns true if nothing was heard for a time-out, and packets under way are
     /// taken for lost.
     pub(super) fn timed_out(&mut self, at: Time, now: Time) -> bool {
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if self.timeout_armed != at {
             return false;
         }
         self.timeout_armed = Time::MAX;
+        // Departures and answers move the time-out, so an armed deadline may be early.
         if self.una == self.next || self.active.saturating_add(self.timeout()) > now {
             return false;
         }
@@ -325,7 +336,7 @@ impl Outgoing {
 
     /// The rate may have risen: returns true if the deadline is the one in force.
     pub(super) fn rises(&mut self, at: Time, now: Time) -> bool {
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if self.rise_armed != at {
             return false;
         }

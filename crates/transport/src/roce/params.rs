@@ -46,7 +46,7 @@ headway_params::params! {
     }
 }
 
-/// Base round trips of the path in a time-out at the least, and in one while few packets are under way. IRN §3.1
+/// Base round trips of the path in the shortest time-out, and in the one while few packets are under way. IRN §3.1
 const ROUND_TRIPS: (u64, u64) = (3, 4);
 
 impl MachineParams {
@@ -61,6 +61,7 @@ impl MachineParams {
         let (least, low) =
             (path.base_rtt.saturating_mul(ROUND_TRIPS.0), path.base_rtt.saturating_mul(ROUND_TRIPS.1));
         let high = if self.rto > Time::ZERO { self.rto } else { least.max(path.max_rtt) };
+        // A time-out of less than an empty round trip would expire before any answer.
         let high = high.max(path.base_rtt);
         let low = if self.rto_low > Time::ZERO { self.rto_low } else { low };
         (high, low.clamp(path.base_rtt, high))
@@ -118,6 +119,7 @@ impl<P: ByPreset> Params for RoceParams<P> {
     fn specs() -> Vec<ParamSpec> {
         let declared = [MachineParams::specs(), P::specs()].concat();
         let usual = Self::default().values();
+        // Zipped by position with `values`, which joins the two lists in the same order.
         declared.into_iter().zip(usual).map(|(spec, default)| ParamSpec { default, ..spec }).collect()
     }
 

@@ -108,6 +108,7 @@ impl Receiver {
             None => self.messages.insert(key, Incoming::new(packets)),
         };
         let incoming = &mut self.messages[place];
+        // The length of the message's first packet counts, should they differ.
         if index >= incoming.packets {
             return None;
         }
@@ -125,6 +126,7 @@ impl Receiver {
         let Some(mut answer) = self.take(shared, now, packet) else { return };
         if self.rules.telemetry > 0 {
             answer.wire = answer.wire.saturating_add(self.rules.telemetry);
+            // One for each answer, `None` as well: both queues are read in step.
             self.echoes.push_back(stamps.copied());
         }
         self.answers.push_back(answer);
@@ -160,6 +162,7 @@ impl Incoming {
             ReceiverEvent::Last
         } else if gap {
             ReceiverEvent::Gap
+        // Nothing is kept beyond the first missing packet, so the last gap is filled.
         } else if self.arrived.len() == arrived {
             ReceiverEvent::Filled
         } else {
@@ -185,6 +188,7 @@ impl Incoming {
 
     /// True if a missing packet is to be reported: once, and again after a while.
     fn complains(&mut self, now: Time, missing: u32, gap: Time) -> bool {
+        // Another first missing packet is another gap, which is reported at once.
         let due = self.complained.is_none_or(|(last, again)| last != missing || now >= again);
         if due {
             self.complained = Some((missing, now.saturating_add(gap)));

@@ -17,6 +17,7 @@ use headway_units::{Rate, Time};
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 use std::marker::PhantomData;
 
+// 1538 bytes at 10 Gb/s.
 const SLOT: Time = Time(1_230_400);
 
 /// One host's machine and the words for its outputs.
@@ -106,7 +107,7 @@ fn data(packets: u64, index: u32) -> Packet {
     packet
 }
 
-/// `PEER` says of message 0 of this host: all below `below` have arrived, and `index` is answered.
+/// Answer of `PEER` about message 0 of this host: all below `below` have arrived, and `index` is answered.
 fn answer(kind: PacketKind, index: u32, below: u32) -> Packet {
     let mut packet = Packet::new(kind, PEER, HERE, 0);
     (packet.index, packet.count, packet.entropy) = (index, below, 9);
@@ -199,6 +200,7 @@ fn a_receiver_drops_what_is_behind_a_gap_and_complains_once() {
     assert!(script.on(us(503), data(10, 4)).is_empty());
     assert_eq!(script.on(us(504), data(10, 5)), ["nack 5 <1"], "again after 500 us");
     assert_eq!(script.on(us(505), data(10, 1)), ["ack 1 <2"]);
+    // Within 500 us of the last complaint, but about another packet.
     assert_eq!(script.on(us(506), data(10, 3)), ["nack 3 <2"], "2 was dropped, and is another gap");
     assert_eq!(script.on(us(507), data(10, 0)), ["ack 0 <2"], "what has arrived is acknowledged again");
     for index in 2..9 {
@@ -243,6 +245,7 @@ fn a_receiver_keeps_what_is_behind_a_gap_where_repetition_is_selective() {
 #[test]
 fn few_packets_have_the_shorter_time_out() {
     let few = ("rto_low", ParamValue::Time(us(15)));
+    // Three packets are few, four are not; go-back-N has one time-out.
     for (packets, recovery, due) in
         [(3, "selective-repeat", 15), (4, "selective-repeat", 40), (3, "go-back-n", 40)]
     {
@@ -285,11 +288,13 @@ fn notifications_are_answers_to_marked_packets_and_may_be_rationed() {
 fn a_cut_counts_from_the_last_packet_that_left() {
     let mut script = Dcqcn::with(&[]);
     script.begin(Time::ZERO, &message(1000));
+    // 20 us are 16.3 slots, so 17 packets have begun.
     assert_eq!(script.over_wire(Time::ZERO, us(20)).len(), 17);
     script.hear(SLOT * 17, Packet { flags: PacketFlags::ECE, ..ack(0) });
     let sent = script.over_wire(SLOT * 17, us(60));
     let gap = |n: usize| sent[n + 1].0 - sent[n].0;
     assert_eq!([gap(0), gap(1), gap(2)], [SLOT; 3]);
+    // Alpha has fallen four times, once a microsecond.
     let twice = 255.0 / 256.0 * (255.0 / 256.0);
     let rate = 1e10 * (1.0 - twice * twice / 2.0);
     let slow = Rate::new(rate as u64).expect("it is not zero").time_of(1538);
@@ -299,6 +304,7 @@ fn a_cut_counts_from_the_last_packet_that_left() {
 #[test]
 fn a_window_of_a_message_that_begins_as_one_of_several_is_its_share() {
     let mut script = Dcqcn::with(&[("window", ParamValue::Bool(true))]);
+    // Two sharers: half of the rate as well as half of the window.
     let initial_window = InitialWindow { share: 2, ..InitialWindow::default() };
     script.begin(Time::ZERO, &Message { initial_window, ..message(100) });
     // Before its time-out, since nothing is answered.

@@ -106,6 +106,7 @@ impl Sender {
             self.turns.push_back(key);
         } else {
             out.wait_for_pace(shared, due);
+            // A rate that rises by itself brings the packet's time forward.
             out.wait_for_rise(shared);
         }
     }
@@ -123,6 +124,7 @@ impl SendingHalf<TimerKey> for Sender {
     fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         loop {
             let key = self.turns.pop_front()?;
+            // A message may be acknowledged while it waits for its turn.
             let Some(out) = self.messages.get_mut(key) else { continue };
             out.queued = false;
             // The window may have closed since, or the rate fallen.

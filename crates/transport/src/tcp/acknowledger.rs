@@ -135,8 +135,9 @@ impl Acknowledger {
             }
             self.ce = ce;
         }
-        // MPTCP's data packets say these two where TCP's do.
+        // MPTCP's data packets carry these two in the same fields as TCP's.
         let Data { index, left, .. } = Data::read(packet);
+        // RFC 5681 §4.2: a packet that fills part of a gap is answered at once, so it does not count as in order.
         let in_order = sequence == self.arrived.next() && !self.arrived.has_holes();
         let first = self.arrived.insert(sequence);
         self.count += u32::from(first);
@@ -160,6 +161,8 @@ impl Acknowledger {
     ) {
         let quick = self.owed >= rules.every || self.count <= rules.quick;
         if urgent || !taken.in_order || taken.changed || quick {
+            // RFC 7323 §4.3 echoes the last packet in order here. The packet's own time is echoed instead, so
+            // that repetitions are measured.
             let echo = if taken.in_order { self.owed_echo(now, rules) } else { Data::read(packet).left };
             self.send(to, echo);
         } else {
@@ -169,9 +172,11 @@ impl Acknowledger {
 
     #[inline]
     fn put_off<K: TimerKey, F>(&mut self, to: &mut Towards<'_, K, F>, due: Time) {
+        // The first owed packet sets the deadline: later ones must not put it off.
         if self.owed == 1 {
             self.due = due;
         }
+        // An earlier timer that is armed comes first, and arms this one if it is still needed.
         if self.due < self.armed {
             self.armed = self.due;
             to.shared.timers.arm(self.due, to.timer);
@@ -185,11 +190,12 @@ impl Acknowledger {
         (at, now): (Time, Time),
         rules: AckRules,
     ) {
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if self.armed != at {
             return;
         }
         self.armed = Time::MAX;
+        // Enough packets arrived in the meantime to answer them at once.
         if self.owed == 0 {
             return;
         }
@@ -224,9 +230,11 @@ impl Acknowledger {
         index: u32,
         echo: Time,
     ) {
+        // `set_sack` fills in the blocks.
         let ack = Ack { index, arrived: self.arrived.next(), blocks: 0, block: 0, window: 0, echo };
         let mut ack = to.shared.control_view(ack, to.peer, to.message, self.tag, self.entropy);
         ack.set_sack(self.arrived.report());
+        // RFC 8257 §3.2: the packets that it answers were all marked, or none was.
         ack.flags = PacketFlags::when(self.ce, PacketFlags::ECE);
         (to.complete)(&mut ack);
         to.shared.control.push_back(ack);

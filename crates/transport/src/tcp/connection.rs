@@ -109,14 +109,17 @@ impl Connection {
         self.state.step(SenderEvent::Established);
         self.window.cwnd = f64::from(cwnd);
         if settled || !self.slow_start {
+            // At the threshold, not below it: the first packet already grows the window by congestion avoidance.
             self.window.ssthresh = self.window.cwnd;
         }
+        // The SYN's timer ends with its answer; data arms its own.
         self.deadline = None;
     }
 
-    /// Packets in flight, as far as the kind of recovery knows.
+    /// Packets in flight, as far as this kind of recovery can know.
     #[inline]
     pub(super) fn pipe(&self) -> u32 {
+        // In `Loss` the board is exact without SACK, too: the time-out has given every packet a fate.
         if self.selective || self.state == SenderState::Loss {
             self.board.pipe()
         } else {
@@ -152,10 +155,12 @@ impl Connection {
         if has_data && (room || self.resends) {
             return Some(Pick::New);
         }
+        // The permission to exceed the window is for the loss at hand, and must not last until the next.
         self.forced = false;
         if !room {
             return None;
         }
+        // RFC 6675 §4 NextSeg (3): holes are guesses, so they come after losses and new data, and in recovery only.
         let repairing = self.selective && self.state == SenderState::Recovery;
         self.board.next_hole().filter(|_| repairing).map(Pick::Again)
     }
@@ -163,6 +168,7 @@ impl Connection {
     /// A packet leaves. Returns its sequence number.
     #[inline]
     pub(crate) fn depart(&mut self, now: Time, pick: Pick) -> u32 {
+        // Before the board counts the packet: the sampler adds it.
         let departed = self.rate.depart(now, self.pipe());
         let index = match pick {
             Pick::New => self.board.next(),
@@ -177,9 +183,10 @@ impl Connection {
         index
     }
 
-    /// Something has left that is to be answered.
+    /// Arms the timer for something that has left and is to be answered.
     #[inline]
     pub(crate) fn arm_timeout(&mut self, now: Time) {
+        // RFC 6298 §5.1: a timer that runs is not moved by packets that leave.
         self.deadline.get_or_insert(now.saturating_add(self.rtt.rto()));
     }
 
@@ -191,13 +198,14 @@ impl Connection {
         Some(at)
     }
 
-    /// Notes whether the window is what holds back data, if `has_data` says that there is more.
+    /// Records if the window holds back data; `has_data` is true if there is more to send.
     #[inline]
     pub(crate) fn account(&mut self, now: Time, has_data: bool) {
         self.arm_timeout(now);
         let has_room = self.has_room();
         let (una, next) = (self.board.una(), self.board.next());
         self.usage.note(una, next, self.board.outstanding(), has_data && !has_room);
+        // A full window is not a lack of data: samples then are the path's.
         if !has_data && has_room {
             self.rate.lacks_data(self.pipe());
         }
@@ -205,6 +213,7 @@ impl Connection {
 
     /// The retransmission timer has expired. RFC 6298 §5
     pub(crate) fn timed_out(&mut self, now: Time) {
+        // RFC 6298 §5.5 before §5.6: the time-out that is armed next is the doubled one.
         self.rtt.back_off();
         self.deadline = Some(now.saturating_add(self.rtt.rto()));
         if self.state == SenderState::Connecting {
@@ -222,6 +231,7 @@ impl Connection {
         } else {
             self.control.timed_out_again(now);
         }
+        // RFC 5681 §3.1: the loss window is one packet, whichever controller there is.
         self.window.cwnd = 1.0;
         (self.duplicates, self.forced) = (0, false);
         self.point = self.board.next();

@@ -32,28 +32,38 @@ impl Connection {
         siblings: &[Sibling],
     ) -> Heard {
         let arrived = packets::Ack::read(packet).arrived;
+        // RFC 9293 §3.10.7.4: an acknowledgement of something not yet sent is dropped.
         if arrived > self.board.next() {
             return Heard::Stray;
         }
+        // Read before the scoreboard changes: controllers get the flight and the phase as they were.
         let (pipe_before, phase) = (self.pipe(), self.phase());
         let mut delivery = Delivery::default();
+        // Cumulative first: `sack` cuts off the part of a block that is below the new `una`.
         let acked = self.board.acknowledge(arrived, &mut delivery);
         if self.selective {
             packet.sack().for_each(|block| self.board.sack(block, &mut delivery));
         }
         if self.board.una() == end {
+            // The controller does not hear of the last acknowledgement: it has nothing left to decide.
             self.state.step(SenderEvent::AllAcked);
             return Heard::All;
         }
+        // RFC 7323 §4.1: an acknowledgement without news does not measure, as it may echo an
+        // old time. News in a SACK block counts here.
         let rtt = (delivery.packets > 0).then(|| self.measure(now, packet)).flatten();
+        // Losses first: a controller hears of them before it hears of the acknowledgement.
         let lost = self.find_losses(now, acked, packet, end, delivery.packets);
         let mut ack = self.summary((now, packet), (acked, &delivery, lost, rtt), (pipe_before, phase));
         ack.siblings = siblings;
         self.control.acknowledged(&mut self.window, &ack);
         if acked > 0 {
+            // Cleared before `rto()`, which includes the back-off. RFC 6298 §5.2, §5.3: new data restarts the
+            // timer, and stops it when nothing is outstanding.
             self.rtt.clear_backoff();
             let rto = now.saturating_add(self.rtt.rto());
             self.deadline = (self.board.outstanding() > 0).then_some(rto);
+            // Before `respond`: the acknowledgement that ends one recovery may show the loss that begins the next.
             self.leave_phase(now);
         }
         self.respond(&ack);
@@ -93,6 +103,7 @@ impl Connection {
     /// The echo names the copy that arrived, so repetitions measure as well as first copies do. RFC 7323 §4
     pub(crate) fn measure(&mut self, now: Time, packet: &Packet) -> Option<Time> {
         let echo = packets::Ack::read(packet).echo;
+        // Only this host's clock wrote the time, so one that is yet to come is not an echo of it.
         let rtt = (echo <= now).then(|| now - echo)?;
         self.rtt.sample(rtt);
         Some(rtt)
@@ -112,17 +123,23 @@ impl Connection {
         if self.selective {
             let Connection { board, rate, control, window, .. } = self;
             let found =
+                // `news` are added by hand: the sampler takes this acknowledgement in only afterwards.
                 board.detect_losses(|departed| control.packet_lost(window, &rate.lose(departed, news), now));
+            // RFC 6582 §3.2: partial, if it acknowledges data but not all that was sent before the recovery.
             let partial = self.resends && acked > 0 && una < self.point && self.phase() == Phase::Recovery;
+            // Decision 59: sent for every partial acknowledgement, five packets a message were repeated for nothing.
             let sends = partial && !self.board.first_repeated();
             self.forced |= sends;
+            // The first missing packet is declared lost only if there is nothing else to send.
             let nothing_else = sends && self.board.next_lost().is_none() && self.board.next() == end;
             return found + u32::from(nothing_else && self.lose(now, una, news));
         }
         match self.phase() {
+            // The time-out has declared everything lost already.
             Phase::Loss => 0,
             // RFC6582 §3.2 step 3: a partial acknowledgement shows the next hole, and deflates the window.
             Phase::Recovery if acked > 0 && una < self.point => {
+                // The packets that it acknowledges no longer inflate the window, and one is added back.
                 self.duplicates = self.duplicates.saturating_sub(acked) + 1;
                 let lost = self.lose(now, una, news);
                 self.forced |= lost;
@@ -133,7 +150,9 @@ impl Connection {
                 0
             }
             phase if packets::Ack::read(packet).arrived == una && self.board.outstanding() > 0 => {
+                // The network may duplicate acknowledgements, but no more packets can have left it than are outstanding.
                 self.duplicates = (self.duplicates + 1).min(self.board.outstanding());
+                // The third alone: further ones only inflate the window.
                 let third = phase != Phase::Recovery && self.duplicates == DUP_ACKS;
                 u32::from(third && self.lose(now, una, news))
             }
@@ -148,6 +167,7 @@ impl Connection {
             // RFC8257 §3.3: until something sent after the cut is acknowledged.
             SenderState::Reducing => (una > self.point, self.proportional.then_some(self.window.ssthresh)),
             SenderState::Recovery => (una >= self.point, Some(self.window.ssthresh)),
+            // Slow start goes on from the window that it has reached.
             SenderState::Loss => (una >= self.point, None),
             _ => return,
         };
@@ -157,6 +177,7 @@ impl Connection {
         if let Some(ssthresh) = ssthresh.filter(|_| !self.owns_window) {
             // RFC6582 §3.2 step 3: no burst at the end of recovery.
             let least = f64::from(self.board.outstanding().max(1) + 1);
+            // Under SACK the pipe was held at the window all the time: a burst cannot follow.
             self.window.cwnd = if self.selective { ssthresh } else { ssthresh.min(least) };
         }
         (self.duplicates, self.forced) = (0, false);
@@ -170,15 +191,18 @@ impl Connection {
         let calm = matches!(phase, Phase::Open | Phase::Reducing);
         // A loss found beyond the end of the last recovery begins another.
         if calm && self.board.next_lost().is_some() {
+            // As it was before this acknowledgement: the flight in which the loss happened. RFC 5681 §3.1
             let flight = f64::from(self.board.outstanding() + ack.acked).min(self.window.cwnd);
             let target = self.control.lost(&self.window, flight, ack.now);
             self.begin(SenderEvent::LossFound, target);
+            // RFC 6675 §5 (4.3): the first repetition leaves at once, even if the window is full.
             self.forced = true;
         } else if ack.ece && phase == Phase::Open {
             // The lower limit must not raise a window that is already below it.
             let least = self.min_window.min(self.window.cwnd);
             let target = self.control.marked(&self.window, ack).max(least);
             self.begin(SenderEvent::Marked, target);
+        // RFC 3168 §6.1.2: an acknowledgement that echoes a mark should not increase the window.
         } else if !ack.ece
             && ack.acked > 0
             && matches!(phase, Phase::Open | Phase::Loss)
@@ -186,8 +210,10 @@ impl Connection {
         {
             self.control.grow(&mut self.window, ack);
         }
+        // Asked again, as `begin` may have changed the phase.
         let reducing = matches!(self.phase(), Phase::Recovery | Phase::Reducing);
         if reducing && self.proportional {
+            // RFC 6937 §3: without SACK, a duplicate stands for one packet that has arrived.
             let delivered = if self.selective { ack.delivered } else { ack.acked.max(1) };
             let window = self.prr.window(delivered, ack.repaired, self.pipe(), self.window.ssthresh);
             self.window.cwnd = window;
@@ -195,6 +221,7 @@ impl Connection {
     }
 
     fn begin(&mut self, event: SenderEvent, target: f64) {
+        // Linux's `prior_cwnd`, where RFC 6937 §3 has the data in flight (RecoverFS). It divides, so at least one.
         self.prr.begin(self.window.cwnd.max(1.0));
         if !self.owns_window {
             self.window.ssthresh = target;

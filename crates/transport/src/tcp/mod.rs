@@ -87,6 +87,7 @@ impl<C: CongestionControl> Transport for Tcp<C> {
 
     fn endpoint(params: &Self::Params, context: HostContext) -> TcpEndpoint {
         let usual = AckRules::new(&params.connection);
+        // A controller that follows the delay must not take an acknowledgement that was put off for a queue.
         let rules = if C::COUNTS_ACK_DELAY { usual } else { usual.without_the_wait() };
         Machine::new(
             Sender::new(Controllers::of::<C>(params)),
@@ -102,6 +103,7 @@ impl<C: CongestionControl> Controlled for Tcp<C> {
 
 impl<C: CongestionControl> Promised for Tcp<C> {
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
+        // BBR starts with four packets at least, also if `initial_window` is smaller.
         let initial = params.connection.initial_window.max(C::LEAST_INITIAL_WINDOW.into());
         // A lost tail waits for the timer.
         let rounds = C::rounds(packets, initial);
@@ -142,6 +144,7 @@ impl TwoSided for Halves {
         match packet.kind {
             PacketKind::Data => receiver.data(shared, now, packet),
             PacketKind::Ack => sender.acknowledgement(shared, now, packet),
+            // TCP's SYN is packet kind `Rts`: see `packets.rs`.
             PacketKind::Rts => receiver.syn(shared, packet),
             _ => {}
         }

@@ -63,6 +63,7 @@ impl Outgoing {
         let (initial_window, settled) = first_window(controllers, &self.message, context, self.packets, now);
         self.connection.establish(initial_window.window(), settled);
         self.initial_window = Some(initial_window);
+        // The sender calls `release` again for the time of the rest.
         self.release(now);
     }
 
@@ -73,13 +74,15 @@ impl Outgoing {
         initial_window.next()
     }
 
-    /// True if a packet never sent is there, and may be, but for the window.
+    /// True if there is a packet never sent that everything but the window permits.
     #[inline]
     fn has_data(&self) -> bool {
         let (next, Some(initial_window)) = (self.connection.board.next(), &self.initial_window) else {
             return false;
         };
+        // An unresponsive application stalls after its first window. AMRT §VIII-D
         let end = if self.message.responsive { self.packets } else { initial_window.window() };
+        // Once the whole first window is out, the congestion window alone decides.
         let released = initial_window.next().is_none() || next < self.released;
         next < end && next < self.edge && released
     }
@@ -97,9 +100,11 @@ impl Outgoing {
             if now < self.pace {
                 return Poll::Later(self.pace);
             }
+            // From the actual departure: time lost in waiting for the wire is not made up for by a burst.
             self.pace = now.saturating_add(gap);
         }
         let index = self.connection.depart(now, pick);
+        // Packets that the receive window holds back count as data: the sender does not lack it.
         let more = self.connection.board.next() < self.packets;
         self.connection.account(now, more);
         Poll::Send(self.data(context, index, pick != Pick::New, now))
@@ -123,6 +128,7 @@ impl Outgoing {
             Heard::All => true,
             Heard::Some => {
                 let Ack { arrived, window, .. } = Ack::read(packet);
+                // An acknowledgement that was overtaken must not move the edge back.
                 self.edge = self.edge.max(arrived.saturating_add(window));
                 false
             }
@@ -132,6 +138,7 @@ impl Outgoing {
     /// The retransmission timer has expired. Returns true if it was the SYN that was lost.
     pub(super) fn timed_out(&mut self, now: Time) -> bool {
         self.connection.timed_out(now);
+        // A repetition does not wait for the pace.
         self.pace = now;
         self.connection.state == SenderState::Connecting
     }

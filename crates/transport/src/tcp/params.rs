@@ -71,6 +71,7 @@ headway_params::params! {
         /// True if the estimator starts with the unloaded round trip. linux-4.19: false
         prime_rtt: bool = true, ParamKind::Bool;
         /// Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us
+        // L2DCT §III: RTO_min of 10 ms. Linux's `TCP_RTO_MIN` is 200 ms.
         min_rto: Time = Time::ms(10), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us
         initial_rto: Time = Time::ms(10), ParamKind::Time { min: Time::ns(1), max: Time::DAY };
@@ -79,8 +80,10 @@ headway_params::params! {
         /// Packets in order that one acknowledgement answers. linux-4.19: 2
         ack_every: u64 = 1, ParamKind::Int { min: 1, max: 64 };
         /// Longest time for which an acknowledgement is put off.
+        // The smallest delay in Linux, `TCP_DELACK_MIN`.
         ack_delay: Time = Time::ms(40), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Packets at the beginning of a message that are each acknowledged at once. linux-4.19: 16
+        // Linux's `TCP_MAX_QUICKACKS` is 16.
         quick_acks: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// Packets of window that remain after a cut for marks, as DCTCP in Linux and RFC 5681 have it.
         min_window: u64 = 2, ParamKind::Int { min: 1, max: 1000 };
@@ -175,8 +178,10 @@ impl<P: ByPreset> TcpParams<P> {
 
 impl<P: ByPreset> Params for TcpParams<P> {
     fn specs() -> Vec<ParamSpec> {
+        // A controller's usual preset changes defaults of the machine as well: they are taken from the joined default.
         let declared = [ConnectionParams::specs(), P::specs()].concat();
         let usual = Self::default().values();
+        // Zipped by position with `values`, which joins the two lists in the same order.
         declared.into_iter().zip(usual).map(|(spec, default)| ParamSpec { default, ..spec }).collect()
     }
 
@@ -185,9 +190,11 @@ impl<P: ByPreset> Params for TcpParams<P> {
     }
 
     fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError> {
+        // Read before the value is set: the parameters that differ from the old preset's stay.
         let before = self.connection.preset;
         match self.connection.set(name, value.clone()) {
             Ok(()) if name == "preset" => self.follow_preset(before),
+            // The machine's names come first: a controller cannot hide one of them.
             Err(ParamError::Unknown(_)) => self.control.set(name, value),
             other => other,
         }

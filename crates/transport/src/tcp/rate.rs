@@ -25,6 +25,7 @@ impl RateSampler {
 
     /// State to remember with a packet that leaves while `pipe` others are in flight.
     pub(crate) fn depart(&mut self, now: Time, pipe: u32) -> Departed {
+        // draft-cheng-iccrg-delivery-rate-estimation §3.2: after an idle time samples begin with this packet.
         if pipe == 0 {
             (self.delivered_at, self.first_at) = (now, now);
         }
@@ -42,12 +43,11 @@ impl RateSampler {
 
     /// A packet is found lost, with an acknowledgement of which `news` packets are not counted yet.
     pub(crate) fn lose(&mut self, departed: Departed, news: u32) -> LostPacket {
-        // Counts may wrap: their differences do not.
+        // Both counters wrap; only their differences are used.
         self.lost = self.lost.wrapping_add(1);
         LostPacket {
             delivered_total: self.delivered + u64::from(news),
             in_flight: departed.in_flight,
-            // The counter may wrap; differences stay right.
             lost: self.lost.wrapping_sub(departed.lost),
             app_limited: departed.app_limited,
         }
@@ -55,10 +55,11 @@ impl RateSampler {
 
     /// The sender has run out of data and has room for more, with `pipe` packets in flight.
     pub(crate) fn lacks_data(&mut self, pipe: u32) {
+        // With nothing in flight, the next packet still counts as limited: it had to wait for data.
         self.limited_until = self.delivered + u64::from(pipe.max(1));
     }
 
-    /// Takes in an acknowledgement; `marked` if it says that the packets that it acknowledges were.
+    /// Takes in an acknowledgement; `marked` if it reports its packets as marked.
     pub(crate) fn deliver(
         &mut self,
         now: Time,
@@ -74,6 +75,7 @@ impl RateSampler {
         self.delivered_at = now;
         self.first_at = newest.at;
         let sending = newest.at.saturating_sub(newest.first_at);
+        // The longer one: packets that left in a burst, or acknowledgements that came in one, would overestimate the rate.
         let interval = sending.max(now.saturating_sub(newest.delivered_at));
         // Shorter than a round trip is an artefact of acknowledgements that came together.
         (interval >= min_rtt && interval > Time::ZERO).then_some(RateSample {
@@ -99,6 +101,8 @@ pub(crate) struct Usage {
 impl Usage {
     /// A packet has left, or could not: `outstanding` packets then, `next` the first never sent.
     pub(crate) fn note(&mut self, una: u32, next: u32, outstanding: u32, blocked: bool) {
+        // Linux, `tcp_cwnd_validate`: a later packet that finds room must not erase that the
+        // window was full in this flight.
         if una >= self.until || blocked || (!self.limited && outstanding > self.most) {
             (self.most, self.until, self.limited) = (outstanding, next, blocked);
         }
@@ -111,6 +115,7 @@ impl Usage {
 
     /// True if the window may grow: in slow start up to twice the packets in flight, later if it held back data.
     pub(crate) fn allows_growth(&self, window: &Window) -> bool {
+        // Linux, `tcp_is_cwnd_limited`: slow start may double what was in flight.
         if window.slow_start() { window.cwnd < 2.0 * f64::from(self.most) } else { self.limited }
     }
 }
@@ -128,7 +133,7 @@ pub(crate) struct Proportional {
 }
 
 impl Proportional {
-    /// Nothing is being brought down; `linux` chooses the rules.
+    /// A reduction that has not begun; `linux` chooses the rules.
     pub(crate) fn new(linux: bool) -> Proportional {
         Proportional { linux, ..Proportional::default() }
     }
@@ -194,6 +199,7 @@ mod tests {
         assert_eq!((last.packets, last.interval), (10, Time::us(100)));
         assert_eq!((last.in_flight, last.lost, last.marked), (10, 0, 10));
         assert_eq!((samples[45].marked, samples[75].lost), (6, 1), "since the packet left");
+        // 10 us apart are 100,000 packets a second: no sample may exceed the rate of the path.
         assert!(samples.iter().all(|s| s.packets as f64 / s.interval.as_secs_f64() < 100_001.0));
         assert!(!last.app_limited);
         sampler.lacks_data(10);

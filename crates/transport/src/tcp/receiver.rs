@@ -57,7 +57,8 @@ impl Receiver {
     }
 
     fn incoming(&mut self, shared: &Shared, packet: &Packet) -> Option<&mut Incoming> {
-        // A SYN says this where data packets do.
+        // A SYN carries the length in the same field as a data packet.
+        // More packets than there are numbers for: not from a sender of this machine.
         let packets = u32::try_from(shared.context.sizes.packets(Data::read(packet).message_bytes)).ok()?;
         let fresh = || Incoming { packets, acks: Acknowledger::new(packet) };
         Some(self.messages.entry((packet.src, packet.message)).or_insert_with(fresh))
@@ -72,6 +73,7 @@ impl Receiver {
         let (rules, window) = (self.rules, self.window);
         let Some(incoming) = self.incoming(shared, packet) else { return };
         let index = Data::read(packet).index;
+        // Beyond the end that the message's first packet announced.
         if index >= incoming.packets {
             return;
         }
@@ -80,6 +82,7 @@ impl Receiver {
         if taken.first {
             to.shared.delivered(packet);
         }
+        // Decided before the answer: the last packet is acknowledged at once.
         let full = incoming.acks.next() == incoming.packets;
         incoming.acks.answer(to, now, (packet, taken), (rules, full));
         if full {
@@ -95,9 +98,9 @@ impl Receiver {
         shared.events.push_back(EndpointEvent::Completed { tag, src: key.0, message: key.1 });
     }
 
-    /// The sender has not heard that everything has arrived.
+    /// Acknowledges a finished message once more: its sender has not heard that everything has arrived.
     fn repeat_last(shared: &mut Shared, packet: &Packet, window: u32) {
-        // A SYN has the length and the time in the fields of data packets; as it has no index, that is 0.
+        // A SYN has the length and the time in the fields of data packets; its index reads as 0.
         let Data { index, message_bytes, left, .. } = Data::read(packet);
         let Ok(arrived) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return };
         let (peer, id) = (packet.src, packet.message);

@@ -4,6 +4,7 @@ use super::params::{ConnectionParams, RtoFloor};
 use headway_units::Time;
 
 /// Upper end of the time-out's doublings. RFC 6298 §2
+// §2.5 allows any limit of at least 60 s; 120 s is Linux's `TCP_RTO_MAX`.
 const MAX_RTO: Time = Time::ms(120_000);
 
 /// Doublings at most; more than these pass [`MAX_RTO`] from any start.
@@ -26,7 +27,7 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// Knows nothing, unless it is primed with a round trip; `counts` if the round trips that it measures include the
+    /// An estimator without samples, unless it is primed with a round trip; `counts` if measured round trips include the
     /// time for which acknowledgements are put off.
     pub(crate) fn new(
         params: &ConnectionParams,
@@ -42,6 +43,8 @@ impl RttEstimator {
             min_rto: params.min_rto,
             initial_rto: params.initial_rto,
             floor: params.rto_floor,
+            // Not needed twice: measured round trips may contain the delay, and with an
+            // acknowledgement for each packet there is none.
             put_off: if counts || params.ack_every <= 1 { Time::ZERO } else { params.ack_delay },
             longest: longest.min(MAX_RTO),
         };
@@ -66,6 +69,7 @@ impl RttEstimator {
             return;
         };
         let error = smoothed.0.abs_diff(rtt.0);
+        // Before `smoothed` changes: §2.3 takes the deviation from the old value.
         self.variation = Time(self.variation.0 - self.variation.0 / 4 + error / 4);
         self.smoothed = Some(Time(smoothed.0 - smoothed.0 / 8 + rtt.0 / 8));
     }
@@ -83,12 +87,12 @@ impl RttEstimator {
     /// The time-out in force, doublings included.
     pub(crate) fn rto(&self) -> Time {
         let variation = self.variation.saturating_mul(4);
-        // RFC9002 §6.2.1: the largest delay of an acknowledgement is added.
         let base = match (self.smoothed, self.floor) {
             (None, _) => self.initial_rto,
             (Some(srtt), RtoFloor::Total) => srtt.saturating_add(variation).max(self.min_rto),
             (Some(srtt), RtoFloor::Variance) => srtt.saturating_add(variation.max(self.min_rto)),
         };
+        // RFC 9002 §6.2.1: the largest delay of an acknowledgement comes on top.
         let base = base.saturating_add(self.put_off);
         // A time-out of nothing would expire again and again at once.
         base.saturating_mul(1 << self.backoff).min(self.longest.max(base)).max(Time(1))
@@ -96,6 +100,7 @@ impl RttEstimator {
 
     /// The time-out has expired: the next one is twice as long.
     pub(crate) fn back_off(&mut self) {
+        // Bounded, so that the shift in `rto` cannot overflow.
         self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
     }
 

@@ -25,7 +25,7 @@ enum Fate {
 /// A packet's last departure, and the state of delivery at that time, from which its rate is computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departed {
-    /// Departure time.
+    /// Time at which the packet left.
     pub(crate) at: Time,
     /// Packets delivered until then.
     pub(crate) delivered: u64,
@@ -57,6 +57,7 @@ impl Delivery {
     fn add(&mut self, fate: Fate, departed: Departed) {
         self.packets += 1;
         self.repaired |= matches!(fate, Fate::Again | Fate::Doubled);
+        // draft-cheng-iccrg-delivery-rate-estimation §3.3: the sample is that of the packet sent last.
         if self.newest.is_none_or(|n| (n.at, n.delivered) <= (departed.at, departed.delivered)) {
             self.newest = Some(departed);
         }
@@ -116,6 +117,7 @@ impl Scoreboard {
                 Fate::Doubled => self.doubled -= 1,
                 Fate::Flying | Fate::Again => {}
             }
+            // A sacked packet was counted when its block came in.
             if fate != Fate::Sacked {
                 delivery.add(fate, departed);
             }
@@ -126,6 +128,7 @@ impl Scoreboard {
 
     /// These packets have arrived, above one that has not.
     pub(crate) fn sack(&mut self, block: Range<u32>, delivery: &mut Delivery) {
+        // A block may begin below `una`, which may just have moved, and a damaged one may end beyond what was sent.
         let (start, end) = (block.start.max(self.una), block.end.min(self.next()));
         for index in start..end {
             let (fate, departed) = &mut self.packets[(index - self.una) as usize];
@@ -146,6 +149,7 @@ impl Scoreboard {
     pub(crate) fn detect_losses(&mut self, mut each: impl FnMut(Departed)) -> u32 {
         let Some(end) = self.lost_below() else { return 0 };
         let mut found = 0;
+        // A packet is judged once: a repetition has arrivals above it from the start, and would be lost at once again.
         for index in self.judged.max(self.una)..end {
             if let Some(departed) = self.lose(index) {
                 found += 1;
@@ -163,6 +167,7 @@ impl Scoreboard {
         }
         let arrived = |&index: &u32| self.packets[(index - self.una) as usize].0 == Fate::Sacked;
         // RFC 6675 §4: a packet is lost once DupThresh packets above it have arrived.
+        // From the top, so that the search is short: it ends at the third arrival.
         (self.una..self.high).rev().filter(arrived).nth(DUP_THRESHOLD as usize - 1)
     }
 
@@ -170,6 +175,7 @@ impl Scoreboard {
     pub(crate) fn lose(&mut self, index: u32) -> Option<Departed> {
         let place = index.checked_sub(self.una)?;
         let departed = match self.packets.get_mut(place as usize) {
+            // RFC 6675 cannot tell that a repetition is lost: the time-out finds that.
             Some((fate @ Fate::Flying, departed)) => {
                 *fate = Fate::Lost;
                 *departed
@@ -196,6 +202,7 @@ impl Scoreboard {
         self.lost = self.outstanding() - self.sacked;
         self.doubled = 0;
         self.search = self.una;
+        // Arrivals judge only packets that leave from now on.
         self.judged = self.next();
     }
 
@@ -205,6 +212,7 @@ impl Scoreboard {
             return None;
         }
         self.search = self.search.max(self.una);
+        // `lost` counts a packet at or above `search`, so the loop ends before the board does.
         while self.packets.get((self.search - self.una) as usize)?.0 != Fate::Lost {
             self.search += 1;
         }
@@ -217,7 +225,7 @@ impl Scoreboard {
         (self.una..self.high).find(flying)
     }
 
-    /// Packets of which nothing says that they have arrived.
+    /// Packets that are not known to have arrived.
     pub(crate) fn missing(&self) -> impl Iterator<Item = u32> {
         let numbered = (self.una..).zip(&self.packets);
         numbered.filter(|(_, packet)| packet.0 != Fate::Sacked).map(|(index, _)| index)
@@ -242,6 +250,7 @@ impl Scoreboard {
                 self.doubled += 1;
                 Fate::Doubled
             }
+            // Not reached: `Connection::pick` names only lost and flying packets.
             other => other,
         };
     }
@@ -306,6 +315,7 @@ mod tests {
     fn agrees_with_a_count_of_everything_whatever_happens() {
         let (mut board, mut state) = (Scoreboard::default(), 12345u32);
         let mut random = move |n: u32| {
+            // A linear congruential generator, by its upper bits: the low ones repeat after a few draws.
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 8) % n
         };

@@ -75,6 +75,7 @@ fn data(index: u32, packets: u64, ce: bool, at: Time) -> Packet {
 /// The acknowledgement of everything below `count`, which echoes `echo`.
 fn ack(count: u32, echo: Time) -> Packet {
     let mut packet = Packet::new(PacketKind::Ack, HostId(1), HostId(0), 0);
+    // 1000 packets of receive window: more than any script sends.
     (packet.count, packet.index, packet.remaining) = (count, count.saturating_sub(1), 1000);
     packet.lifetime = echo;
     packet
@@ -84,6 +85,7 @@ fn ack(count: u32, echo: Time) -> Packet {
 #[test]
 fn marks_are_echoed_exactly_under_delayed_acknowledgements() {
     let mut machine = machine::<control::dctcp::Dctcp>(&[("ack_every", ParamValue::Int(2))]);
+    // Answered two by two, a run of odd length leaves one packet over.
     let marks = [false, false, true, true, true, false];
     let mut heard = Vec::new();
     for (index, &ce) in (0..).zip(&marks) {
@@ -135,7 +137,7 @@ fn echoes<C: CongestionControl>() -> [Time; 2] {
         machine.receive(at, &data(index, 100, false, at - Time::us(5)));
         heard.extend(sent(&mut machine, at));
     }
-    // The deadline of the first two packets stays, and means nothing any more.
+    // The deadline of the first two packets stays in the heap, but its reason is gone.
     while let Some(due) = machine.next_timeout() {
         machine.timeout(due);
         heard.extend(sent(&mut machine, due));
@@ -158,6 +160,7 @@ fn the_window_opens_doubles_and_is_halved_for_a_loss() {
     let mut now = Time::ZERO;
     assert_eq!(indices(&sent(&mut machine, now)), [0, 1]);
     for (round, count) in [(1u64, 2u32), (2, 6), (3, 14)] {
+        // Acknowledgements of a round come together, as no link spaces them here.
         now = RTT * round;
         let before = count - (1 << round);
         for acked in before..count {
@@ -203,6 +206,7 @@ fn a_partial_acknowledgement_sends_the_first_one_missing_if_it_is_told_to() {
             dup.set_sack(std::iter::once(2..arrived + 1));
             machine.receive(RTT, &dup);
             let again = indices(&sent(&mut machine, RTT));
+            // Packet 4 is the third that arrives above the hole.
             assert_eq!(again, if arrived == 4 { vec![1] } else { vec![] }, "{word}, {arrived}");
         }
         let answers = [6, 7].map(|count| {
@@ -246,6 +250,7 @@ fn a_time_out_starts_over_and_doubles() {
         assert_eq!(indices(&again), [0], "one packet");
         assert!(again[0].flags.has(PacketFlags::AGAIN));
     }
+    // Just after the third time-out, at 70 ms.
     let now = Time::ms(71);
     machine.receive(now, &ack(1, now - RTT));
     assert_eq!(indices(&sent(&mut machine, now)), [1, 2], "slow start from the first hole");
@@ -271,6 +276,7 @@ fn a_handshake_comes_first_and_is_repeated() {
     // A fresh receiver answers a SYN with an acknowledgement of nothing, as often as it comes.
     let mut receiver = newreno(&[]);
     let mut syn = data(0, 3, false, Time::us(3));
+    // A SYN has the length in the field of data packets: the kind alone makes the difference.
     (syn.kind, syn.payload) = (PacketKind::Rts, 0);
     for _ in 0..2 {
         receiver.receive(Time::us(50), &syn);

@@ -45,6 +45,7 @@ impl Sender {
 
     /// More packets of a first window may leave.
     pub(super) fn release(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
+        // Deadlines are not cancelled, so the message may have ended before this one.
         let Some(key) = self.connections.find((peer, id)) else { return };
         if let Some(at) = self.connections[key].release(now) {
             shared.timers.arm(at, TimerKey::InitialWindow(peer, id));
@@ -56,12 +57,16 @@ impl Sender {
         let Some(key) = self.connections.find((packet.src, packet.message)) else { return };
         let connection = &mut self.connections[key].connection;
         if connection.state == SenderState::Connecting {
+            // An echoed time measures a repeated SYN as well, so its back-off need not last. Linux, too,
+            // keeps the 3 s of RFC 6298 §5.7 for connections without a sample.
             connection.measure(now, packet);
             connection.rtt.clear_backoff();
             self.establish(shared, now, key);
         } else {
+            // Reported round trips are those of data, so the answer to a SYN is left out.
             self.round_trips.answered(now, Ack::read(packet).echo);
         }
+        // The answer to a SYN comes here, too: it acknowledges nothing, but carries the receive window.
         if self.connections[key].acknowledge(now, packet) {
             if let Some(connection) = self.connections.remove((packet.src, packet.message)) {
                 shared.events.push_back(EndpointEvent::Acknowledged { tag: connection.message.tag });
@@ -77,11 +82,12 @@ impl Sender {
         let Some(key) = self.connections.find(id) else { return };
         let outgoing = &mut self.connections[key];
         let connection = &mut outgoing.connection;
-        // Deadlines are not cancelled: one that another has replaced has no effect.
+        // Deadlines are not cancelled, so one that another has replaced is ignored.
         if connection.armed != at {
             return;
         }
         connection.armed = Time::MAX;
+        // Acknowledgements move the deadline and not the armed timer, so this one may be early.
         if connection.deadline.is_some_and(|deadline| deadline <= now) {
             if outgoing.timed_out(now) {
                 outgoing.send_syn(shared, now);
@@ -108,6 +114,7 @@ impl Sender {
 
     fn queue(&mut self, key: DefaultKey) {
         let connection = &mut self.connections[key];
+        // Only connections that can send have a turn, so that `is_ready` need not ask them.
         if !connection.queued && connection.pick().is_some() {
             connection.queued = true;
             self.turns.push_back(key);
@@ -131,7 +138,9 @@ impl SendingHalf<TimerKey> for Sender {
     fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         loop {
             let key = self.turns.pop_front()?;
+            // A connection may be acknowledged while it waits for its turn.
             let Some(connection) = self.connections.get_mut(key) else { continue };
+            // Cleared before the poll: `queue` puts it behind the others if it has more.
             connection.queued = false;
             match connection.poll(&shared.context, now) {
                 Poll::Send(packet) => {
@@ -139,11 +148,13 @@ impl SendingHalf<TimerKey> for Sender {
                     self.queue(key);
                     return Some(packet);
                 }
+                // The heap does not merge equal deadlines, so one instant is armed once.
                 Poll::Later(at) if connection.pace_armed == at => {}
                 Poll::Later(at) => {
                     connection.pace_armed = at;
                     shared.timers.arm(at, TimerKey::Pace(connection.message.dst, connection.message.id));
                 }
+                // The next acknowledgement or timer queues it again.
                 Poll::Nothing => {}
             }
         }
@@ -164,6 +175,7 @@ impl SendingHalf<TimerKey> for Sender {
         out.connection.probe(found);
         out.connection.control.probe(found);
         if let Some(gap) = out.connection.control.gap() {
+            // Gaps are between full packets, so the pace in bits counts full packets.
             let bits = f64::from(shared.context.sizes.full_wire()) * 8.0;
             found(&probes::RATE, bits / gap.as_secs_f64());
         }

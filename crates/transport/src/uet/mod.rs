@@ -133,12 +133,14 @@ impl Settings {
 impl UetParams {
     /// The time-out of a packet over `path`: an empty round trip at least.
     fn timeout(&self, path: &Path) -> Time {
+        // A time-out that is set may be shorter than the path: the empty round trip bounds it.
         let set = if self.rto > Time::ZERO { self.rto } else { scale(path.max_rtt, self.rto_factor) };
         set.max(path.base_rtt)
     }
 
     /// The longest path has the round trip that the whole network is configured with.
     pub(crate) fn tune(&mut self, traffic: &Traffic) {
+        // The network's longest path: a sender that goes by its own shorter path loses against farther ones (decision 76).
         if self.base_rtt == Time::ZERO {
             self.base_rtt = traffic.path.base_rtt;
         }
@@ -146,6 +148,7 @@ impl UetParams {
 
     /// A loss is noticed after one time-out where something is under way, or else asked about after a few.
     pub(crate) fn promises(&self, path: &Path) -> Promises {
+        // The last pull may be lost: it is asked for again only after these time-outs.
         let repair = self.timeout(path) * (1 + STALLED_TIMEOUTS) + path.max_rtt * 3;
         Promises { repair, ramp: Time::ZERO }
     }
@@ -254,7 +257,7 @@ impl Transport for UetRccc {
     fn tune(params: &mut UetRcccParams, traffic: &Traffic) {
         params.uet.tune(traffic);
         if params.rccc.oversubscription == 0.0 {
-            // From there on the lowest rate is the same.
+            // Above this limit the lowest rate stays the same.
             params.rccc.oversubscription = traffic.oversubscription.min(MOST_OVERSUBSCRIPTION);
         }
     }
@@ -273,6 +276,7 @@ impl Transport for UetRccc {
                     pull_rate: rccc.pull_rate,
                     counts_again: false,
                     shares: true,
+                    // A window follows marks and trimming itself, so pulls need not. RCCC §3.4
                     oversubscription: if rccc.window { 1.0 } else { rccc.oversubscription },
                 }),
             },
@@ -307,7 +311,8 @@ crate::timer_keys! {
 
 type Shared = crate::shared::Shared<TimerKey>;
 
-/// Marks a request that only asks for the arrivals, and its answer. NSCC §2.7
+/// Marks a probe, which requests the arrivals alone, and its answer. NSCC §2.7
+// The flag of pulls, which requests and acknowledgements do not have otherwise.
 const PROBE: PacketFlags = PacketFlags::PULL;
 /// Marks a header that was cut in front of its receiver.
 const LAST_HOP: PacketFlags = PacketFlags::LAST_HOP;
@@ -321,6 +326,7 @@ pub type UetEndpoint = Machine<Uet>;
 impl UetEndpoint {
     /// A machine of one variant.
     pub(crate) fn of(settings: Settings, context: HostContext) -> UetEndpoint {
+        // Both halves have the settings: a receiver computes its senders' largest window for itself.
         Machine::new(Sender::new(settings.clone()), Receiver::new(settings, &context), context)
     }
 }
@@ -333,6 +339,7 @@ impl TwoSided for Uet {
     fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
+            // A header that a switch returned is for its sender, one that arrived for the receiver.
             PacketKind::Data | PacketKind::Header | PacketKind::Rts if is_of_sender(packet) => {
                 receiver.arrived(shared, now, packet);
             }
@@ -356,6 +363,7 @@ impl TwoSided for Uet {
     /// Sends ten control packets, then one of data, while both wait. UET §0.4
     fn poll_transmit(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
         let Machine { sender, shared, .. } = machine;
+        // The counter moves only while both wait: `&&` stops before it otherwise.
         if !shared.control.is_empty() && sender.is_ready() && sender.is_turn_of_data() {
             return sender.poll_data(shared, now).or_else(|| shared.control.pop_front());
         }

@@ -83,7 +83,7 @@ pub(super) struct Outgoing {
     asks_again: bool,
     /// Packets in order of departure; entries that no longer match their slot mean nothing.
     flight: VecDeque<(Time, u32)>,
-    /// Bytes under way: those sent, less those that the receiver says that it has and those given up.
+    /// Bytes under way: those sent, less those that the receiver has reported and those given up.
     in_flight: i64,
     received: u32,
     /// Bytes of a full packet on the wire, and of the last one.
@@ -161,7 +161,7 @@ impl Outgoing {
         }
     }
 
-    /// Packets under way, as bytes say.
+    /// Packets under way, computed from bytes.
     pub(super) fn away(&self) -> f64 {
         self.in_flight.max(0) as f64 / self.full as f64
     }
@@ -191,6 +191,7 @@ impl Outgoing {
         if let Some(&index) = self.again.first() {
             return Some(index);
         }
+        // The schedule holds back packets of the first window only.
         let begun = self.next >= self.first || self.next < self.released;
         (begun && self.next < self.limit).then_some(self.next)
     }
@@ -225,6 +226,7 @@ impl Outgoing {
         let entropy = self.entropies.next_entropy();
         let slot = Slot { sent: now, entropy, place: Place::Away, sends: 1 };
         match self.slot(index) {
+            // The count saturates: only "once" and "twice" are told apart.
             Some(there) => *there = Slot { sends: there.sends.saturating_add(1), ..slot },
             None => {
                 self.slots.push_back(slot);
@@ -235,6 +237,7 @@ impl Outgoing {
             self.again_bytes -= size;
         }
         self.in_flight += size;
+        // Drops settled departures at the front, so that `flight` does not grow with all that was ever sent.
         self.oldest();
         self.flight.push_back((now, index));
         if let Some(credit) = &mut self.credit {
@@ -242,7 +245,7 @@ impl Outgoing {
         }
         let speculative = self.credit.is_some() && self.state == SenderState::Speculating;
         let target = self.target(waiting);
-        // UET §1: where the sender can go on only with an answer, it asks for one.
+        // UET §1: a sender that cannot go on without an answer asks for one.
         let closed = self.window.as_ref().is_some_and(|window| self.in_flight + size >= window.bytes());
         let ask = again || self.next == self.limit || self.is_without_credit() || closed;
         let packet = context.data_packet(&self.message, index, self.first);
@@ -261,6 +264,7 @@ impl Outgoing {
             backlog += self.again_bytes;
         }
         if let Some(window) = &self.window {
+            // Credit beyond what the window can use would lie idle.
             backlog = backlog.min(window.bytes() + self.full);
         }
         credit.target(backlog, (self.state == SenderState::Speculating, self.full), waiting)
@@ -268,6 +272,7 @@ impl Outgoing {
 
     /// Asks for credit, if it has not done so within a round trip. RCCC §2.6
     pub(super) fn request(&mut self, shared: &mut Shared, now: Time) {
+        // The answer to the last request may still be on its way.
         if self.requested.is_some_and(|at| now.saturating_sub(at) < self.base_rtt) {
             return;
         }
@@ -280,6 +285,7 @@ impl Outgoing {
             target: self.target(1),
         };
         let (peer, id, tag) = (message.dst, message.id, message.tag);
+        // Requests are sprayed, too: after one that is lost, the next takes another path.
         let entropy = self.entropies.next_entropy();
         shared.control.push_back(shared.control_view(rts, peer, id, tag, entropy));
     }
@@ -305,7 +311,7 @@ impl Outgoing {
         self.again.insert(index);
     }
 
-    /// The receiver, or the network, has said something.
+    /// Notes that the receiver, or the network, was heard.
     pub(super) fn heard(&mut self, now: Time) {
         self.active = now;
     }
@@ -322,7 +328,9 @@ impl Outgoing {
     pub(super) fn acked(&mut self, scale: Option<&Scale>, now: Time, packet: &Packet) -> Option<Time> {
         let Ack { index, arrived, bitmap, from, received } = Ack::read(packet);
         let (marked, again) = (packet.flags.has(PacketFlags::ECE), packet.flags.has(PacketFlags::AGAIN));
+        // From the wire: no more than the message has, and never less than before.
         let more = received.min(self.packets).saturating_sub(self.received);
+        // In full packets, although the last may be shorter: where the flight is used, it counts as zero at least.
         let newly = i64::from(more) * self.full;
         self.received += more;
         self.in_flight -= newly;
@@ -330,6 +338,7 @@ impl Outgoing {
         let there = index.checked_sub(arrived.saturating_add(from));
         let there = index < arrived || there.is_some_and(|bit| bit < 64 && bitmap >> bit & 1 == 1);
         let sent = self.slot(index).filter(|slot| there && slot.place == Place::Away);
+        // A packet that was sent more often has several departures, and the answer names none of them.
         let mut sample =
             sent.filter(|slot| slot.sends == if again { 2 } else { 1 }).map(|slot| now - slot.sent);
         let mut quick = false;
@@ -342,6 +351,7 @@ impl Outgoing {
             quick = sample.is_some_and(|sample| sample - base_rtt < scale.target());
         }
         while self.base < arrived {
+            // An answer about packets that were never sent finds no place for them.
             let Some(slot) = self.slots.pop_front() else { break };
             self.reached(self.base, slot.place);
             self.base += 1;
@@ -411,6 +421,7 @@ impl Outgoing {
     /// A packet arrived without its payload. UET §2.4
     pub(super) fn nacked(&mut self, scale: Option<&Scale>, now: Time, packet: &Packet) {
         let index = Ack::read(packet).index;
+        // An answer about a packet that is not under way any more is old.
         let Some(&mut slot) = self.slot(index).filter(|slot| slot.place == Place::Away) else { return };
         let last_hop = packet.flags.has(LAST_HOP);
         let size = self.wire(index);
@@ -500,12 +511,12 @@ impl Outgoing {
         self.wants_credit().then(|| self.active.saturating_add(wait).max(again))
     }
 
-    /// It has asked in vain.
+    /// A request was not answered: doubles the time-out.
     pub(super) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
     }
 
-    /// Something was heard: the time-out is not doubled any more. Whether it was.
+    /// Something was heard: ends the doubling of the time-out. Returns true if it was doubled.
     pub(super) fn calm(&mut self) -> bool {
         self.backed_off = Time::ZERO;
         std::mem::take(&mut self.backoff) > 0
@@ -516,7 +527,7 @@ impl Outgoing {
         self.lost_at.is_none()
     }
 
-    /// A deadline has come: whether it is the one in force.
+    /// A deadline has come. Returns true if it is the one in force.
     pub(super) fn expires(&mut self, now: Time) -> bool {
         let due = self.lost_at.is_some_and(|at| now >= at);
         if due {
@@ -529,6 +540,7 @@ impl Outgoing {
     /// is in force.
     pub(super) fn watch(&mut self, shared: &mut Shared, now: Time) {
         let lost = self.oldest().map(|(sent, _)| self.due(sent));
+        // The time-out may have become shorter since, so that it is due already.
         let Some(due) = lost.or_else(|| self.stalled()).map(|due| due.max(now)) else { return };
         if self.lost_at.is_none_or(|at| due < at) {
             shared.timers.arm(due, TimerKey::Lost(self.message.dst, self.message.id));
@@ -537,7 +549,7 @@ impl Outgoing {
     }
 }
 
-/// True if a packet is one of a message's sender.
+/// True if a packet comes from the sender of a message.
 #[inline]
 pub(super) fn is_of_sender(packet: &Packet) -> bool {
     match packet.kind {

@@ -12,7 +12,7 @@ use headway_primitives::mix;
 use headway_units::Time;
 use std::collections::VecDeque;
 
-/// Messages that wait for a pull, in three lines, and the clock of pulls. What each is owed, the message knows. RCCC §3.2
+/// Messages that wait for a pull, in three lines, and the clock of pulls. Each message keeps the bytes it is owed. RCCC §3.2
 pub(super) struct Pacer {
     /// Messages with packets to be sent again, where these are counted apart.
     pub(super) again: VecDeque<MessageId>,
@@ -31,7 +31,7 @@ pub(super) struct Pacer {
 /// Quanta whose time passes after a pull that permits nothing more. RCCC §3.2
 const EMPTY_PULL: u64 = 4;
 
-/// Why a message has its turn.
+/// Line of messages from which one is pulled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Line {
     Again,
@@ -67,7 +67,7 @@ impl Pacer {
         self.next
     }
 
-    /// The message whose turn it is, and why.
+    /// Takes the next message to pull, with the line that it stood in.
     pub(super) fn pop(&mut self) -> Option<(MessageId, Line)> {
         if let Some(key) = self.again.pop_front() {
             return Some((key, Line::Again));
@@ -83,13 +83,15 @@ impl Pacer {
         self.again.is_empty() && self.active.is_empty() && self.idle.is_empty()
     }
 
-    /// A pull leaves that permits so many bytes more.
+    /// A pull leaves that permits `bytes` more.
     pub(super) fn left(&mut self, now: Time, bytes: u64) {
         let quanta = if bytes == 0 { EMPTY_PULL } else { bytes.div_ceil(QUANTUM) };
         let quantum = match &mut self.uplinks {
+            // Pulls come less often, and each permits as much as before.
             Some(uplinks) => scale(self.quantum, 1.0 / uplinks.share(now)),
             None => self.quantum,
         };
+        // From this pull on: time in which nothing was wanted is not made up for.
         self.next = now.saturating_add(quantum.saturating_mul(quanta));
     }
 

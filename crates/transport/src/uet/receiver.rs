@@ -25,7 +25,7 @@ crate::state_machine! {
     events { Data, Header, Request, Last }
 }
 
-/// Credit that a receiver was asked for and has not given.
+/// Credit that senders have requested and the receiver has not given.
 pub(crate) const WANTED: GaugeInfo = GaugeInfo::bytes(
     "wanted_bytes",
     "credit wanted",
@@ -77,6 +77,7 @@ impl Receiver {
     pub(super) fn arrived(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         let (rules, ack_bytes) = (self.settings.credit.clone(), self.settings.common.ack_bytes);
+        // Before the message is looked up: the mark of a repeated packet is a sign of congestion as well.
         self.pacer.arrived(now, packet, || self.settings.base_rtt(&(shared.context.path)(packet.src)));
         let Some(incoming) = self.know(shared, packet) else { return };
         if packet.kind == PacketKind::Rts {
@@ -103,12 +104,13 @@ impl Receiver {
         if let Some(place) = self.messages.find((peer, id)) {
             return Some(&mut self.messages[place]);
         }
-        // A request says this where data packets do.
+        // A request carries the length in the same field as a data packet.
         let Data { index, message_bytes, .. } = Data::read(packet);
         let packets = u32::try_from(shared.context.sizes.packets(message_bytes)).ok()?;
         let request = packet.kind == PacketKind::Rts;
         if self.finished.contains(peer, id) {
             // The sender has not heard that it is done.
+            // A request carries no index: the last packet stands for the message.
             let index = if request { packets - 1 } else { index };
             let ack = Ack { index, arrived: packets, bitmap: 0, from: 0, received: packets };
             let mut ack = shared.control_view(ack, peer, id, packet.tag, packet.entropy);
@@ -120,7 +122,9 @@ impl Receiver {
             return None;
         }
         let path = (shared.context.path)(peer);
+        // Differs from the seed that a message of this number has at its sender here.
         let seed = mix(u64::from(shared.context.host.0) << 32 | u64::from(id)) ^ shared.context.seed ^ 1;
+        // Nothing answers a pull, so a policy could not learn.
         let (spraying, times) = (Spraying::Oblivious, (&path, Time::ZERO));
         let incoming = Incoming {
             packets,
@@ -156,6 +160,7 @@ impl Receiver {
         let more = target > incoming.target;
         incoming.target = incoming.target.max(target);
         let lost = match packet.kind {
+            // The number comes from the wire: no more than the message has.
             PacketKind::Rts => u64::from(Rts::read(packet).again.min(incoming.packets - 1)) + 1,
             PacketKind::Header => 1,
             _ => 0,
@@ -167,6 +172,7 @@ impl Receiver {
                 self.pacer.again.push_back(key);
             }
         }
+        // A message that waits for repetitions joins the line of the others when these are paid for (`pull`).
         let wants = more && !waited || lost > 0 && (!rules.counts_again || packet.kind == PacketKind::Rts);
         if wants && !incoming.active {
             incoming.active = true;
@@ -179,6 +185,7 @@ impl Receiver {
         let Some(rules) = self.settings.credit.clone() else { return };
         while self.pacer.next() <= now {
             let Some((key, line)) = self.pacer.pop() else { return };
+            // It may be complete: only `forget` takes messages out of the lines.
             let Some(incoming) = self.messages.named(key) else { continue };
             let before = incoming.given;
             let all = before + rules.pull;
@@ -264,6 +271,7 @@ impl Incoming {
             return self.acknowledge(shared, key, packet);
         }
         shared.delivered(packet);
+        // The first answer ends speculation, and must not wait for more bytes.
         let first = self.received.len() == 1;
         self.unacked += u64::from(packet.wire);
         self.asked |= asks;
@@ -285,6 +293,7 @@ impl Incoming {
         // A request names no packet, and hosts refuse answers about packets that a message has not.
         let request = packet.kind == PacketKind::Rts;
         let index = if request { arrived.saturating_sub(1) } else { Data::read(packet).index };
+        // The bitmap ends with a packet that is more than 63 beyond the first missing one.
         let from = index.saturating_sub(63).saturating_sub(arrived);
         let bitmap = self.received.bits(arrived + from);
         let ack = Ack { index, arrived, bitmap, from, received: self.received.len() };
@@ -306,7 +315,7 @@ impl Incoming {
         shared.control.push_back(nack);
     }
 
-    /// The sender asks for credit, and does not know the arrivals.
+    /// Takes in a request for credit; its sender does not know the arrivals.
     fn request(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
         self.state.step(ReceiverEvent::Request);
         self.acknowledge(shared, key, packet);

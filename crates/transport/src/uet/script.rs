@@ -17,6 +17,7 @@ use headway_transport::{Endpoint, EndpointEvent, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
+// 1538 bytes at 10 Gb/s.
 const SLOT: Time = Time(1_230_400);
 const LOST: Time = us_const(50);
 /// A pull is 16,384 bytes at 99 % of 10 Gb/s: 64 quanta of 206.868 ns.
@@ -128,7 +129,7 @@ fn header(packet: Packet, last_hop: bool) -> Packet {
     packet
 }
 
-/// `PEER` says of message 0 of this host: all below `below` have arrived, and `index` is answered.
+/// Answer of `PEER` about message 0 of this host: all below `below` have arrived, and `index` is answered.
 fn ack(index: u32, below: u32) -> Packet {
     let mut packet = Packet::new(PacketKind::Ack, PEER, HERE, 0);
     (packet.index, packet.count, packet.remaining, packet.entropy) = (index, below, below, 9);

@@ -54,7 +54,7 @@ impl Sender {
         }
     }
 
-    /// True if data is next, of a wire that both wait for.
+    /// True if data leaves next; called when both data and control wait for the wire.
     pub(super) fn is_turn_of_data(&mut self) -> bool {
         self.controls = (self.controls + 1) % (CONTROLS + 1);
         self.controls == 0
@@ -63,6 +63,7 @@ impl Sender {
     /// The place of the numbers for windows over a path of this base round trip.
     fn scale(&mut self, context: &HostContext, base_rtt: Time) -> Option<usize> {
         let params = self.settings.window.as_ref()?;
+        // One entry for a network whose base round trip is known, so a search is cheap.
         let known = self.scales.iter().position(|(rtt, _)| *rtt == base_rtt);
         Some(known.unwrap_or_else(|| {
             let sizes = (context.sizes.full_wire(), context.sizes.payload);
@@ -71,7 +72,7 @@ impl Sender {
         }))
     }
 
-    /// Lets the packets of the first window go whose time has come.
+    /// Releases the packets of the first window whose time has come.
     pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key].0;
@@ -110,6 +111,7 @@ impl Sender {
             _ => {}
         }
         out.answered(event);
+        // Speculation has ended before, so that what a pull permits is not voided with it.
         if packet.kind == PacketKind::Pull {
             let permitted = Pull::read(packet).permitted;
             out.credit.iter_mut().for_each(|credit| credit.pulled(permitted));
@@ -121,6 +123,7 @@ impl Sender {
         if event == SenderEvent::Bounce && out.wants_credit() {
             out.request(shared, now);
         }
+        // `calm` has to run in any case, as it ends the doubling: it comes first.
         if out.calm() || out.is_unwatched() {
             out.watch(shared, now);
         }
@@ -140,6 +143,7 @@ impl Sender {
     fn finished(&mut self, shared: &mut Shared, key: DefaultKey, id: MessageId) {
         if let Some((mut out, _)) = self.messages.remove(id) {
             out.answered(SenderEvent::Finished);
+            // Only a message in the ring has to be searched for.
             if out.in_turns {
                 self.turns.retain(|k| *k != key);
             }
@@ -147,7 +151,7 @@ impl Sender {
         }
     }
 
-    /// UET §2.6: lost packets are sent again, or credit for them is asked for.
+    /// UET §2.6: sends lost packets again, or requests credit for them.
     pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let (out, scale) = &mut self.messages[key];
@@ -160,6 +164,7 @@ impl Sender {
                 out.request(shared, now);
             }
         } else if out.stalled().is_some_and(|at| at <= now) {
+            // Stalled: the pull that it waits for may be lost. UET §2.6
             out.request(shared, now);
             out.back_off();
         }
@@ -181,12 +186,14 @@ impl SendingHalf<TimerKey> for Sender {
         let window = u32::try_from(most.div_ceil(full)).unwrap_or(u32::MAX);
         let slot = sizes.slot(path.bottleneck);
         let schedule = FirstWindowSchedule::new(message.initial_window, window, packets, slot, now);
+        // A window in packets is converted to bytes only if it is asked for: the largest one is exact to the byte.
         let asked = message.initial_window.share > 1 || message.initial_window.window.is_some();
         let bytes = if asked { u64::from(schedule.window()) * full } else { most } as i64;
         let scale = self.scale(context, base_rtt);
         let window = scale.map(|place| Window::new(&self.scales[place].1, bytes, now));
         let credit = self.settings.credit.as_ref().map(|_| Credit::new(bytes, most as i64));
         let timeout = self.settings.timeout(&path);
+        // By host and message, so that entropies do not depend on the order in which messages are opened.
         let seed = mix(u64::from(context.host.0) << 32 | u64::from(message.id)) ^ context.seed;
         let (policy, count) = (self.settings.common.spraying, self.settings.common.entropies);
         let start = Start {
@@ -201,6 +208,7 @@ impl SendingHalf<TimerKey> for Sender {
             asks_again: self.settings.credit.as_ref().is_some_and(|credit| !credit.counts_again),
         };
         let out = Outgoing::new(context, message, start, now);
+        // Without a window: `scales.get` finds nothing at this place.
         self.messages.insert((message.dst, message.id), (out, scale.unwrap_or(usize::MAX)));
         self.release_first_window(shared, now, message.dst, message.id);
     }

@@ -37,6 +37,7 @@ impl CongestionControl for Balia {
     }
 
     fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
+        // Before the cut, which goes by the ratio at the loss and not at the last growth.
         if ack.lost > 0 {
             self.compare(&Group::new(ack, window, 0.0));
         }
@@ -45,6 +46,7 @@ impl CongestionControl for Balia {
     fn grow(&mut self, window: &mut Window, ack: &Ack) {
         let left = window.grow_slowly(ack.acked);
         let group = Group::new(ack, window, 0.0);
+        // In slow start, too, as a loss may end it.
         self.compare(&group);
         if left > 0.0 {
             let (own, total, ratio) = (group.own(), group.total_rate(), self.ratio);

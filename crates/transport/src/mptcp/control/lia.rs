@@ -39,6 +39,7 @@ impl CongestionControl for Lia {
             let total = group.total_rate();
             // RFC6356 §3: alpha over the sum of all windows, alpha being that sum times this.
             let linked = best / (total * total);
+            // RFC 6356 §3: never more than a TCP on this path alone.
             window.cwnd += left * linked.min(1.0 / window.cwnd);
         }
     }

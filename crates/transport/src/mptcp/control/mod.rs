@@ -1,7 +1,7 @@
 //! Coupled congestion control: controllers of one subflow that look at the others. One file each.
 //!
-//! All of them leave slow start to each subflow, and act in congestion avoidance. Where one path is all there is,
-//! they are what their uncoupled relative is.
+//! All of them leave slow start to each subflow, and act in congestion avoidance. With a single path
+//! they behave as their uncoupled relatives.
 
 pub mod balia;
 pub mod lia;
@@ -19,30 +19,31 @@ pub(crate) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// The one that acknowledgement is of has this `window`, and shows `shown`.
+    /// Group of the subflow that `ack` belongs to, which has this `window` and shows `shown`.
     pub(crate) fn new(ack: &Ack<'a>, window: &Window, shown: f64) -> Group<'a> {
+        // It divides, so it is at least a picosecond.
         let rtt = ack.srtt.max(Time(1)).as_secs_f64();
         Group { siblings: ack.siblings, own: Sibling { window: window.cwnd, rtt, shown, own: true } }
     }
 
-    /// The one that the acknowledgement is of.
+    /// The subflow that the acknowledgement belongs to.
     pub(crate) fn own(&self) -> Sibling {
         self.own
     }
 
-    /// All of them, this one as it is now.
+    /// All subflows with a known round trip, the own one as it is now.
     pub(crate) fn each(&self) -> impl Iterator<Item = Sibling> {
         let own = self.own;
         let present = move |sibling: &Sibling| if sibling.own { own } else { *sibling };
         self.siblings.iter().map(present).filter(|sibling| sibling.rtt > 0.0)
     }
 
-    /// Packets a second of all of them.
+    /// Packets a second of all subflows together.
     pub(crate) fn total_rate(&self) -> f64 {
         self.each().map(|sibling| sibling.rate()).sum()
     }
 
-    /// The largest of a quantity.
+    /// The largest value of a quantity among the subflows.
     pub(crate) fn most(&self, of: impl Fn(Sibling) -> f64) -> f64 {
         self.each().map(of).fold(0.0, f64::max)
     }

@@ -36,10 +36,12 @@ fn alpha(group: &Group<'_>) -> f64 {
     let quality = |sibling: Sibling| sibling.shown / (sibling.rtt * sibling.rtt);
     let (largest, best) = (group.most(|sibling| sibling.window), group.most(quality));
     let is_large = |sibling: &Sibling| sibling.window > largest - TIE;
+    // OLIA §IV: the best paths among those whose windows are not the largest.
     let is_collected = |sibling: &Sibling| quality(*sibling) >= best && !is_large(sibling);
     let count = |of: &dyn Fn(&Sibling) -> bool| group.each().filter(|sibling| of(sibling)).count() as f64;
     let (all, collected) = (count(&|_| true), count(&is_collected));
     match group.own() {
+        // Nothing is to be moved: the best paths have the largest windows already.
         _ if collected == 0.0 => 0.0,
         own if is_collected(&own) => 1.0 / (all * collected),
         own if is_large(&own) => -1.0 / (all * count(&is_large)),
@@ -77,6 +79,7 @@ impl CongestionControl for Olia {
             let (own, total) = (group.own(), group.total_rate());
             // OLIA §IV, equation 5.
             let increase = own.rate() / own.rtt / (total * total) + alpha(&group) / own.window;
+            // Alpha may be negative, and must not take the last packet of the window.
             window.cwnd = (window.cwnd + left * increase).max(1.0);
         }
     }
@@ -119,6 +122,7 @@ mod tests {
         let three = [(20.0, 100, 100.0), (20.2, 100, 100.0), (10.0, 100, 900.0)];
         let plain = 20.0 / (50.2 * 50.2);
         assert!(near(grown(0, &three), plain - 1.0 / (3.0 * 2.0 * 20.0)), "two are equally large");
+        // 900 / 2^2 is 225, less than 300.
         let far = [(20.0, 100, 300.0), (10.0, 200, 900.0)];
         assert!(grown(0, &far) > 0.0, "900 at twice the round trip are worse than 300");
     }

@@ -78,6 +78,7 @@ impl Wvegas {
         if window.slow_start() {
             if excess > self.params.gamma as f64 {
                 window.cwnd = window.cwnd.min((window.cwnd * base / mean).floor() + 1.0);
+                // As in the out-of-tree implementation, one packet below the window.
                 window.ssthresh = window.ssthresh.min(window.cwnd - 1.0);
             }
         } else {
@@ -94,6 +95,7 @@ impl Wvegas {
         if excess >= self.alpha {
             self.rate = window.cwnd / rtt;
             let total: f64 = Group::new(ack, window, self.rate).each().map(|sibling| sibling.shown).sum();
+            // At least its own rate, so that its share is at most the whole.
             let weight = self.rate / total.max(self.rate);
             let share = (weight * self.params.total_alpha as f64).floor();
             self.alpha = share.max(self.params.least_alpha as f64);
@@ -107,11 +109,13 @@ impl Wvegas {
 
     /// A queue that has doubled is emptied once, so that a base round trip measured through it is corrected.
     fn drain(&mut self, window: &mut Window, mean: f64, base: f64) {
+        // Whole microseconds, Linux's unit: a shorter delay counts as none.
         let delay = Time((mean - base) as u64).0 / Time::us(1).0;
         if self.least_delay == 0 || delay < self.least_delay {
             self.least_delay = delay;
         }
         if self.least_delay > 0 && delay >= 2 * self.least_delay {
+            // Half of what the path holds without a queue, so that the queue runs empty.
             window.cwnd *= base / (2.0 * mean);
             self.least_delay = 0;
         }
@@ -173,6 +177,7 @@ impl CongestionControl for Wvegas {
     }
 
     fn timed_out(&mut self, _: &Window, flight: f64, _: Time) -> f64 {
+        // Its packets in queues go to the other subflows until it fills its own again.
         self.rate = 0.0;
         half(flight)
     }
@@ -196,6 +201,7 @@ mod tests {
         (wvegas.base, wvegas.round_end) = (Time::us(300), 10);
         set(&mut wvegas);
         let view = |own, shown| Sibling { window: 10.0, rtt: 3e-4, shown, own };
+        // wVegas compares rates alone (`shown`): the other's window and round trip only have to be there.
         let siblings = [view(true, 0.0), view(false, other)];
         for i in 1..=10 {
             let ack = Ack { una: i, next: 30, rtt: Some(rtt), siblings: &siblings, ..ack() };
@@ -235,7 +241,7 @@ mod tests {
     fn a_queue_that_doubles_is_drained_once() {
         let at = Window { cwnd: 40.0, ssthresh: 20.0 };
         let (wvegas, window) = after(at, Time::us(320), 1e9, |wvegas| wvegas.least_delay = 10);
-        // 18.75, which is below the threshold: the acknowledgement that says so begins slow start.
+        // 18.75, which is below the threshold: the acknowledgement that leads to it begins slow start.
         assert!((window.cwnd - 40.0 * 300.0 / 640.0 - 1.0).abs() < 1e-9, "{}", window.cwnd);
         assert_eq!(wvegas.least_delay, 0);
         let (wvegas, window) = after(at, Time::us(319), 1e9, |wvegas| wvegas.least_delay = 10);

@@ -119,6 +119,7 @@ impl Dcqcn {
             // The first look that no notification has missed.
             limited.looked.saturating_add(self.params.decrease_period)
         });
+        // At one instant the cut comes before the increase: `min_by_key` keeps the first.
         let ticks = [look.map(|at| (at, Tick::Look)), limited.increase.map(|at| (at, Tick::Increase))];
         ticks.into_iter().flatten().filter(|(at, _)| *at <= now).min_by_key(|(at, _)| *at)
     }
@@ -131,10 +132,11 @@ impl Dcqcn {
         }
         self.rate = (self.rate * (1.0 - limited.alpha / 2.0)).max(least);
         (limited.by_time, limited.by_bytes, limited.bytes) = (0, 0, 0);
+        // A cut starts the wait for the next increase from the beginning.
         limited.increase = Some(now.saturating_add(self.params.increase_period));
     }
 
-    /// Time, or bytes, say that the rate may rise. DCQCN §3.2
+    /// Increases the rate, because of time or because of bytes. DCQCN §3.2
     fn increase(&mut self, by_bytes: bool) {
         let (line, threshold) = (self.flow.line, self.params.fast_recovery);
         let Some(limited) = &mut self.limited else { return };
@@ -185,7 +187,7 @@ impl Limited {
     }
 }
 
-/// A number of at most 1, so many times by itself.
+/// `base`, which is at most 1, to the power of `times`.
 fn power(base: f64, times: u64) -> f64 {
     let (mut out, mut square, mut left) = (1.0, base, times);
     while left > 0 && out > 0.0 {
@@ -233,6 +235,7 @@ impl RateControl for Dcqcn {
             match tick {
                 Tick::Look => {
                     if let Some(limited) = &mut self.limited {
+                        // Alpha first: the cut uses its value at this tick.
                         limited.decay(&self.params, at);
                         (limited.looked, limited.look_heard) = (at, false);
                     }
@@ -240,6 +243,7 @@ impl RateControl for Dcqcn {
                 }
                 Tick::Increase => {
                     self.increase(false);
+                    // At the line nothing can rise: the timer rests until the next cut.
                     let (done, every) = (self.rate >= self.flow.line, self.params.increase_period);
                     if let Some(limited) = &mut self.limited {
                         limited.increase = (!done).then(|| at.saturating_add(every));
@@ -251,6 +255,7 @@ impl RateControl for Dcqcn {
 
     fn answered(&mut self, answer: &Answer<'_>) {
         let now = answer.now;
+        // Steps that were due before this answer come first.
         self.pass(now);
         if !answer.marked {
             return;
@@ -282,6 +287,7 @@ impl RateControl for Dcqcn {
         // The first notification sets alpha, and does not count for its first tick.
         limited.alpha_heard |= !first;
         limited.look_heard = true;
+        // Looks before which nothing was heard changed nothing: they are only counted.
         let missed = now.saturating_sub(limited.looked).0 / period.0;
         limited.looked = limited.looked.saturating_add(Time(missed * period.0));
     }
@@ -360,6 +366,7 @@ mod tests {
     fn notifications_all_the_time_lead_to_the_lowest_rate_in_seven_cuts() {
         let mut dcqcn = dcqcn(Preset::HpccSim);
         let mut seen = vec![100.0];
+        // Every half microsecond for 40 us: ten looks, of which seven reach the lowest rate.
         for half in 0..80 {
             let now = Time::ns(500 * half);
             notify(&mut dcqcn, now);
@@ -418,6 +425,7 @@ mod tests {
         assert_eq!(seen, [75.0, 87.5, 93.75, 96.88]);
         let mut by_bytes = dcqcn(Preset::Paper);
         notify(&mut by_bytes, Time::us(7));
+        // 10 MB on the wire: one step of the byte counter.
         (0..10_000).for_each(|_| by_bytes.departed(Time::us(8), 1000));
         assert_eq!(by_bytes.rate(), 75e9);
         assert_eq!(by_bytes.limited.as_ref().map(|limited| limited.target), Some(100e9));

@@ -87,9 +87,12 @@ impl Memory {
 
     fn interval(&self, before: &Hop, hop: &Hop) -> Option<Interval> {
         let (of_sent, of_queue) = self.units;
+        // The header counts nanoseconds.
         let tick = if self.units == (1, 1) { 1 } else { 1000 };
         let time = |hop: &Hop| hop.at.0 / tick;
+        // Stamps of an overtaken packet, or of the same instant, measure nothing.
         let took = time(hop).checked_sub(time(before)).filter(|took| *took > 0)? * tick;
+        // Each counter is cut for itself, as the header carries only cut ones.
         let sent = (hop.sent / of_sent).saturating_sub(before.sent / of_sent) * of_sent;
         let queue = |hop: &Hop| (hop.queue / of_queue * of_queue) as f64;
         Some(Interval {
@@ -109,6 +112,7 @@ impl Memory {
         let stamps = stamps.filter(|stamps| stamps.is_whole())?;
         let before = self.last.replace(*stamps)?;
         let (old, new) = (before.hops(), stamps.hops());
+        // The path has changed: its hops cannot be compared.
         if old.len() != new.len() {
             return None;
         }
@@ -140,6 +144,7 @@ impl Hpcc {
         let mut busiest = (0.0, 0.0);
         for hop in intervals.iter().flatten() {
             let sent = hop.sent * 8.0 / hop.seconds / hop.rate;
+            // The smaller of both: a queue that has gone, or has just come, does not count.
             let waits = hop.queues.0.min(hop.queues.1) * 8.0 / (hop.rate * period);
             if sent + waits > busiest.0 {
                 busiest = (sent + waits, hop.seconds);
@@ -154,12 +159,14 @@ impl Hpcc {
         let excess = self.utilisation / self.params.eta;
         let adds = self.params.rate_ai * self.flow.line;
         let (rate, stage) = if excess >= 1.0 || self.stage >= self.params.max_stage {
+            // A utilisation of zero divides to infinity, which the clamp brings down to the line.
             (self.reference / excess + adds, 0)
         } else {
             (self.reference + adds, self.stage + 1)
         };
         let least = (self.params.min_rate.bps() as f64).min(self.flow.line);
         self.rate = rate.clamp(least, self.flow.line);
+        // Within a round all decisions start from the same rate, so that a queue is answered once.
         if ends {
             (self.reference, self.stage) = (self.rate, stage);
         }
@@ -202,6 +209,7 @@ impl RateControl for Hpcc {
     }
 
     fn answered(&mut self, answer: &Answer<'_>) {
+        // Remembered in any round: the next answer measures from this one.
         let intervals = self.memory.take(answer.stamps);
         // The first answer is remembered alone.
         let round = self.rounds.take(answer);

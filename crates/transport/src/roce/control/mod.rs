@@ -32,11 +32,11 @@ pub struct Flow {
 /// An answer of the receiver, after the message has taken it in.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
-    /// Arrival time.
+    /// Time at which the answer arrived.
     pub now: Time,
     /// First packet that has not arrived.
     pub arrived: u32,
-    /// Packets that it says have arrived in order, and were not known to.
+    /// Packets that it reports as arrived in order for the first time.
     pub newly: u32,
     /// First packet never sent, or to be sent again.
     pub next: u32,
@@ -75,15 +75,15 @@ pub trait RateControl: Send + Sized + 'static {
     /// Makes the controller of one message.
     fn new(params: &Self::Params, flow: &Flow) -> Self;
 
-    /// Time passes: it has done its own steps until `now`.
+    /// Lets time pass: does the steps that were due until `now`.
     fn pass(&mut self, now: Time) {
         let _ = now;
     }
 
-    /// The receiver answers.
+    /// Takes in an answer of the receiver.
     fn answered(&mut self, answer: &Answer<'_>);
 
-    /// A packet of so many bytes on the wire leaves.
+    /// A packet of `wire` bytes on the wire leaves.
     fn departed(&mut self, now: Time, wire: u16) {
         let _ = (now, wire);
     }
@@ -105,7 +105,7 @@ pub trait RateControl: Send + Sized + 'static {
     }
 }
 
-/// The methods of a [`RateControl`] once there is one. A controller stands behind a pointer, so that the machine is
+/// The methods of a [`RateControl`] that has been made. A controller stands behind a pointer, so that the machine is
 /// compiled once.
 pub(super) trait Controller: Send {
     fn pass(&mut self, now: Time);
@@ -157,6 +157,7 @@ impl Controllers {
     pub(super) fn of<C: RateControl>(params: &RoceParams<C::Params>) -> Self {
         let own = params.control.clone();
         Controllers {
+            // The parameters move into the closure, so that nothing else of the machine depends on their type.
             make: Box::new(move |flow| Box::new(C::new(&own, flow))),
             machine: params.machine.clone(),
             telemetry: C::TELEMETRY,
@@ -164,7 +165,7 @@ impl Controllers {
         }
     }
 
-    /// One for a message.
+    /// Makes the controller of a message.
     pub(super) fn make(&self, flow: &Flow) -> Box<dyn Controller> {
         (self.make)(flow)
     }
@@ -194,6 +195,7 @@ impl Rounds {
     pub(super) fn take(&mut self, answer: &Answer<'_>) -> Round {
         let round = match self.next {
             None => Round::First,
+            // Packet `next` has arrived, which had not left at the last decision.
             Some(next) if answer.arrived > next => Round::Ends,
             Some(_) => return Round::Within,
         };
@@ -205,6 +207,7 @@ impl Rounds {
 
 /// A window of a bandwidth-delay product that shrinks with the rate.
 pub(super) fn window_at(flow: &Flow, rate: f64) -> f64 {
+    // At least a byte: the machine lets one packet leave through any window.
     (flow.bdp * rate / flow.line).max(1.0)
 }
 

@@ -100,6 +100,7 @@ struct Law {
 impl Law {
     fn new(flow: &Flow, (gamma, beta, min_rate): (f64, f64, Rate)) -> Law {
         let period = flow.base_rtt.as_secs_f64();
+        // The lowest rate as a window: the law knows windows alone.
         let least = min_rate.bps() as f64 / 8.0 * period;
         let window = flow.bdp * flow.first / flow.line;
         Law {
@@ -114,9 +115,10 @@ impl Law {
         }
     }
 
-    /// Takes in a measurement of power over so many seconds. PowerTCP §3.3
+    /// Takes in a measurement of power over `seconds`. PowerTCP §3.3
     fn smooth(&mut self, power: f64, seconds: f64) {
         let period = self.flow.base_rtt.as_secs_f64();
+        // A measurement over more than a round trip replaces the average altogether.
         let weight = (seconds / period).min(1.0);
         self.power = (1.0 - weight) * self.power + weight * power;
     }
@@ -188,6 +190,7 @@ impl RateControl for PowerTcp {
             self.law.smooth(busiest.0, busiest.1);
             self.law.update();
         }
+        // Windows within a round start from the one at its beginning.
         if round != Round::Within {
             self.law.old = self.law.window;
         }
@@ -242,6 +245,7 @@ impl RateControl for Theta {
     fn answered(&mut self, answer: &Answer<'_>) {
         let round = self.law.rounds.take(answer);
         if let Some((then, rtt)) = self.before
+            // Two answers of one instant would divide by nothing.
             && answer.now > then
         {
             // PowerTCP §3.4: the gradient of the round trip stands for that of the queue.
@@ -249,6 +253,7 @@ impl RateControl for Theta {
             let gradient = (answer.rtt.as_secs_f64() - rtt.as_secs_f64()) / seconds;
             let empty = self.law.flow.base_rtt.as_secs_f64();
             let power = (gradient + 1.0) * answer.rtt.as_secs_f64() / empty / self.target;
+            // A round trip that falls faster than time passes would be a negative power.
             self.law.smooth(power.max(0.0), seconds);
         }
         if self.before.is_none_or(|(then, _)| answer.now > then) {

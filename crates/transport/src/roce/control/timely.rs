@@ -85,6 +85,7 @@ impl Timely {
     /// True if a decision is due.
     fn decides(&mut self, answer: &Answer<'_>) -> bool {
         if self.params.segment == 0 {
+            // HPCC's simulator has one decision a round trip.
             return self.rounds.take(answer) != Round::Within;
         }
         self.arrived += u64::from(answer.newly) * self.flow.payload as u64;
@@ -103,9 +104,11 @@ impl Timely {
     /// A decision. TIMELY §4.3
     fn decide(&mut self, rtt: f64, before: f64) {
         let Timely { params, flow, .. } = self;
+        // TIMELY §4.3: differences of single round trips are noisy, so the gradient is of their average.
         self.difference = (1.0 - params.alpha) * self.difference + params.alpha * (rtt - before);
         let gradient = self.difference / params.min_rtt.0 as f64;
         let (low, high) = (params.t_low.0 as f64, params.t_high.0 as f64);
+        // A lowest rate above the link's is the link's.
         let least = (params.min_rate.bps() as f64).min(flow.line);
         let delta = params.delta * flow.line;
         let falls = if rtt < low {
@@ -119,6 +122,7 @@ impl Timely {
             self.rate = rate.clamp(least, flow.line);
             return;
         } else {
+            // A gradient above 1/beta would make the factor negative.
             (gradient > 0.0).then_some((1.0 - params.beta * gradient).max(0.0))
         };
         match falls {
@@ -127,6 +131,7 @@ impl Timely {
                 self.rate = (self.rate * factor).max(least);
             }
             None => {
+                // TIMELY §4.3, hyperactive increase: a rate far too low would take long to grow by single steps.
                 let adds = if self.increases < params.hai_after { delta } else { HYPER * delta };
                 self.increases += 1;
                 self.rate = (self.rate + adds).min(flow.line);
@@ -231,6 +236,7 @@ mod tests {
     #[test]
     fn beyond_the_thresholds_the_round_trip_decides() {
         near(after(usual(), 10_000, 49_000), 50.1);
+        // Twice the upper threshold: half of beta is taken, although the round trip falls.
         near(after(usual(), 1_100_000, 1_000_000), 50.0 * 0.6);
     }
 
@@ -253,6 +259,7 @@ mod tests {
     #[test]
     fn the_patched_rule_weighs_the_distance_from_the_lower_threshold() {
         let params = TimelyParams { rule: Rule::Patched, t_low: Time::us(35), ..usual() };
+        // A gradient of zero weighs a half, and the round trip is twice the lower threshold.
         near(after(params, 70_000, 70_000), 50.0 * 0.6 + 0.05);
         assert_eq!([-1.0, -0.25, 0.0, 0.25, 1.0].map(Timely::weight), [0.0, 0.0, 0.5, 1.0, 1.0]);
     }

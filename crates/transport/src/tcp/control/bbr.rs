@@ -26,9 +26,11 @@ const LEAST_WINDOW: f64 = 4.0;
 /// Round trips that a bandwidth is remembered.
 const BANDWIDTH_ROUNDS: u64 = 10;
 /// Time for which a round trip is remembered, and the shortest time for which it is probed.
+// Linux: a probe of 200 ms in ten seconds costs two percent.
 const MIN_RTT_LIFE: Time = Time::s(10);
 const PROBE_RTT: Time = Time::ms(200);
 /// Share of the bandwidth that is used, so that a queue does not stand.
+// `bbr_pacing_margin_percent` of later kernels.
 const MARGIN: f64 = 0.99;
 
 headway_params::choice! {
@@ -92,6 +94,7 @@ struct LargestRecent {
 
 impl LargestRecent {
     fn insert(&mut self, round: u64, rate: f64) {
+        // An older rate that is not larger can never be the maximum again. Linux's `minmax` keeps three candidates instead.
         while self.samples.back().is_some_and(|s| s.1 <= rate) {
             self.samples.pop_back();
         }
@@ -149,6 +152,7 @@ impl Bbr {
     fn gains(&self) -> (f64, f64) {
         match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            // The window keeps its high gain (Linux: keep cwnd), so that the pace alone drains the queue.
             Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
             Mode::ProbeBandwidth(phase) => (CYCLE[phase], PROBE_WINDOW_GAIN),
             Mode::ProbeRtt => (1.0, 1.0),
@@ -198,13 +202,16 @@ impl Bbr {
     fn update_round(&mut self, ack: &Ack) {
         self.round_begins = false;
         let Some(rate) = ack.rate else { return };
+        // A round ends with the first acknowledgement of a packet that left after the round began.
         if rate.prior_delivered >= self.next_round {
             self.next_round = ack.delivered_total;
             self.round += 1;
             self.round_begins = true;
+            // Linux, `bbr_update_bw`: conservation lasts for the first round of a recovery.
             self.conserving = false;
         }
         let packets = rate.packets as f64 / rate.interval.as_secs_f64();
+        // A rate that the application limited is too low, unless it is a new maximum.
         if !rate.app_limited || packets >= self.bandwidth.get() {
             self.bandwidth.insert(self.round, packets);
         }
@@ -218,6 +225,7 @@ impl Bbr {
             gain if gain > 1.0 => {
                 long && (ack.lost > 0 || f64::from(ack.pipe_before) >= self.in_flight_at(gain))
             }
+            // The slow phase may end early: nothing is queued any more.
             gain if gain < 1.0 => long || f64::from(ack.pipe_before) <= self.in_flight_at(1.0),
             _ => long,
         };
@@ -232,9 +240,11 @@ impl Bbr {
     }
 
     fn update_full_pipe(&mut self, ack: &Ack) {
+        // A round that the application limited says nothing about the pipe.
         if self.is_full() || !self.round_begins || ack.rate.is_some_and(|r| r.app_limited) {
             return;
         }
+        // Linux's `bbr_full_bw_thresh` and `bbr_full_bw_cnt`: 25 % in three rounds.
         if self.bandwidth.get() >= self.pipe.rate * 1.25 {
             self.pipe = FullPipe { rate: self.bandwidth.get(), rounds: 0 };
         } else {
@@ -252,6 +262,7 @@ impl Bbr {
     }
 
     fn update_min_rtt(&mut self, window: &Window, ack: &Ack) {
+        // Before this sample is taken in: one that comes after ten seconds replaces the old minimum, whatever it is.
         let expired = ack.now > self.min_rtt_at.saturating_add(MIN_RTT_LIFE);
         let equal = self.refresh == Refresh::NotHigher;
         let fresh = |rtt: Time| rtt < self.min_rtt || (equal && rtt == self.min_rtt) || expired;
@@ -260,6 +271,7 @@ impl Bbr {
         }
         if expired && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
+            // Saved before the probe makes it small.
             self.save(window, ack.phase);
             self.probe_ends = None;
         }
@@ -270,6 +282,7 @@ impl Bbr {
 
     fn probe_rtt(&mut self, ack: &Ack) {
         let Some(ends) = self.probe_ends else {
+            // The 200 ms count from the time at which four packets are in flight: before, the queue still drains.
             if f64::from(ack.pipe) <= LEAST_WINDOW {
                 self.probe_ends = Some(ack.now.saturating_add(PROBE_RTT));
                 self.probe_round = self.round + 1;
@@ -277,6 +290,7 @@ impl Bbr {
             }
             return;
         };
+        // A whole round as well: over a long path it may take more than 200 ms.
         if self.round >= self.probe_round && ack.now >= ends {
             self.min_rtt_at = ack.now;
             match self.is_full() {
@@ -288,11 +302,13 @@ impl Bbr {
 
     fn save(&mut self, window: &Window, phase: Phase) {
         let calm = matches!(phase, Phase::Open | Phase::Reducing);
+        // A recovery or an earlier probe has cut the window: the larger one is the one to return to.
         self.saved = if calm { window.cwnd } else { self.saved.max(window.cwnd) };
     }
 
     fn set_pace(&mut self, gain: f64) {
         let pace = gain * self.bandwidth.get() * MARGIN;
+        // Before the pipe is full the pace never falls: a low sample must not end the doubling.
         if pace > 0.0 && (self.is_full() || pace > self.pace) {
             self.pace = pace;
         }
@@ -304,24 +320,28 @@ impl Bbr {
             // Linux, `bbr_set_cwnd_to_recover_or_restore`: lost packets are not in flight any more.
             window.cwnd = (window.cwnd - f64::from(ack.lost)).max(1.0);
         }
+        // The probe is over: the window from before it is back at once.
         if was == Mode::ProbeRtt && self.mode != Mode::ProbeRtt {
             window.cwnd = window.cwnd.max(self.saved);
         }
         if self.conserving {
+            // One packet leaves for each that arrives.
             window.cwnd = window.cwnd.max(f64::from(ack.pipe) + acked);
         } else {
             let target = self.target(gain);
             if self.is_full() {
                 window.cwnd = (window.cwnd + acked).min(target);
+            // 10 is Linux's `TCP_INIT_CWND`: the first window grows whatever the first measurements say.
             } else if window.cwnd < target || ack.delivered_total < 10 {
                 window.cwnd += acked;
             }
-            // A message may be told to begin with less; by now slow start has come as far.
+            // A message may be set to begin with less; by now slow start has come as far.
             if ack.delivered_total >= LEAST_WINDOW as u64 {
                 window.cwnd = window.cwnd.max(LEAST_WINDOW);
             }
         }
         if self.mode == Mode::ProbeRtt {
+            // After everything else: nothing may lift the window of a probe.
             window.cwnd = window.cwnd.min(LEAST_WINDOW);
         }
     }
@@ -349,7 +369,9 @@ impl CongestionControl for Bbr {
     const LEAST_INITIAL_WINDOW: u32 = LEAST_WINDOW as u32;
 
     fn new(params: &BbrParams, connection: &ConnectionParams, flow: &Flow) -> Self {
+        // At least BBR's smallest window, which the connection begins with.
         let initial = connection.initial_window.max(LEAST_WINDOW as u64) as f64;
+        // Linux, `bbr_init_pacing_rate_from_rtt`: a millisecond without a sample.
         let rtt = flow.rtt.unwrap_or(Time::ms(1)).as_secs_f64().max(1e-9);
         // Linux: a random phase, so that flows do not probe together; not the slow one, which has nothing to drain yet.
         let draw = flow.entropy as usize % (CYCLE.len() - 1);
@@ -366,6 +388,7 @@ impl CongestionControl for Bbr {
             min_rtt: Time::MAX,
             min_rtt_at: flow.start,
             cycle_at: flow.start,
+            // Phase 1 is the slow one, and is skipped.
             first_phase: if draw == 0 { 0 } else { draw + 1 },
             pace: HIGH_GAIN * initial / rtt,
             saved: 0.0,
@@ -378,6 +401,7 @@ impl CongestionControl for Bbr {
 
     fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
         let was = self.mode;
+        // Order of Linux's `bbr_update_model`: each step goes by what those before it found.
         self.update_round(ack);
         self.update_cycle(ack);
         self.update_full_pipe(ack);
@@ -386,6 +410,7 @@ impl CongestionControl for Bbr {
         let (pacing, windows) = self.gains();
         self.set_pace(pacing);
         self.set_window(window, ack, was, windows);
+        // Kept for `lost`, which does not see the acknowledgement.
         self.conserved = f64::from(ack.pipe) + f64::from(ack.delivered.max(1));
         if ack.phase == Phase::Open {
             self.saved = if self.mode == Mode::ProbeRtt { self.saved } else { window.cwnd };
@@ -404,7 +429,7 @@ impl CongestionControl for Bbr {
         self.saved = self.saved.max(window.cwnd);
         self.pipe = FullPipe::default();
         self.conserving = false;
-        // BBR has no threshold: none may end its growth.
+        // Infinite: a threshold must not end BBR's growth.
         f64::INFINITY
     }
 
@@ -455,6 +480,7 @@ mod tests {
         fn run(&mut self, until: Time) {
             while self.now < until {
                 self.delivered += 1;
+                // As many packets as the pace would have put into flight, and no more than the window.
                 let pipe = (self.window.cwnd as u32).min((25.0 * self.bbr.gains().0) as u32 + 1);
                 let rate = RateSample {
                     packets: 25,
@@ -478,6 +504,7 @@ mod tests {
                 if self.modes.last().is_none_or(|m| m.1 != self.bbr.mode) {
                     self.modes.push((self.now, self.bbr.mode));
                 }
+                // A packet of 1500 B at 1 Gb/s.
                 self.now += Time::us(12);
             }
         }
@@ -493,6 +520,7 @@ mod tests {
         for (step, pair) in path.modes[first..].windows(2).enumerate() {
             assert_eq!(pair[0].1, Mode::ProbeBandwidth(step % 8), "in order");
             let lasted = pair[1].0 - pair[0].0;
+            // The slow phase ends when the queue is gone; all others last a round trip.
             let shortest = if step % 8 == 1 { Time::us(12) } else { RTT };
             assert!(lasted >= shortest && lasted <= RTT + Time::us(24), "phase {}: {lasted}", step % 8);
         }

@@ -15,6 +15,7 @@ use headway_primitives::mix;
 use headway_units::Time;
 
 /// Gains of pace and window while the rate doubles each round trip.
+// 277/100 in 1/256, and one more: just above 4 ln 2.
 const STARTUP_PACE: f64 = 710.0 / 256.0;
 const STARTUP_WINDOW: f64 = 2.0;
 /// Drains in one round trip what startup has queued.
@@ -28,7 +29,7 @@ const UP_WINDOW: f64 = 2.25;
 const MARGIN: f64 = 0.99;
 /// Smallest window, in packets.
 const LEAST_WINDOW: f64 = 4.0;
-/// The bandwidth has stopped growing once it is less than this much larger for so many rounds.
+/// Growth below which a round counts as one without growth, and the number of such rounds after which the path is full.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
 /// Acknowledgements with losses, and rounds with too many marks, that end the startup.
@@ -335,6 +336,7 @@ impl Bbr3 {
 
     /// Packets that the path holds at a rate, times `gain`. BBRv3 §bbr_bdp
     fn held(&self, rate: f64, gain: f64) -> f64 {
+        // Nothing is measured yet: Linux is on the safe side with the first window.
         if self.round_trip.min == Time::MAX {
             return self.initial;
         }
@@ -345,6 +347,8 @@ impl Bbr3 {
     /// Window with room for bursts. BBRv3 §bbr_quantization_budget
     fn roomy(&self, window: f64) -> f64 {
         let extra = if self.mode == Mode::Up { 2.0 } else { 0.0 };
+        // Three bursts have room even where the path holds less: hosts handle packets in bursts. The two on
+        // top let a probe of a short path rise at all.
         window.max(3.0 * self.burst()).max(LEAST_WINDOW) + extra
     }
 
@@ -362,6 +366,7 @@ impl Bbr3 {
             Bursts::Ideal => 1.0,
             Bursts::Linux => {
                 let halvings = self.round_trip.min.0 / Time::us(512).0;
+                // Linux: 64 KiB for near peers, halved for each 512 us of round trip.
                 let near = if halvings < 32 { (65_536u64 >> halvings) as f64 } else { 0.0 };
                 ((self.pace * self.packet / 1024.0 + near).min(65_216.0) / self.packet).floor().max(2.0)
             }
@@ -371,6 +376,7 @@ impl Bbr3 {
     /// A number below `below`.
     fn draw(&mut self, below: u64) -> u64 {
         self.draws += 1;
+        // The steps of SplitMix64: draws do not depend on other messages.
         mix(self.seed.wrapping_add(self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15))) % below
     }
 
@@ -384,7 +390,9 @@ impl Bbr3 {
     }
 
     fn update_marks(&mut self, ack: &Ack) {
+        // The connection may know a shorter round trip than `round_trip`, which takes this acknowledgement in only later.
         let min = self.round_trip.min.min(ack.min_rtt);
+        // Decided once for the path, as Linux's `ecn_eligible`.
         self.marks.believed |= self.params.ecn && min <= MARK_MAX_RTT;
         let delivered = ack.delivered_total - self.marks.counted.0;
         if !self.marks.believed || delivered == 0 {
@@ -393,6 +401,7 @@ impl Bbr3 {
         let share = (self.marks.total - self.marks.counted.1) as f64 / delivered as f64;
         self.marks.counted = (ack.delivered_total, self.marks.total);
         self.marks.share = (1.0 - MARK_GAIN) * self.marks.share + MARK_GAIN * share;
+        // Marks end the startup; later they lower the bounds.
         if !self.pipe.reached {
             self.marks.rounds = if share >= MARK_THRESHOLD { self.marks.rounds + 1 } else { 0 };
             if self.marks.rounds >= FULL_MARKED_ROUNDS {
@@ -404,6 +413,7 @@ impl Bbr3 {
     /// The queue is too long for more. BBRv3 §bbr_handle_queue_too_high_in_startup
     fn end_startup(&mut self) {
         self.pipe.reached = true;
+        // The packets delivered in a round trip did get through, so the bound is at least their number.
         self.upper = self.inflight(self.bandwidth.most()).max(self.congestion.delivered);
     }
 
@@ -425,6 +435,7 @@ impl Bbr3 {
             self.bandwidth.present = self.bandwidth.present.max(packets);
         }
         self.congestion.loss_in_round |= ack.lost > 0;
+        // At the end of a round of losses: one answer, however many packets it lost.
         if self.loss_round_begins {
             self.lower_bounds(window);
             (self.congestion.loss_in_round, self.congestion.mark_in_round) = (false, false);
@@ -436,6 +447,7 @@ impl Bbr3 {
         if self.mode.pushes() {
             return;
         }
+        // The first bad round starts from the window; later ones from the bound that it left.
         if self.lower.is_infinite() && (self.congestion.mark_in_round || self.congestion.loss_in_round) {
             self.lower = window.cwnd;
         }
@@ -444,11 +456,13 @@ impl Bbr3 {
             marked = (self.lower * (1.0 - self.marks.share * MARK_FACTOR)).floor();
         }
         if self.congestion.loss_in_round {
+            // Without a bound so far, the cut is one of the largest bandwidth.
             let bound = self.bandwidth.bound;
             let bound = if bound.is_finite() { bound } else { self.bandwidth.most() };
             self.bandwidth.bound = self.congestion.rate.max(bound * LOSS_CUT);
             self.lower = self.congestion.delivered.max((self.lower * LOSS_CUT).floor());
         }
+        // After both losses and marks the lower of the two bounds stands.
         self.lower = self.lower.min(marked);
     }
 
@@ -465,6 +479,7 @@ impl Bbr3 {
         if !self.loss_round_begins {
             return;
         }
+        // Losses in six acknowledgements of a round: a single one does not show that the pipe is full.
         let many = ack.phase == Phase::Recovery && self.loss_events >= FULL_LOSSES;
         if many && ack.rate.is_some_and(|rate| self.is_too_high(&rate)) {
             self.end_startup();
@@ -487,6 +502,7 @@ impl Bbr3 {
     fn check_drain(&mut self, ack: &Ack) {
         if self.mode == Mode::Startup && self.pipe.reached {
             self.mode = Mode::Drain;
+            // Losses of the startup must not lower the bounds.
             self.congestion = Congestion::default();
         }
         if self.mode == Mode::Drain && f64::from(ack.pipe) <= self.inflight(self.bandwidth.most()) {
@@ -495,8 +511,10 @@ impl Bbr3 {
     }
 
     fn start_down(&mut self, now: Time, delivered: u64) {
+        // A new cycle: losses and marks of the last one are answered.
         self.congestion = Congestion::default();
         self.slope.every = f64::INFINITY;
+        // Random, so that flows which share a bottleneck do not probe together.
         self.rounds_since_probe = self.draw(PROBE_ROUNDS_DRAW) as f64;
         self.probe_wait = PROBE_WAIT + Time(self.draw(PROBE_WAIT_DRAW.0));
         self.cycle_at = now;
@@ -506,6 +524,7 @@ impl Bbr3 {
     }
 
     fn start_cruise(&mut self) {
+        // An infinite bound stands for none, and has to stay so.
         if self.lower.is_finite() {
             self.lower = self.lower.min(self.upper);
         }
@@ -532,7 +551,9 @@ impl Bbr3 {
 
     /// Each round of a probe raises the upper bound twice as fast. BBRv3 §bbr_raise_inflight_hi_slope
     fn raise_slope(&mut self, window: &Window) {
+        // One packet more in the first round of a probe, two in the second, four in the third.
         let growth = f64::from(1u32 << self.slope.rounds);
+        // Bounded, so that the shift stays within 32 bits.
         self.slope.rounds = (self.slope.rounds + 1).min(30);
         self.slope.every = (window.cwnd / growth).floor().max(1.0);
     }
@@ -547,6 +568,7 @@ impl Bbr3 {
     ) {
         self.too_high = true;
         self.probe_samples = false;
+        // In flight for a sender that lacked data is less than the path holds: it is not taken for a bound.
         if !limited {
             self.upper = in_flight.max((self.target_inflight(window) * LOSS_CUT).floor());
         }
@@ -558,12 +580,14 @@ impl Bbr3 {
     /// Returns true if it has begun another phase. BBRv3 §bbr_adapt_upper_bounds
     fn adapt_upper_bound(&mut self, window: &Window, ack: &Ack) -> bool {
         let limited = ack.rate.is_none_or(|rate| self.is_limited(&rate));
+        // A round after the end of the probe, all its packets have been answered.
         if self.round_begins && self.stopping {
             (self.probe_samples, self.stopping) = (false, false);
             let probing = self.mode.probes_bandwidth();
             if probing && !limited {
                 self.bandwidth.advance();
             }
+            // It was stopped for fear alone, and nothing was lost: the next probe goes higher at once.
             if probing && self.risky && !self.too_high {
                 self.start_refill(0, ack.delivered_total);
                 return true;
@@ -585,12 +609,14 @@ impl Bbr3 {
     }
 
     fn raise_upper_bound(&mut self, window: &Window, ack: &Ack) {
+        // A bound that the window does not reach has not been tested.
         if !ack.limited || window.cwnd < self.upper {
             return;
         }
         self.slope.acked += f64::from(ack.delivered);
         if self.slope.acked >= self.slope.every {
             let delta = (self.slope.acked / self.slope.every).floor();
+            // The remainder stays, so that slopes of less than a packet an acknowledgement add up.
             self.slope.acked -= delta * self.slope.every;
             self.upper += delta;
         }
@@ -604,6 +630,7 @@ impl Bbr3 {
         if self.upper.is_infinite() {
             return f64::INFINITY;
         }
+        // One packet at least is left to others, and four at least to this flow.
         (self.upper - (self.upper * HEADROOM).floor().max(1.0)).max(LEAST_WINDOW)
     }
 
@@ -611,11 +638,13 @@ impl Bbr3 {
     fn probes_now(&mut self, window: &Window, ack: &Ack) -> bool {
         let quick = self.marks.believed && self.congestion.mark_in_cycle && !self.congestion.loss_in_cycle;
         if quick && ack.phase == Phase::Open {
+            // Starts with the slope that a probe has after growing to half of the bound.
             let volume = (self.upper * MARK_REPROBE).min(f64::from(1u32 << 30)).max(1.0);
             self.start_refill((volume as u32).ilog2(), ack.delivered_total);
             return true;
         }
         let waited = ack.now.saturating_sub(self.cycle_at) > self.probe_wait;
+        // Linux, `bbr_is_reno_coexistence_probe_time`: probes are at least as frequent as the losses of a Reno flow of this size.
         if waited || self.rounds_since_probe >= self.target_inflight(window).min(PROBE_ROUNDS) {
             self.start_refill(0, ack.delivered_total);
             return true;
@@ -624,9 +653,11 @@ impl Bbr3 {
     }
 
     fn update_phase(&mut self, window: &Window, ack: &Ack, packets: Option<f64>) {
+        // The cycle of probes begins once the pipe is full; until then startup alone sets the upper bound.
         if !self.pipe.reached || self.adapt_upper_bound(window, ack) {
             return;
         }
+        // Linux counts a burst that is just handed over as in flight.
         let burst = if self.mode == Mode::Up { self.burst() } else { 0.0 };
         let in_flight = f64::from(ack.pipe_before) + burst;
         match self.mode {
@@ -640,6 +671,7 @@ impl Bbr3 {
                     self.risky = true;
                     true
                 } else if ack.limited && window.cwnd >= self.upper {
+                    // The bound holds the window back: that the bandwidth does not grow means nothing.
                     self.pipe.restart(packets.unwrap_or(0.0));
                     false
                 } else {
@@ -675,6 +707,7 @@ impl Bbr3 {
     }
 
     fn probe_rtt(&mut self, window: &mut Window, ack: &Ack) {
+        // Rates of half a window are not those of the path.
         self.limited_until = ack.delivered_total + u64::from(ack.pipe.max(1));
         let Some(ends) = self.probe_ends else {
             if f64::from(ack.pipe) <= self.probe_rtt_window() {
@@ -691,6 +724,7 @@ impl Bbr3 {
             self.reset_lower_bounds();
             if self.pipe.reached {
                 self.start_down(ack.now, ack.delivered_total);
+                // The path is drained already: `Down` would find nothing to do.
                 self.start_cruise();
             } else {
                 self.mode = Mode::Startup;
@@ -704,6 +738,7 @@ impl Bbr3 {
 
     /// The window to return to. BBRv3 §bbr_save_cwnd
     fn save(&mut self, window: &Window) {
+        // In a recovery or a probe the window is a temporary one: the larger of the two is kept.
         let good = self.calm && self.mode != Mode::ProbeRtt;
         self.saved = if good { window.cwnd } else { self.saved.max(window.cwnd) };
     }
@@ -725,7 +760,7 @@ impl Bbr3 {
             } else if window.cwnd < target || window.cwnd < 2.0 * self.initial {
                 window.cwnd += acked;
             }
-            // A message may be told to begin with less; by now slow start has come as far.
+            // A message may be set to begin with less; by now slow start has come as far.
             if ack.delivered_total >= LEAST_WINDOW as u64 {
                 window.cwnd = window.cwnd.max(LEAST_WINDOW);
             }
@@ -733,6 +768,7 @@ impl Bbr3 {
         if self.mode == Mode::ProbeRtt {
             window.cwnd = window.cwnd.min(self.probe_rtt_window());
         }
+        // Last, so that the bounds apply to whatever the mode wants.
         self.bound(window);
     }
 
@@ -750,6 +786,7 @@ impl Bbr3 {
     fn enter_loss(&mut self, window: &Window) {
         (self.timed_out, self.calm) = (true, false);
         self.pipe.restart(0.0);
+        // Without a bound so far, the window in use becomes one until the next probe.
         if !self.mode.pushes() && self.lower.is_infinite() {
             self.lower = window.cwnd.max(self.saved);
         }
@@ -758,11 +795,13 @@ impl Bbr3 {
 
 /// More than the share of the packets in flight that may be lost.
 fn too_many_lost(lost: u32, in_flight: u32) -> bool {
+    // Rounded down, as by Linux's integers: with fewer than 52 packets in flight one loss is too many.
     lost > 0 && in_flight > 0 && f64::from(lost) > (f64::from(in_flight) * LOSS_THRESHOLD).floor()
 }
 
 /// Packets in flight at which too many were lost, up to the last of `lost`. BBRv3 §bbr_inflight_hi_from_lost_skb
 fn in_flight_at_threshold(lost: u32, in_flight: u32) -> f64 {
+    // As it was before the packet that crossed the threshold.
     let (before, lost) = (f64::from(in_flight) - 1.0, f64::from(lost) - 1.0);
     let budget = (before * LOSS_THRESHOLD).ceil();
     before + ((budget - lost).max(0.0) / (1.0 - LOSS_THRESHOLD)).floor()
@@ -842,9 +881,11 @@ impl CongestionControl for Bbr3 {
     /// Reacts to a lost packet. BBRv3 §bbr_skb_marked_lost
     fn packet_lost(&mut self, window: &Window, lost: &LostPacket, now: Time) {
         if !self.congestion.loss_in_round {
+            // The first loss of a round begins it.
             self.loss_round = lost.delivered_total;
         }
         (self.congestion.loss_in_round, self.congestion.loss_in_cycle) = (true, true);
+        // Now and not with the acknowledgement, which does not say which packet crossed the threshold.
         if self.probe_samples && too_many_lost(lost.lost, lost.in_flight) {
             let in_flight = in_flight_at_threshold(lost.lost, lost.in_flight);
             self.handle_too_high(window, in_flight, lost.app_limited, (now, lost.delivered_total));
@@ -853,6 +894,7 @@ impl CongestionControl for Bbr3 {
 
     /// Main step for each acknowledgement. BBRv3 §bbr_main
     fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
+        // Counted before `update_round`, which may compute the share of a round.
         self.marks.total += if ack.ece { u64::from(ack.delivered) } else { 0 };
         self.update_round(ack);
         self.congestion.mark_in_round |= self.marks.believed && ack.ece;
@@ -879,6 +921,7 @@ impl CongestionControl for Bbr3 {
         if self.loss_round_begins
             && let Some((rate, packets)) = sample
         {
+            // The next round of losses starts with this sample.
             (self.congestion.rate, self.congestion.delivered) = (packets, rate.packets as f64);
         }
         self.congestion.loss_in_cycle |= ack.rate.is_some_and(|rate| rate.lost > 0);
@@ -932,7 +975,7 @@ mod tests {
     const GAP: Time = Time::us(12);
     const HELD: f64 = 25.0;
 
-    /// A bottleneck that takes a packet every 12 us, marks above a queue of so many, and drops above another.
+    /// A bottleneck that takes a packet every 12 us, and that marks and drops above two lengths of its queue.
     struct Path {
         bbr: Bbr3,
         window: Window,
@@ -978,6 +1021,7 @@ mod tests {
             let queue = (in_flight - HELD).max(0.0);
             let ece = queue > self.marks_above;
             let round = HELD as u64;
+            // One acknowledgement in ten, so that a round of 25 has two or three with losses.
             let drops = queue > self.drops_above && self.tick.is_multiple_of(10);
             if drops {
                 self.flight_at_loss = in_flight as u32;
@@ -1103,6 +1147,7 @@ mod tests {
         assert!(path.flight_at_loss > 0 && path.bbr.too_high);
         // One of 59 may be lost, and the last two of them were.
         assert_eq!((path.flight_at_loss, path.bbr.upper), (59, 58.0));
+        // Two were lost before, of a budget of one: the bound is the flight before the third.
         assert_eq!(in_flight_at_threshold(3, 50), 49.0);
         assert_eq!(in_flight_at_threshold(1, 101), 100.0 + 2.0, "two of 102 may be lost");
         path.drops_above = f64::INFINITY;

@@ -88,6 +88,7 @@ pub struct Cubic {
 impl Cubic {
     // RFC9438 §4.2
     fn epoch(&self, window: &Window, now: Time) -> Epoch {
+        // Above the last maximum there is nothing to regain: the curve starts on its plateau, at the window itself.
         let missing = (self.w_max - window.cwnd).max(0.0);
         let k = libm::cbrt(missing / self.params.scale);
         Epoch { start: now, k, origin: window.cwnd + missing, friendly: window.cwnd }
@@ -96,7 +97,9 @@ impl Cubic {
     // RFC9438 §4.3
     fn slope(&self, friendly: f64) -> f64 {
         match self.params.dialect {
+            // Linux's `beta_scale` is 15 in integers: one packet for each 15/8 of a window that is acknowledged.
             Dialect::Linux419 => 8.0 / 15.0,
+            // RFC 9438 §4.3: once it has regained the window of the last cut, it grows as Reno does.
             Dialect::Rfc9438 if friendly >= self.prior => 1.0,
             Dialect::Rfc9438 => 3.0 * (1.0 - self.params.beta) / (1.0 + self.params.beta),
         }
@@ -105,14 +108,17 @@ impl Cubic {
     fn avoid(&mut self, window: &mut Window, ack: &Ack, acked: f64) {
         let mut epoch = self.epoch.unwrap_or_else(|| self.epoch(window, ack.now));
         // RFC9438 §4.2: the target is the curve one round trip ahead.
+        // Before the first sample the smallest round trip is the greatest time, which stands for none.
         let ahead = if ack.min_rtt == Time::MAX { Time::ZERO } else { ack.min_rtt };
         let t = (ack.now - epoch.start).saturating_add(ahead).as_secs_f64() - epoch.k;
         // RFC9438 §4.4: at most half a window a round trip.
         let target = (epoch.origin + self.params.scale * t * t * t).min(1.5 * window.cwnd);
+        // Linux, `bictcp_update`: at or above the target, a hundredth of a packet for each acknowledged window.
         let cubic = ((target - window.cwnd) / window.cwnd).max(0.01 / window.cwnd);
         // Everything that has cut the window since has cut Reno's as well.
         epoch.friendly = epoch.friendly.min(window.cwnd);
         epoch.friendly += self.slope(epoch.friendly) * acked / window.cwnd;
+        // RFC 9438 §4.3: never below the window that Reno would have.
         window.cwnd = (window.cwnd + cubic * acked).max(epoch.friendly);
         self.epoch = Some(epoch);
     }
@@ -157,13 +163,16 @@ impl CongestionControl for Cubic {
         // RFC9438 §4.7
         let yields = self.params.fast_convergence && cwnd < self.w_max;
         self.w_max = if yields { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
+        // The next growth begins a curve from the window that the cut leaves.
         (self.prior, self.epoch) = (cwnd, None);
+        // Of the window, not of the flight: RFC 9438 §4.6 allows it where an unused window does not grow.
         (beta * cwnd).max(2.0)
     }
 
     fn timed_out(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
         let ssthresh = self.lost(window, flight, now);
         if self.params.dialect == Dialect::Linux419 {
+            // Linux, `bictcp_reset`.
             self.w_max = 0.0;
             self.train.restart(now);
         }
@@ -208,6 +217,7 @@ impl Train {
             let end = ack.next;
             *self = Train { start: now, last: now, end, rtt: Time::MAX, samples: 0, kind: self.kind };
         }
+        // Linux's `hystart_low_window`: small windows are left to double.
         if cwnd < 16.0 || ack.min_rtt == Time::MAX {
             return false;
         }
@@ -220,6 +230,7 @@ impl Train {
     }
 
     fn is_stretched(&mut self, now: Time, limit: Time) -> bool {
+        // Linux's `hystart_ack_delta`: acknowledgements further apart do not belong to one train.
         if now.saturating_sub(self.last) > Time::ms(2) {
             return false;
         }
@@ -231,6 +242,7 @@ impl Train {
         if let Some(rtt) = ack.rtt.filter(|_| self.samples < 8) {
             (self.rtt, self.samples) = (self.rtt.min(rtt), self.samples + 1);
         }
+        // Linux, `HYSTART_DELAY_THRESH`: an eighth of the round trip, 4 ms to 16 ms.
         let margin = Time(min.0 / 8).max(Time::ms(4)).min(Time::ms(16));
         self.samples >= 8 && self.rtt > min.saturating_add(margin)
     }
@@ -303,6 +315,7 @@ mod tests {
         window.ssthresh = window.cwnd;
         let (mut now, mut rounds) = (Time::ZERO, 0);
         while window.cwnd < 275.0 {
+            // 12 us is a packet at 1 Gb/s: with a standing queue the round trip is that of the window.
             let rtt = Time::us(12) * (window.cwnd as u64);
             for _ in 0..window.cwnd as u32 {
                 cubic.grow(&mut window, &Ack { now, min_rtt: Time::us(300), ..ack() });

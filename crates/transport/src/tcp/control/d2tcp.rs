@@ -63,6 +63,7 @@ pub struct D2tcp {
 impl D2tcp {
     /// Urgency: time still needed at this window over time left, within bounds. D2TCP §3.2
     fn urgency(&self, window: &Window, ack: &Ack) -> f64 {
+        // Without a deadline it is DCTCP: alpha to the power of one.
         let Some(deadline) = self.deadline else { return 1.0 };
         if deadline <= ack.now {
             return match self.params.on_expired {
@@ -73,6 +74,7 @@ impl D2tcp {
         }
         // A sawtooth between half a window and a window carries three quarters of it.
         let rounds = f64::from(self.packets - ack.una) / (0.75 * window.cwnd);
+        // The present smoothed round trip stands for all that are still to come.
         let needed = rounds * ack.srtt.as_secs_f64();
         (needed / (deadline - ack.now).as_secs_f64()).clamp(self.params.d_min, self.params.d_max)
     }
@@ -81,6 +83,7 @@ impl D2tcp {
     fn eighths(&self, window: &Window, ack: &Ack) -> u32 {
         let [least, most] = [self.params.d_min, self.params.d_max].map(eighths);
         let Some(deadline) = self.deadline else { return 8 };
+        // Whole microseconds, as in the kernel's program: less than one counts as passed.
         let available = deadline.saturating_sub(ack.now).0 / MICROSECOND;
         if available == 0 {
             return match self.params.on_expired {
@@ -89,7 +92,9 @@ impl D2tcp {
                 Expired::Urgent => most,
             };
         }
+        // Times 8 for eighths and times 4/3 for the sawtooth: 32 here, 3 below.
         let needed = u128::from(self.packets - ack.una) * u128::from(ack.srtt.0 / MICROSECOND) * 32;
+        // The product divides, so a window counts as at least one packet.
         let available = u128::from(available) * 3 * (window.cwnd.max(1.0) as u128);
         // To the nearest eighth.
         ((needed + available / 2) / available).clamp(least.into(), most.into()) as u32
@@ -101,6 +106,7 @@ const MICROSECOND: u64 = Time::us(1).0;
 
 /// The eighth nearest to an urgency, of those that the table of powers has.
 pub fn eighths(urgency: f64) -> u32 {
+    // An urgency of nothing would make the penalty one, whatever alpha is.
     ((urgency * 8.0 + 0.5) as u32).clamp(1, STEPS)
 }
 
@@ -168,6 +174,7 @@ mod tests {
     #[test]
     fn urgency_and_cut_are_the_published_ones() {
         let window = Window { cwnd: 20.0, ssthresh: 10.0 };
+        // `ack()` has `una` 1, so that 101 packets leave 100.
         // 100 packets left at W = 20 and 300 us: 6.67 round trips, 2 ms.
         let cut = |deadline: Option<Time>| {
             let mut d2tcp = d2tcp(101, deadline);
@@ -185,9 +192,11 @@ mod tests {
     #[test]
     fn integers_have_the_urgency_to_the_nearest_eighth() {
         let window = Window { cwnd: 20.0, ssthresh: 10.0 };
+        // Deadlines of 0.1 to 19.9 ms: from beyond the largest urgency to beyond the smallest.
         for tenths in 1..200u64 {
             let mut d2tcp = d2tcp(101, Some(Time::us(100 * tenths)));
             let (exact, rounded) = (d2tcp.urgency(&window, &ack()), d2tcp.eighths(&window, &ack()));
+            // Half of an eighth: rounding to the nearest errs by no more.
             assert!((exact - f64::from(rounded) / 8.0).abs() <= 1.0 / 16.0, "{exact} {rounded}");
             d2tcp.params.arithmetic = Arithmetic::Fixed;
             let cut = d2tcp.marked(&window, &ack());

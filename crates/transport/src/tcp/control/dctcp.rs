@@ -27,6 +27,7 @@ headway_params::params! {
 impl ByPreset for DctcpParams {
     fn of(preset: Preset) -> Self {
         let arithmetic = match preset {
+            // Whole 1/1024 are Linux's; the other presets stand for no kernel.
             Preset::PaperNs2 | Preset::Datacenter => Arithmetic::Exact,
             Preset::Linux419 => Arithmetic::Fixed,
         };
@@ -86,6 +87,7 @@ impl CongestionControl for Dctcp {
 
 /// A whole window less a share of it in 1/2048, as Linux computes it.
 pub(super) fn fixed_cut(cwnd: f64, units: u32) -> f64 {
+    // Linux has whole windows: a fraction that real numbers left is cut before the share is taken.
     let cwnd = cwnd as u64;
     (cwnd - (cwnd * u64::from(units) / u64::from(2 * UNIT))) as f64
 }
@@ -98,6 +100,7 @@ mod tests {
     #[test]
     fn cuts_by_half_of_alpha() {
         let window = Window { cwnd: 45.0, ssthresh: 10.0 };
+        // All marked is a half, as for a loss; nothing marked leaves the window alone.
         for (alpha, target) in [(1.0, 22.5), (0.2, 40.5), (0.0, 45.0)] {
             let mut dctcp = control::<Dctcp>(1_000_000, |p| p.alpha_init = alpha);
             assert_eq!(dctcp.marked(&window, &ack()), target);
@@ -110,6 +113,7 @@ mod tests {
 
     #[test]
     fn alpha_is_brought_up_to_date_before_a_cut_on_the_same_acknowledgement() {
+        // With a gain of a half, one marked acknowledgement takes alpha from 0 to a half.
         let mut dctcp = control::<Dctcp>(1_000_000, |p| (p.g, p.alpha_init) = (0.5, 0.0));
         let mut window = Window { cwnd: 10.0, ssthresh: 5.0 };
         let marked = super::super::Ack { ece: true, ..ack() };

@@ -5,7 +5,7 @@ use crate::probes::Sink;
 use crate::tcp::params::{ConnectionParams, TcpParams};
 use headway_units::Time;
 
-/// The methods of a [`CongestionControl`] once there is one: see there.
+/// The methods of a [`CongestionControl`] that has been made: see there.
 pub(crate) trait Controller: Send {
     fn uses_marks(&self) -> bool;
     fn packet_lost(&mut self, window: &Window, lost: &LostPacket, now: Time);
@@ -82,6 +82,7 @@ impl Controllers {
     pub(crate) fn of<C: CongestionControl>(params: &TcpParams<C::Params>) -> Self {
         let own = params.control.clone();
         Controllers {
+            // The parameters move into the closure, so that nothing else of the machine depends on their type.
             make: Box::new(move |connection, flow| Box::new(C::new(&own, connection, flow))),
             rules: Rules {
                 owns_window: C::OWNS_WINDOW,
@@ -95,10 +96,11 @@ impl Controllers {
 
     /// Packets of first window.
     pub(crate) fn initial_window(&self) -> u32 {
+        // Declared as at most 100,000, so the cast does not cut.
         (self.connection.initial_window as u32).max(self.rules.least_initial_window)
     }
 
-    /// One for a message, or for a subflow of one.
+    /// Makes the controller of a message, or of a subflow.
     pub(crate) fn make(&self, flow: &Flow) -> Box<dyn Controller> {
         (self.make)(&self.connection, flow)
     }

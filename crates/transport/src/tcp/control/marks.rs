@@ -17,6 +17,7 @@ pub(super) const UNIT: u32 = 1024;
 
 /// `base` to the power of `exponent`; the first power is exact.
 pub(super) fn power(base: f64, exponent: f64) -> f64 {
+    // DCTCP's own exponent: it must not depend on how a library rounds.
     if exponent == 1.0 { base } else { libm::pow(base, exponent) }
 }
 
@@ -43,6 +44,7 @@ impl MarkedShare {
 
     /// The share in 1/1024.
     pub(super) fn units(&self) -> u32 {
+        // In fixed-point arithmetic this cuts nothing but a first value that a parameter sets.
         (self.alpha * f64::from(UNIT)) as u32
     }
 
@@ -52,6 +54,7 @@ impl MarkedShare {
         if ack.ece {
             self.marked += ack.delivered;
         }
+        // RFC 8257 §3.3: once per window of data, that is per round trip.
         if ack.una > self.window_end {
             self.update();
             (self.delivered, self.marked, self.window_end) = (0, 0, ack.next);
@@ -62,6 +65,7 @@ impl MarkedShare {
     fn update(&mut self) {
         self.alpha = match self.arithmetic {
             Arithmetic::Exact => {
+                // A window may end without a delivery, if its packets were counted by SACK before.
                 let share = f64::from(self.marked) / f64::from(self.delivered.max(1));
                 (1.0 - self.gain) * self.alpha + self.gain * share
             }
@@ -71,6 +75,7 @@ impl MarkedShare {
                 let alpha = self.units();
                 // Linux, `min_not_zero`: a share too small for the shift falls to 0 at once.
                 let decay = if alpha < 1 << shift { alpha } else { alpha >> shift };
+                // One is 2^10, so the gain 2^-shift leaves this shift. Linux, `dctcp_update_alpha`
                 let marks = (self.marked << (10 - shift)) / self.delivered.max(1);
                 f64::from((alpha - decay + marks).min(UNIT)) / f64::from(UNIT)
             }
@@ -88,6 +93,7 @@ mod tests {
         let mut share = MarkedShare::new(1.0 / 16.0, initial, arithmetic);
         let window = |w: u32| {
             for i in 0..16 {
+                // The first acknowledgement of a window ends the one before it.
                 let una = w * 16 + i + 1;
                 share.count(&Ack { una, next: w * 16 + 16 + i, ece: i < marked, ..ack() });
             }
@@ -108,6 +114,7 @@ mod tests {
     fn settles_at_the_share_of_marked_packets() {
         for arithmetic in [Arithmetic::Exact, Arithmetic::Fixed] {
             let last = run(arithmetic, 1.0, 300, 4).pop().expect("windows");
+            // In fixed-point arithmetic it stops up to 15/1024 above, where a sixteenth of it rounds to what is added.
             assert!((last - 0.25).abs() < 0.016, "{last}");
         }
     }
@@ -117,6 +124,7 @@ mod tests {
         let alphas = run(Arithmetic::Fixed, 1.0, 80, 0);
         assert_eq!(alphas.last(), Some(&0.0));
         let smallest = alphas.iter().copied().filter(|&a| a > 0.0).fold(1.0, f64::min);
+        // 16/1024 still loses one; 15/1024 then falls to 0 at once.
         assert!(smallest * 1024.0 >= 15.0, "{smallest}");
     }
 }

@@ -1,4 +1,4 @@
-//! Congestion control: what decides the window of a connection, and its pace. One file a controller.
+//! Congestion control: what decides the window of a connection, and its pace. Each controller has a file of its own.
 
 pub mod bbr;
 pub mod bbr3;
@@ -63,6 +63,7 @@ impl Window {
         if !self.slow_start() {
             return acked;
         }
+        // Stops exactly at the threshold: the rest of the packets counts for congestion avoidance. RFC 5681 §3.1
         let room = (self.ssthresh - self.cwnd).min(acked);
         self.cwnd += room;
         acked - room
@@ -72,6 +73,7 @@ impl Window {
     pub fn grow(&mut self, acked: u32, increase: f64) {
         let left = self.grow_slowly(acked);
         if left > 0.0 {
+            // Each acknowledged packet adds its part, so that a whole window of them adds `increase`.
             self.cwnd += increase * left / self.cwnd;
         }
     }
@@ -80,7 +82,7 @@ impl Window {
 /// Phase of a connection, for its controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing is wrong.
+    /// Neither losses nor marks are being answered.
     Open,
     /// Marks were answered a window ago or less.
     Reducing,
@@ -105,7 +107,7 @@ pub struct RateSample {
     pub in_flight: u32,
     /// Packets found lost since it left.
     pub lost: u32,
-    /// Packets said to have arrived with a mark since it left.
+    /// Packets reported as marked since it left.
     pub marked: u32,
 }
 
@@ -138,7 +140,7 @@ pub struct Sibling {
 /// An acknowledgement, after the connection has taken it in.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
-    /// Arrival time.
+    /// Time at which the acknowledgement arrived.
     pub now: Time,
     /// First packet not acknowledged.
     pub una: u32,
@@ -146,7 +148,7 @@ pub struct Ack<'a> {
     pub next: u32,
     /// Packets that it acknowledged cumulatively.
     pub acked: u32,
-    /// Packets that it says have arrived, and were not known to.
+    /// Packets that it reports as arrived for the first time.
     pub delivered: u32,
     /// All packets that are known to have arrived.
     pub delivered_total: u64,
@@ -206,6 +208,7 @@ pub trait CongestionControl: Send + Sized + 'static {
     /// Round trips at most until the window of a message of `packets` packets fills any path, from `initial` packets on.
     /// A window doubles in slow start, unless a controller has none.
     fn rounds(packets: u64, initial: u64) -> u64 {
+        // One round more than full doublings, for the part of a window that is left.
         u64::from((packets / initial).checked_ilog2().map_or(0, |log| log + 1))
     }
 
@@ -214,6 +217,7 @@ pub trait CongestionControl: Send + Sized + 'static {
 
     /// True if packets of this message are sent ECN-capable, and marks answered.
     fn uses_marks(&self) -> bool {
+        // Asked once, as a connection is made: the answer must not change later.
         Self::ECN
     }
 
@@ -246,6 +250,7 @@ pub trait CongestionControl: Send + Sized + 'static {
 
     /// The time-out has expired, for the first time for this data: the threshold that is wanted.
     fn timed_out(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
+        // RFC 5681 §3.1: the threshold after a time-out is that of any loss.
         self.lost(window, flight, now)
     }
 
@@ -281,7 +286,7 @@ pub trait Controlled {
     type Control: CongestionControl;
 }
 
-/// Something to do with a controller that is known by the name of its transport only, compiled once for each: see
+/// Operation on a controller that is known only by the name of its transport, compiled once for each: see
 /// [`visit_controller`](crate::registry::visit_controller), which reaches the controllers of all transports.
 pub trait ControllerVisitor {
     /// Result of a visit.
@@ -290,13 +295,15 @@ pub trait ControllerVisitor {
     fn visit<C: CongestionControl>(self) -> Self::Output;
 }
 
-/// Time between packets of which `pace` leave in a second; none where that is not known yet.
+/// Time between packets of which `pace` leave in a second; `None` while the pace is unknown.
 fn gap_at(pace: f64) -> Option<Time> {
+    // A pace too high for a whole picosecond still leaves one between two packets, so that time passes.
     (pace > 0.0).then(|| Time((1e12 / pace) as u64).max(Time(1)))
 }
 
 /// Half of the packets in flight, at least two packets. RFC 5681 §3.1
 pub fn half(flight: f64) -> f64 {
+    // Of the flight and not of the window: a sender that lacked data had less under way.
     (flight / 2.0).max(2.0)
 }
 
@@ -330,6 +337,7 @@ pub(crate) mod tests {
 
     /// 300 us at 1 Gb/s, over one switch.
     fn path() -> Path {
+        // 25 packets of 1500 B fill it: the path of L2DCT's analysis (`analysis.rs`).
         let (base_rtt, max_rtt) = (Time::us(300), Time::ms(2));
         Path {
             longest_timeout: Time::MAX,
@@ -373,6 +381,7 @@ pub(crate) mod tests {
         assert_eq!(window.cwnd, 10.2, "two packets to the threshold, two at a tenth");
         window.grow(0, 1.0);
         assert_eq!(window.cwnd, 10.2);
+        // 200 packets at a twentieth are ten packets' worth, over a window of ten to eleven: nearly one.
         (0..200).for_each(|_| window.grow(1, 0.05));
         assert!((window.cwnd - 11.13).abs() < 0.01, "{}", window.cwnd);
         assert_eq!((half(3.0), half(11.0)), (2.0, 5.5));

@@ -39,6 +39,7 @@ impl CongestionControl for NewReno {
 
     // RFC5681 §3.1
     fn grow(&mut self, window: &mut Window, ack: &Ack) {
+        // By all packets that are acknowledged: the limit of two of RFC 3465 §2.3 is left out.
         window.grow(ack.acked, 1.0);
     }
 }

@@ -10,11 +10,11 @@ use crate::tcp::{STATES, deviations};
 use headway_params::ParamKind;
 use headway_units::Time;
 
-/// Share of the unloaded round trip that is the base target where no parameter says it: published settings for round trips of 4 us have 5.06 us.
+/// Base target in unloaded round trips, unless a parameter sets it: published settings for round trips of 4 us have 5.06 us.
 const BASE_OF_ROUND_TRIP: f64 = 1.25;
-/// Base targets to a hop's share of the target, where no parameter says it: 20 us and 3.05 us, 5.06 us and 0.77 us.
+/// Ratio of the base target to a hop's share of the target, unless a parameter sets it: 20 us and 3.05 us, 5.06 us and 0.77 us.
 const HOPS_IN_BASE: f64 = 6.55;
-/// Base targets in the range of flow scaling, where no parameter says it. Swift §3.1.2
+/// Range of flow scaling in base targets, unless a parameter sets it. Swift §3.1.2
 const RANGE_OF_BASE: f64 = 5.0;
 
 headway_params::params! {
@@ -72,6 +72,7 @@ impl Target {
         let base = set(params.base_target, BASE_OF_ROUND_TRIP * flow.path.base_rtt.0 as f64);
         let hop = set(params.hop_scaling, base / HOPS_IN_BASE);
         let range = set(params.fs_range, RANGE_OF_BASE * base);
+        // Scaled so that the term is `range` at the smallest window and nothing at the largest. Swift §3.1.2
         let ends = (1.0 / libm::sqrt(params.fs_min_cwnd), 1.0 / libm::sqrt(params.fs_max_cwnd));
         let alpha = range / (ends.0 - ends.1);
         let hops = if params.hops { flow.path.hops.into() } else { 0.0 };
@@ -80,6 +81,7 @@ impl Target {
 
     /// Target in picoseconds, for a window of `cwnd` packets.
     fn at(&self, cwnd: f64) -> f64 {
+        // Beyond `fs_max_cwnd` the term is negative, and would lower the target of the path.
         self.path + (self.alpha / libm::sqrt(cwnd) - self.beta).clamp(0.0, self.range)
     }
 }
@@ -107,10 +109,12 @@ impl Swift {
     /// Sets the window. Returns the part of it that the machine keeps in flight.
     fn set(&mut self, now: Time, before: f64, after: f64) -> f64 {
         let after = after.clamp(self.params.min_cwnd, self.params.max_cwnd);
+        // Only a decrease starts the wait of a round trip: it may follow an increase at once.
         if after < before {
             self.decreased = Some(now);
         }
         self.cwnd = Some(after);
+        // The machine sends one packet at least; less than that is a matter of the pace.
         after.max(1.0)
     }
 
@@ -173,13 +177,17 @@ impl CongestionControl for Swift {
 
     // Swift §3.1, Algorithm 1
     fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
+        // Any acknowledgement shows that the path works: only time-outs in a row count.
         self.time_outs = 0;
         self.srtt = ack.srtt;
         let cwnd = self.cwnd.unwrap_or(window.cwnd);
         let mut wanted = cwnd;
         if let Some(rtt) = ack.rtt {
+            // The target of the window before the change, under which the delay was measured.
             let (delay, target) = (rtt.0 as f64, self.target.at(cwnd));
             if delay < target {
+                // Below one packet Algorithm 1 adds `ai` for each acknowledged packet: divided
+                // by the window it would be huge.
                 wanted += self.params.ai * f64::from(ack.delivered) / cwnd.max(1.0);
             } else if self.may_decrease(ack.now) {
                 let excess = self.params.beta * (delay - target) / delay.max(1.0);
@@ -197,16 +205,19 @@ impl CongestionControl for Swift {
 
     fn timed_out(&mut self, window: &Window, _: f64, now: Time) -> f64 {
         self.expired(window.cwnd, now);
+        // Infinite: Swift does not use slow start, so nothing may end it.
         f64::INFINITY
     }
 
     fn timed_out_again(&mut self, now: Time) {
+        // The connection's window has been one packet since the first time-out.
         self.expired(1.0, now);
     }
 
     // Swift §3.2
     fn gap(&self) -> Option<Time> {
         let cwnd = self.cwnd.filter(|cwnd| *cwnd < 1.0)?;
+        // With a quarter of a packet, one leaves in four round trips.
         Some(Time((self.srtt.0 as f64 / cwnd) as u64).max(Time(1)))
     }
 }
@@ -220,6 +231,7 @@ mod tests {
     /// at ten packets.
     fn swift() -> Swift {
         control(1 << 40, |params: &mut SwiftParams| {
+            // Flow scaling adds 7.06 us at ten packets: with 27.94 that is 35 us.
             params.base_target = Time::ps(27_939_680);
             params.hop_scaling = Time(1);
             params.fs_range = Time::us(100);
@@ -241,6 +253,7 @@ mod tests {
         let target = swift().target;
         let scaling = |cwnd| (target.at(cwnd) - target.path) / 1e6;
         for (cwnd, us) in [
+            // Beyond both ends of the range, and between them.
             (0.01, 100.0),
             (0.1, 100.0),
             (0.25, 62.05),
@@ -259,9 +272,11 @@ mod tests {
     fn the_window_grows_below_the_target_and_gives_way_above_it() {
         let mut swift = swift();
         let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-3, "{found}, not {wanted}");
+        // Below the target, above it, and so far above that the largest decrease applies.
         near(after(&mut swift, 10.0, Time::us(30)), 10.1);
         near(after(&mut swift, 10.0, Time::us(50)), 7.6);
         near(after(&mut swift, 10.0, Time::us(200)), 5.0);
+        // Below one packet `ai` counts whole: one packet for one acknowledged.
         near(after(&mut swift, 0.25, Time::us(30)), 1.25);
     }
 
@@ -274,6 +289,7 @@ mod tests {
             swift.acknowledged(&mut window, &Ack { now, rtt, srtt: Time::us(40), ..ack() });
             window.cwnd
         };
+        // The smoothed round trip is 40 us: 139 and 179 are within one of the last decrease.
         assert_eq!([100, 139, 140, 179, 180].map(&mut hear), [5.0, 5.0, 2.5, 2.5, 1.25]);
         assert_eq!(
             swift.lost(&window, 1.0, Time::us(200)),
@@ -307,6 +323,7 @@ mod tests {
             }
             seen.push(swift.cwnd.expect("set"));
         }
+        // `retransmit_reset` is five: the fifth time-out in a row leads to the smallest window.
         assert_eq!(seen, [32.0, 16.0, 8.0, 4.0, 0.001]);
         after(&mut swift, 0.001, Time::us(30));
         swift.timed_out(&window, 1.0, Time::ms(9));

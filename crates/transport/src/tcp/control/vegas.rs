@@ -67,6 +67,7 @@ impl Vegas {
         let (rtt, base) = (self.smallest.0 as f64, self.base.0 as f64);
         let cwnd = window.cwnd;
         // Linux computes in whole packets.
+        // Linux divides by the base; the paper's difference of rates would divide by the present round trip.
         let excess = (cwnd.floor() * (rtt - base) / base).floor() as u64;
         let mut decision = Decision::Hold;
         if window.slow_start() {
@@ -77,11 +78,13 @@ impl Vegas {
                 window.ssthresh = window.ssthresh.min(window.cwnd);
             }
         } else if excess > self.params.beta {
+            // The threshold follows the window down, or slow start would take back what was given up.
             window.cwnd -= 1.0;
             window.ssthresh = window.ssthresh.min(window.cwnd);
         } else if excess < self.params.alpha {
             decision = Decision::Increase;
         }
+        // Linux, `tcp_vegas_cong_avoid`: two packets at least.
         window.cwnd = window.cwnd.max(2.0);
         // Linux, `tcp_current_ssthresh`: at least three quarters of the window.
         window.ssthresh = window.ssthresh.max((0.75 * window.cwnd).floor());
@@ -124,6 +127,7 @@ impl CongestionControl for Vegas {
             self.samples += 1;
         }
         if ack.phase != Phase::Open {
+            // The samples of a round with losses are from two windows: it is not judged.
             self.restart(ack.next);
         } else if ack.acked > 0 && ack.una >= self.round_end {
             self.decision = self.decide(window);
@@ -135,6 +139,7 @@ impl CongestionControl for Vegas {
         match self.decision {
             Decision::Reno => window.grow(ack.acked, 1.0),
             Decision::Increase => window.cwnd += 1.0,
+            // Slow start goes on inside a round; past the threshold this adds nothing.
             Decision::Hold => _ = window.grow_slowly(ack.acked),
         }
     }
@@ -149,7 +154,9 @@ mod tests {
     fn after(window: Window, rtt: Time) -> Window {
         let mut vegas = control::<Vegas>(1 << 40, |_| ());
         let mut window = window;
+        // Set by hand: ten equal samples would be their own base.
         vegas.base = Time::us(300);
+        // The tenth acknowledgement ends the round.
         vegas.round_end = 10;
         for i in 1..=10 {
             let ack = Ack { una: i, next: 30, rtt: Some(rtt), ..ack() };
@@ -163,6 +170,7 @@ mod tests {
     fn holds_between_alpha_and_beta() {
         let at = Window { cwnd: 30.0, ssthresh: 20.0 };
         // 30 packets, 1 more of queue is 10 us.
+        // On both sides of alpha (2) and beta (4), and far beyond: one packet more or less is the most.
         for (queue, cwnd) in [(0, 31.0), (1, 31.0), (2, 30.0), (3, 30.0), (4, 30.0), (5, 29.0), (50, 29.0)] {
             assert_eq!(after(at, Time::us(300 + 10 * queue)).cwnd, cwnd, "{queue} queued");
         }
@@ -183,6 +191,7 @@ mod tests {
         let ack = Ack { rtt: Some(Time::us(300)), ..ack() };
         vegas.acknowledged(&mut window, &ack);
         vegas.grow(&mut window, &ack);
+        // As Reno: half a packet for one acknowledged in a window of two.
         assert_eq!(window.cwnd, 2.5);
     }
 }

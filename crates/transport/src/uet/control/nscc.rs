@@ -131,7 +131,7 @@ pub(in crate::uet) struct Window {
 }
 
 impl Window {
-    /// A window of so many bytes.
+    /// A window of `bytes`.
     pub(in crate::uet) fn new(scale: &Scale, bytes: i64, now: Time) -> Window {
         let base_rtt = scale.network_rtt;
         Window {
@@ -158,7 +158,7 @@ impl Window {
         self.bytes
     }
 
-    /// Bytes that may be under way at the most, and the round trip of an empty path.
+    /// The largest number of bytes that may be under way, and the round trip of an empty path.
     pub(in crate::uet) fn limits(&self) -> (i64, Time) {
         (self.most, self.base_rtt)
     }
@@ -168,8 +168,9 @@ impl Window {
         self.average / 1e12
     }
 
-    /// A packet of so many bytes was not heard of for too long. NSCC §2.6
+    /// Shrinks the window for a lost packet of `bytes`. NSCC §2.6
     pub(in crate::uet) fn lost(&mut self, scale: &Scale, bytes: i64) {
+        // Less than a packet would let nothing leave any more.
         self.bytes = (self.bytes - bytes).max(scale.mtu);
     }
 
@@ -188,7 +189,7 @@ impl Window {
         self.average += (sample - self.average) * DELAY_ALPHA;
     }
 
-    /// An acknowledgement of so many new bytes, with the round trip of the packet that it answers if that is known.
+    /// Takes in an acknowledgement of `newly` bytes, with the round trip of the packet that it answers if that is known.
     pub(in crate::uet) fn acked(
         &mut self,
         scale: &Scale,
@@ -207,6 +208,7 @@ impl Window {
                 self.average_with(scale, delay, marked);
                 delay
             }
+            // Without a sample the average stands for the delay.
             None => Time(self.average as u64),
         };
         if self.quick_adapt(scale, now, (false, marked), delay, in_flight) {
@@ -220,6 +222,7 @@ impl Window {
             // The path is changed, and nothing else.
             (true, false) => {}
         }
+        // Clamped before it divides.
         self.clamp(scale);
         let since = now.saturating_sub(self.last_adjust);
         if self.received > ADJUST_PACKETS * scale.mtu || since > scale.network_rtt {
@@ -237,6 +240,7 @@ impl Window {
     /// §2.2
     fn below_target(&mut self, scale: &Scale, delay: Time, newly: i64) {
         self.empty = if delay < NO_DELAY { self.empty + newly } else { 0 };
+        // A whole window without delay starts fast growth, and the first delay ends it.
         self.growing = delay < NO_DELAY && (self.growing || self.empty > self.bytes);
         if self.growing {
             self.bytes = self.bytes.saturating_add((newly as f64 * scale.fast) as i64);
@@ -260,7 +264,7 @@ impl Window {
         self.bytes = self.bytes.max(scale.mtu).min(self.most.max(scale.mtu));
     }
 
-    /// A packet of so many bytes was trimmed; `last_hop` = in front of a receiver that gives credit itself. NSCC §2.4
+    /// Takes in that a packet of `bytes` was trimmed; `last_hop` = in front of a receiver that gives credit itself. NSCC §2.4
     pub(in crate::uet) fn trimmed(
         &mut self,
         scale: &Scale,
@@ -273,6 +277,7 @@ impl Window {
             self.shortest(scale, sample);
         }
         self.ignored += bytes;
+        // Trimmed in front of a full queue: it counts as a base round trip of delay.
         self.average_with(scale, scale.network_rtt, true);
         self.trigger = true;
         let adapted = self.quick_adapt(scale, now, (true, true), Time::ZERO, in_flight);
@@ -298,11 +303,13 @@ impl Window {
         let mut done = marked && self.ignored < self.to_ignore;
         if !done && self.period_ends.is_none_or(|end| now > end) {
             let bad = self.trigger || loss || delay > scale.target.saturating_mul(QUICK_TARGETS);
+            // The first call only begins a period.
             if self.period_ends.is_some() && bad && self.achieved < self.most >> scale.gate {
                 self.bytes = self.achieved.max(scale.mtu);
                 (self.to_ignore, self.ignored, self.trigger) = (in_flight, 0, false);
                 done = true;
             }
+            // Each period is judged for itself.
             self.achieved = 0;
             self.period_ends = Some(now.saturating_add(self.base_rtt).saturating_add(scale.target));
         }

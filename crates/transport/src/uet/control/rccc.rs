@@ -61,10 +61,12 @@ impl Credit {
         self.bytes = self.bytes.min(0);
     }
 
-    /// A pull permits so many bytes in all. RCCC §3.1
+    /// A pull arrives; it permits `permitted` bytes in all. RCCC §3.1
     pub(in crate::uet) fn pulled(&mut self, permitted: u64) {
+        // Totals instead of amounts: a pull that was overtaken or repeated permits nothing.
         if permitted > self.permitted {
             let more = i64::try_from(permitted - self.permitted).unwrap_or(i64::MAX);
+            // More than the message may hold is void, but counts as permitted, as at the receiver.
             self.bytes = self.bytes.saturating_add(more).min(self.most);
             self.permitted = permitted;
         }

@@ -6,7 +6,7 @@ use headway_units::Time;
 
 /// Share of the window, in packets that came later, from which on one that is missing counts as lost. NSCC §2.7
 const WINDOWS: f64 = 1.5;
-/// And the fewest of them.
+/// The smallest such number.
 const LEAST: i64 = 5;
 /// Base round trips of silence after which a sender with more to send probes, and after which it does again.
 const FIRST_PROBE: u64 = 3;
@@ -50,6 +50,7 @@ impl Sleek {
         (waiting, quick): (bool, bool),
     ) -> std::ops::Range<u32> {
         if quick {
+            // Packets that had their turn get another: the probe has shown that the path is empty.
             (self.end, self.repaired) = (Some(next), base);
         }
         if self.end.is_some_and(|end| base >= end) {
@@ -57,6 +58,7 @@ impl Sleek {
         }
         if self.end.is_none() {
             let threshold = ((window as f64 * WINDOWS) as i64).min(most).max(LEAST);
+            // Packets that wait to be sent again go first.
             if i64::from(beyond) < threshold || waiting {
                 return base..base;
             }
@@ -83,11 +85,12 @@ impl Sleek {
 
     fn arm(&mut self, due: Time) -> Option<Time> {
         self.due = Some(due);
+        // An earlier deadline stays, and is moved when it comes (`expired`).
         let sooner = self.armed.is_none_or(|armed| due < armed);
         sooner.then(|| *self.armed.insert(due))
     }
 
-    /// A deadline has come: whether a probe leaves, and the deadline to arm, if any.
+    /// A deadline has come. Returns true if a probe leaves, and the deadline to arm, if any.
     pub(in crate::uet) fn expired(&mut self, now: Time, base_rtt: Time) -> (bool, Option<Time>) {
         if self.armed.is_none_or(|armed| now < armed) {
             return (false, None);

@@ -54,6 +54,7 @@ impl Uplinks {
     /// Estimate for links upwards that carry one part in `oversubscription` of the hosts' rates below. A base
     /// round trip of 0 is not known yet.
     pub(in crate::uet) fn new(oversubscription: f64, base_rtt: Time, seed: u64) -> Uplinks {
+        // Less than the receiver's part of the uplinks would leave them idle.
         let least = (LEAST_OF_UPLINKS / oversubscription).max(LEAST);
         let (seen, next) = (Seen::default(), Time::ZERO);
         let mut uplinks = Uplinks {
@@ -109,6 +110,7 @@ impl Uplinks {
         if self.base_rtt == Time::ZERO {
             return;
         }
+        // Bounded: after a long silence periods are not made up for one by one.
         for _ in 0..FORGOTTEN {
             if now < self.next {
                 return;
@@ -129,6 +131,7 @@ impl Uplinks {
         let share = if whole > 0 { f64::from(marked) / f64::from(whole) } else { 0.0 };
         self.average = self.average * (1.0 - WEIGHT) + share * WEIGHT;
         if trimmed > 0 {
+            // A trimmed packet was one too many on the way, so that share of the pulls is given up.
             self.rate -= f64::from(trimmed) / f64::from(all);
         }
         if self.average > TOLERATED {
@@ -184,6 +187,7 @@ mod tests {
         let mut uplinks = uplinks(8.0);
         assert!((period(&mut uplinks, 100, 0, 30) - 0.7).abs() < 1e-12);
         assert!((period(&mut uplinks, 100, 0, 90) - 0.9 / 8.0).abs() < 1e-12);
+        // Nine tenths of a thousandth are below the lowest share of all.
         let mut steep = self::uplinks(1000.0);
         assert_eq!(period(&mut steep, 100, 0, 100), 0.01);
     }
@@ -215,6 +219,7 @@ mod tests {
             let before = uplinks.next;
             uplinks.share(before);
             let period = uplinks.next - before;
+            // 1.5 round trips of 10 us, and a quarter of that less or more.
             assert!(period >= Time(11_249_999) && period <= Time(18_750_000), "{period}");
         }
     }

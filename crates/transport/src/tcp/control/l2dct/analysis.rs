@@ -52,6 +52,7 @@ impl Setting {
     /// Share of a cycle's packets that the last window is, times (1 - (1 - b/2)^2) / b. Eq. 5
     fn ratio(&self) -> f64 {
         let (w0, k) = (self.critical_window(), self.increase);
+        // Marked are the packets of the last round trip, in which the window grows from W0 to W0 + k.
         (2.0 * w0 * k + k * k) / ((w0 + k) * (w0 + k))
     }
 
@@ -77,8 +78,10 @@ impl Setting {
 
     fn cycle(&self, alpha: f64) -> Cycle {
         let backoff = libm::pow(alpha, self.weight);
+        // The cut is of W0 + k: one round trip passes before a mark is answered.
         let drop = backoff * (self.critical_window() + self.increase) / 2.0;
         let amplitude = self.flows * drop;
+        // Each of the N windows grows by k in the round trip before its mark is answered.
         let queue_max = self.threshold + self.flows * self.increase;
         Cycle {
             alpha,
@@ -115,6 +118,7 @@ mod tests {
     #[test]
     fn equations_5_to_12_have_their_values() {
         // N, w, k: alpha, exact, b, exact, A, exact, period, Qmax, Qmin.
+        // With k = w / 2.5 rows are L2DCT's; with k = 1 they have DCTCP's increase.
         let rows = [
             (1.0, 1.0, 1.0, [0.207, 0.213, 0.207, 0.213, 4.77, 4.90, 4.8, 21.0, 16.2]),
             (1.0, 0.5, 0.2, [0.0427, 0.0443, 0.207, 0.210, 4.67, 4.76, 23.4, 20.2, 15.5]),
@@ -139,6 +143,7 @@ mod tests {
     #[test]
     fn equation_13_has_its_values() {
         for (w, bound) in [(1.0, 3.57), (0.5, 5.96), (0.125, 12.7), (2.5, 1.64)] {
+            // The references are in packets, for a C T of 25.
             near(25.0 * least_threshold(w), bound, &format!("w {w}"));
         }
         near(least_threshold(1.0), 1.0 / 7.0, "DCTCP's");
@@ -150,6 +155,7 @@ mod tests {
             let s = setting(n, w, k);
             let (cycle, w0) = (s.exact(), s.critical_window());
             let top = w0 + k;
+            // Counted packet by packet over the cycle, and not by the formula that `exact` solves.
             let marked = s.packets_between(w0, top);
             let all = s.packets_between(top * (1.0 - cycle.backoff / 2.0), top);
             near(marked / all, cycle.alpha, &format!("N {n}, w {w}"));

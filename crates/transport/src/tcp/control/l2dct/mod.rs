@@ -86,6 +86,7 @@ impl L2dct {
             Attained::Acked => ack.una,
             Attained::Sent => ack.next,
         };
+        // The last packet may be short: no more is sent than the message has.
         let sent = (u64::from(packets) * self.payload).min(self.bytes);
         self.weight = self.weights.of(sent, self.bytes - sent);
     }
@@ -134,6 +135,7 @@ impl CongestionControl for L2dct {
     }
 
     fn acknowledged(&mut self, _: &mut Window, ack: &Ack) {
+        // Both are brought up to date first: a cut on this acknowledgement uses its own weight and share.
         self.age(ack);
         self.share.count(ack);
     }
@@ -156,6 +158,7 @@ impl CongestionControl for L2dct {
 /// a row for each of its weights. L2DCT §IV-A
 pub fn fixed_power(weight: f64, alpha: u32) -> u32 {
     let unit = f64::from(UNIT);
+    // An alpha above one counts as one: the kernel's table ends there.
     (libm::pow(f64::from(alpha.min(UNIT)) / unit, weight) * unit + 0.5) as u32
 }
 
@@ -169,6 +172,7 @@ mod tests {
 
     #[test]
     fn backs_off_as_tcp_does_when_every_packet_is_marked() {
+        // With all packets marked, every weight cuts by a half: any power of one is one.
         for weight in [0.125, 0.5, 1.0, 2.5] {
             for arithmetic in [Arithmetic::Exact, Arithmetic::Fixed] {
                 let mut l2dct = control::<L2dct>(1_000_000, |p| {
@@ -189,6 +193,7 @@ mod tests {
                 });
                 2.0 * (1.0 - l2dct.marked(&WINDOW, &ack()) / WINDOW.cwnd)
             };
+            // A power above one is below alpha and one below it above, as alpha is at most one.
             for young in [1.5, 2.5] {
                 assert!((0.0..=alpha + 1e-12).contains(&cut(young)), "alpha {alpha}, w {young}");
             }
@@ -203,6 +208,7 @@ mod tests {
         let mut l2dct = control::<L2dct>(50_000_000, |p| p.weights = Weighting::Ps);
         let mut dctcp = control::<Dctcp>(50_000_000, |_| ());
         let (mut one, mut other) = (WINDOW, WINDOW);
+        // 31 shares no factor with the window of 32, so that marks and cuts fall on all phases of a window.
         for i in 0..5000u32 {
             let ack = Ack { una: i + 1, next: i + 30, ece: i % 31 < 3, ..ack() };
             l2dct.acknowledged(&mut one, &ack);
@@ -225,6 +231,7 @@ mod tests {
             let mut rounds = 0;
             while window.cwnd < f64::from(packets + 1) {
                 rounds += 1;
+                // One acknowledgement for each packet of the window: a round trip.
                 (0..packets).for_each(|_| l2dct.grow(&mut window, &ack()));
             }
             assert!((20..=21).contains(&rounds), "{rounds} round trips at {packets} packets");
@@ -234,6 +241,7 @@ mod tests {
     #[test]
     fn integer_powers_are_within_half_a_unit_for_every_weight() {
         let mut worst: f64 = 0.0;
+        // Weights on both sides of one: the published ends among them, and the ends of the parameter's range.
         for weight in [0.001, 0.0625, 0.125, 0.2, 0.3, 0.5, 1.0, 1.9, 2.5, 4.0, 100.0] {
             for alpha in 0..=UNIT {
                 let exact = libm::pow(f64::from(alpha) / f64::from(UNIT), weight);
@@ -243,6 +251,7 @@ mod tests {
             assert_eq!((fixed_power(weight, 0), fixed_power(weight, UNIT)), (0, UNIT), "w = {weight}");
         }
         assert!(worst <= 0.5 / f64::from(UNIT) + 1e-12, "{worst}");
+        // The largest error has to come near a half, or the test has not met the worst case.
         assert!(worst > 0.4 / f64::from(UNIT), "rounded: {worst}");
         assert_eq!(fixed_power(1.0, 5000), UNIT);
     }

@@ -39,8 +39,10 @@ impl Weights {
         Weights {
             kind: params.weights,
             max: params.w_max,
+            // A smallest weight above the largest would turn the line around.
             min: params.w_min.min(params.w_max),
             young: params.young,
+            // `young` above `old` would give the line a negative length.
             old: params.old.max(params.young),
             fixed: params.weight,
             increase: params.increase,
@@ -48,7 +50,7 @@ impl Weights {
         }
     }
 
-    /// The weight of a message with so many bytes sent, and so many left.
+    /// The weight of a message with `sent` bytes sent and `left` bytes left.
     pub fn of(&self, sent: u64, left: u64) -> f64 {
         match self.kind {
             Weighting::Las => self.at(sent),
@@ -82,6 +84,7 @@ impl Weights {
         if bytes >= self.old {
             return 1;
         }
+        // In 128 bits: bytes times steps may exceed 64, as `old` may be any number.
         let passed = u128::from(STEPS - 1) * u128::from(bytes - self.young);
         STEPS - (passed / u128::from(self.old - self.young)) as u32
     }
@@ -91,6 +94,7 @@ impl Weights {
         match self.kind {
             Weighting::Las | Weighting::Srpt if steps <= 1 => self.min,
             Weighting::Las | Weighting::Srpt => {
+                // `w_min` may be more than one step.
                 (self.max * f64::from(steps) / f64::from(STEPS)).max(self.min)
             }
             Weighting::Ps => 1.0,
@@ -101,6 +105,7 @@ impl Weights {
     /// Packets added a round trip. L2DCT §II-A eq. 1
     pub fn increase(&self, weight: f64) -> f64 {
         match self.kind {
+            // Weight 1 of a largest weight of 1; with the usual `w_max` it would add 0.4 packets. L2DCT §III-E
             Weighting::Ps => 1.0,
             Weighting::Fixed if self.increase > 0.0 => self.increase,
             _ => weight / self.max,
@@ -131,8 +136,10 @@ mod tests {
         ];
         for (sent, weight, increase) in table {
             let w = las.of(sent, 7);
+            // The table has four digits.
             assert!((w - weight).abs() < 1e-4 && (las.increase(w) - increase).abs() < 1e-4, "{sent}: {w}");
         }
+        // Weight 1 on the line from 2.5 at 200 kB to 0.125 at 1 MB.
         assert!((las.of(705_263, 0) - 1.0).abs() < 1e-5, "it is DCTCP's at 705.3 kB");
     }
 
@@ -146,6 +153,7 @@ mod tests {
                 assert!(along.windows(2).all(|w| (w[1] - w[0]) * sign >= 0.0), "{kind:?}");
                 assert!(along.iter().all(|w| (0.125..=2.5).contains(w)) && along[0] != along[1500]);
                 if stepped {
+                    // 2.5 in twenty steps is an eighth each.
                     assert!(along.iter().all(|w| (w / 0.125).fract() == 0.0), "20 levels");
                 }
             }
