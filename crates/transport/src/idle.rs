@@ -57,6 +57,7 @@ impl IdleTimer {
 
     /// Puts the deadline at `at`, in place of the one in force.
     pub fn arm<K: TimerKey>(&mut self, timers: &mut Timers<K>, at: Time, key: K) {
+        // The old deadline stays in the heap: `expired` ignores whatever comes before `armed`.
         self.armed = at;
         timers.arm(at, key);
     }
@@ -82,6 +83,7 @@ impl IdleTimer {
             return false;
         }
         self.active = now;
+        // The next time-out counts from here, even if the caller sends nothing in answer.
         self.backoff = self.backoff.saturating_add(1);
         true
     }

@@ -199,12 +199,14 @@ impl<T: Transport> Registered for Of<T> {
     ) -> Result<Vec<(&'static str, ParamValue)>, ParamError> {
         let mut params = with::<T::Params>(set)?;
         let before = params.values();
+        // `tune` does not say which parameters it sets: they are found by comparison.
         T::tune(&mut params, traffic);
         Ok(differences(&T::Params::specs(), params.values(), &before))
     }
 }
 
 /// Parameters that have their defaults but for these.
+// Six methods of each transport call it, and would each have a copy.
 #[inline(never)]
 fn with<P: Params>(set: &[(String, ParamValue)]) -> Result<P, ParamError> {
     let mut params = P::default();

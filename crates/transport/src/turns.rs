@@ -48,6 +48,7 @@ impl<T> Turns<T> {
         if now < self.at {
             return None;
         }
+        // This alone uses up no turn: the entry may need nothing any more by the time it comes up.
         self.waiting.pop_front()
     }
 

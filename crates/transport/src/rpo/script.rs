@@ -51,6 +51,7 @@ fn silent() -> RpoParams {
 fn data(packets: u64, index: u32) -> Packet {
     let mut packet = Packet::new(PacketKind::Data, PEER, HERE, 0);
     packet.index = index;
+    // The first window of `params`.
     packet.count = packets.min(4) as u32;
     packet.message_bytes = packets * FULL;
     packet.payload = FULL as u16;
@@ -95,6 +96,7 @@ impl Script {
         (grant.index, grant.token) = (index, sent.token);
         grant.count = if ece { 1 } else { 2 };
         grant.flags = PacketFlags::when(ece, PacketFlags::ECE);
+        // Beyond every message here: nothing has arrived from its end.
         grant.message_bytes = 1000;
         grant
     }

@@ -143,6 +143,7 @@ mod tests {
                 log.push(0, Time(at))
             })
             .collect();
+        // Two for each of 2 packets, and 1000: the last 1004 of 5000 departures, from number 3996 on.
         assert_eq!(log.left.len(), 1004);
         assert_eq!(numbers, (0..5000).collect::<Vec<_>>());
         assert_eq!(log.take(3995, 0), None, "too long ago");
