@@ -233,6 +233,7 @@ impl Settings {
 
 /// Packets that hold this many bytes.
 pub(super) fn packets_of(bytes: u64, sizes: &Sizes) -> u32 {
+    // At least one, so that a message can begin.
     u32::try_from(bytes.div_ceil(sizes.payload.into())).unwrap_or(u32::MAX).max(1)
 }
 
@@ -276,6 +277,7 @@ mod tests {
             paths: 0,
             hops: 1,
         };
+        // Three base round trips of 10 us, and 40 us in which full buffers drain.
         assert_eq!(HomaParams::default().0.timeout(&path), Time::us(70));
         assert_eq!(HomaParams::of(Preset::Linux).0.timeout(&path), Time::ms(5));
     }
