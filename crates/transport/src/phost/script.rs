@@ -63,6 +63,7 @@ fn data(packets: u64, index: u32) -> Packet {
 fn token_from(src: HostId, number: u32, index: u32, remaining: u32) -> Packet {
     let mut packet = Packet::new(PacketKind::Token, src, HERE, 0);
     (packet.token, packet.index, packet.remaining) = (number, index, remaining);
+    // As a paced receiver grants it: one and a half frame times.
     packet.lifetime = slots(3) / 2;
     packet
 }

@@ -26,9 +26,11 @@ impl Receiver {
     pub(super) fn hold_back(&mut self, now: Time, slot: Time, free: u32, bdp: u32) {
         let mut awaited = 0;
         for message in self.messages.values() {
+            // A downgraded source is not expected to fill the pipe.
             if message.state != ReceiverState::Downgraded {
                 awaited += message.open();
             }
+            // All of the announcement is in excess then, however many follow.
             if awaited >= bdp {
                 break;
             }
@@ -48,9 +50,11 @@ impl Receiver {
     /// One token each frame time while any message may have one. pHost §3
     pub(super) fn pace(&mut self, shared: &mut Shared, now: Time) {
         if now >= self.next_slot {
+            // With no message to serve the pacer sleeps, until an arrival or a deadline of a message leads here.
             let Some((place, index)) = self.turn(shared, now) else { return };
             let key = self.listed[place];
             self.use_slot(shared, now, key, index);
+            // Counted from now: slots without a message to serve are not made up for.
             self.next_slot = now + shared.context.sizes.slot(shared.context.nic);
             if self.params.scheduler == Policy::Fair {
                 self.listed.remove(place);
@@ -88,6 +92,7 @@ impl Receiver {
                 if best.is_none_or(|(other, ..)| rank < other) {
                     best = Some((rank, place, index));
                 }
+                // The list is in the order of turns, so that the first message that may have one has it.
                 if self.params.scheduler == Policy::Fair {
                     break;
                 }
@@ -144,6 +149,7 @@ impl Receiver {
     fn use_slot(&mut self, shared: &mut Shared, now: Time, key: DefaultKey, index: u32) {
         self.issue(shared, now, key, index);
         let message = &mut self.messages[key];
+        // Messages of a paced receiver have no slots.
         message.slots = message.slots.saturating_sub(1);
     }
 
@@ -249,6 +255,7 @@ impl Receiver {
     fn lend(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let message = &mut self.messages[key];
         message.slots += message.open();
+        // Before `forgive`, which gives up all that is open.
         let count = message.lend();
         message.forgive();
         message.silent = true;

@@ -115,6 +115,7 @@ impl Outgoing {
         if self.next < self.released {
             return Some(Pick::Unscheduled(self.next));
         }
+        // Packets of a window that is spread out wait for their slots, and scheduled ones come after them.
         if self.next < self.initial_window.window() || self.next >= self.permitted {
             return None;
         }
@@ -156,6 +157,7 @@ impl Outgoing {
 
     /// Packets up to a number may be sent; one that comes late changes nothing. ProactMP §III-C3
     pub(super) fn permit(&mut self, settings: &Settings, context: &HostContext, number: u32) -> bool {
+        // The window takes no credit: a grant brings only what lies beyond it.
         let (before, number) = (self.permitted.max(self.initial_window.window()), number.min(self.limit()));
         if number <= before {
             return false;
@@ -178,6 +180,7 @@ impl Outgoing {
         let lately: Vec<u32> =
             (from..end.min(self.next)).filter(|i| self.shares.left_lately(*i, now)).collect();
         let timeout = settings.timeout(&self.path, self.shares.slowest());
+        // A packet that left within a base round trip has crossed the request, which then says nothing of the path.
         if lately.is_empty() {
             self.shares.missed(settings, from, end, now.saturating_sub(Time(timeout.0 / 2)));
         }
@@ -216,6 +219,7 @@ impl Outgoing {
         let fastest = self.shares.fastest();
         let (message_bytes, window) = (self.message.bytes, self.initial_window.window());
         let subflow = label(fastest as u32, self.allowed);
+        // No grant echoes a probe, so that it has no departure time.
         let probe = Probe { message_bytes, window, subflow, round_trip: 0, left: Time::ZERO };
         self.control(context, probe, fastest)
     }

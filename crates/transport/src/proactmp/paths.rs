@@ -67,6 +67,7 @@ impl PathList {
             let since = s.asked.max(s.heard);
             since.is_none_or(|at| now >= at.saturating_add(settings.doubled(path, timeout, s.tries)))
         };
+        // A Request is pending for as long as its time-out has not passed.
         if self.list.iter().any(|s| s.asked > s.heard && !silent(s)) {
             return None;
         }

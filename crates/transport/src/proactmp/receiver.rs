@@ -50,6 +50,7 @@ impl Receiver {
 
     fn remove(&mut self, now: Time, key: Key) -> Option<Incoming> {
         let message = self.messages.remove(&key)?;
+        // What it has not received of its credit will not come any more.
         self.credit.back(now, message.outstanding());
         self.held.set(now, self.held.value() - message.held);
         self.ages.remove(&(message.age, key));
@@ -155,6 +156,7 @@ impl Receiver {
             let Some(message) = self.messages.get_mut(&key) else { break };
             let most = if self.settings.order == Order::Rr { 1 } else { u32::MAX };
             let (count, bytes) = message.fits(self.credit.credit(now, &message.owd), most);
+            // Less than a packet is left. It stays in the pool, with the time in which it came up.
             if count == 0 {
                 break;
             }

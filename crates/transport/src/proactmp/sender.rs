@@ -64,6 +64,7 @@ impl Sender {
 
     /// Something has changed: goes on to the first message in line that has a packet to send.
     fn settle(&mut self, shared: &Shared) {
+        // `is_ready` goes by the front alone, which therefore has to have a packet to send.
         while let Some(&key) = self.ready.front() {
             let Some(out) = self.messages.get_mut(key) else {
                 self.ready.pop_front();
@@ -92,6 +93,7 @@ impl Sender {
         let out = &mut self.messages[key];
         let Grant { answers, permitted, subflow, echo, .. } = Grant::read(grant);
         let number = number_of(subflow) as usize;
+        // The number comes from the wire, and may be of no subflow.
         let answers = answers > 0 && number < out.shares.subflows.len();
         if answers {
             out.shares.heard(&self.settings, number, now, echo);
@@ -110,6 +112,7 @@ impl Sender {
     pub(super) fn resend(&mut self, shared: &mut Shared, now: Time, ask: &Packet) {
         let Some(key) = self.messages.find((ask.src, ask.message)) else { return };
         let out = &mut self.messages[key];
+        // The Request is lost. A receiver repeats it ahead of each RESEND.
         if !out.has_begun() {
             return;
         }

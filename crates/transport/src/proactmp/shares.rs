@@ -194,6 +194,7 @@ impl Shares {
         }
         for (number, subflow) in self.subflows.iter_mut().enumerate() {
             let grants = self.recent.iter().filter(|n| **n == number).count() as u64;
+            // Without a weight a subflow would get no credit, and so would never bring a grant again.
             subflow.weight = grants.max(u64::from(subflow.state == SubflowState::Established));
         }
     }
@@ -210,6 +211,7 @@ impl Shares {
         if all > 0.0 {
             self.subflows.iter_mut().for_each(|s| s.budget += bytes as f64 * (share(s) / all));
         } else {
+            // Before the first grant every weight is 0.
             let first = self.fastest();
             self.subflows[first].budget += bytes as f64;
         }
@@ -241,6 +243,7 @@ impl Shares {
             }
             flying.extend(subflow.flight.iter().map(|flown| flown.index));
             subflow.land(|_| true);
+            // The last one stays, whatever its path is like: a message has to send by something.
             if self.established() > 1 {
                 self.remove(number);
             }
@@ -363,6 +366,8 @@ mod tests {
         shares.depart(1, Time::us(1), 8, 1460, true);
         shares.missed(&removing, 7, 8, Time::ZERO);
         assert_eq!(shares.subflows[0].state, SubflowState::Removed);
+        // Half of 6000 bytes each, and what 0 had left after a packet of 1460, 1540; subflow 1 has paid for one as
+        // well.
         assert_eq!((shares.subflows[0].in_flight, shares.subflows[1].budget), (0, 3080.0));
         assert_eq!(shares.pick(1460), Some(1));
         // The other falls silent as well: back to the first, for want of a better one.
