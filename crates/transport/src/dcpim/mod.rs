@@ -116,6 +116,7 @@ impl Terms {
         let slot = sizes.slot(context.nic);
         let channels = params.channels as u32;
         let lot = headway_primitives::mix(context.seed ^ u64::from(context.host.0));
+        // A remainder by 0 panics.
         let skew = Time(if params.skew == Time::ZERO { 0 } else { lot % params.skew.0 });
         let later = params.origin.saturating_add(skew);
         let schedule = Schedule::new(scale(round_trip, params.beta), params.rounds, params.alpha, later);
@@ -223,6 +224,7 @@ impl Promised for Dcpim {
             }),
         };
         let terms = Terms::of(params, &context, path);
+        // At worst it just misses an epoch, is matched in the next, and has its data phase after that.
         let matching = terms.schedule.period.saturating_mul(2).saturating_add(terms.schedule.matching());
         let short = terms.slot.saturating_mul(packets.min(terms.bdp.into()));
         let waits = terms.products(params.resend_wait) + terms.products(params.window_timeout);

@@ -18,6 +18,7 @@ use headway_units::Time;
 use packets::{Busy, Credit, Data, Rts, Token};
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
+// A full frame at 10 Gb/s.
 const SLOT: Time = Time(1_230_400);
 /// Rounds and epochs in one number, as packets carry them.
 const EPOCH: u64 = 100;

@@ -72,6 +72,7 @@ impl Booked {
     /// Makes `epoch` the one that is being matched.
     fn roll(&mut self, epoch: u64) {
         if epoch > self.epoch {
+            // Channels that were matched longer ago are idle again.
             let running = if epoch == self.epoch + 1 { self.channels } else { 0 };
             *self = Booked { epoch, channels: 0, prompt: 0, running };
         }
@@ -186,6 +187,7 @@ impl Sender {
         } else if epoch == self.booked.epoch {
             self.booked.channels += channels.min(terms.channels);
             self.booked.prompt += prompt.min(terms.channels);
+        // Taken so late that its data flows in the epoch that has begun.
         } else if epoch + 1 == self.booked.epoch {
             self.booked.running += channels.min(terms.channels);
         }
@@ -219,6 +221,7 @@ impl Sender {
         let mut idle = terms.channels.saturating_sub(self.booked.running + self.booked.prompt);
         for bid in due {
             let channels = bid.channels.min(free);
+            // The message is over since.
             let Some(key) = self.messages.find((bid.peer, bid.message)) else { continue };
             if channels == 0 {
                 continue;
@@ -249,6 +252,7 @@ impl Sender {
         }
         out.state.step(SenderEvent::Token);
         let held = Held { key, index, number, expires: now.saturating_add(lifetime) };
+        // The rank comes from the wire, and must not reach that of free tokens.
         self.hold(key, rank.max(FREE + 1), packets, held);
     }
 
@@ -308,6 +312,7 @@ impl SendingHalf<TimerKey> for Sender {
             departed: IndexWindow::default(),
             waiting: 0,
             ranked: 0,
+            // Before a round in which its receiver asks, a sender hears nothing even if nothing is lost.
             timeout: path.max_rtt.saturating_mul(3).saturating_add(matching),
             idle: IdleTimer::new(now, &path),
         };
@@ -323,6 +328,7 @@ impl SendingHalf<TimerKey> for Sender {
             let (_, held) = self.tokens.pop_first()?;
             let Some(out) = self.messages.get_mut(held.key) else { continue };
             out.waiting -= 1;
+            // `<`: a token is good in the instant of its end.
             if held.expires < now {
                 continue;
             }
