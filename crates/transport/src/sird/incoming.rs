@@ -140,6 +140,8 @@ impl Incoming {
         if let Some(share) = &mut self.share {
             share.end = share.end.max(index + 1);
         }
+        // A packet of a pool, or of a sender that does not keep to the protocol, was not counted when credit was
+        // given.
         let answered = if index < self.granted { self.wire(sizes, index) } else { 0 };
         self.out -= answered;
         Some(answered)
@@ -165,6 +167,7 @@ impl Incoming {
 
     /// Looks for lost credit in a while, if any is out and no deadline is in force.
     pub(super) fn watch(&mut self, shared: &mut Shared, (peer, id): MessageId, now: Time) {
+        // Of a pool the receiver does not know which message its sender spends credit on, so that all are watched.
         if self.armed == Time::MAX && (self.out > 0 || self.share.is_some()) {
             // Nothing is lost of a large first window before it had the time to leave.
             let path = (shared.context.path)(peer);

@@ -91,6 +91,7 @@ impl Outgoing {
 
     /// True if its receiver knows nothing of it.
     pub(super) fn is_fresh(&self) -> bool {
+        // Without a first window a request has announced it.
         self.window > 0 && self.departed.is_empty()
     }
 
@@ -166,6 +167,7 @@ impl Outgoing {
         let again = !self.departed.insert(index);
         let packet = context.data_packet(&self.message, index, self.window);
         let mut packet = Data { congested: congested.into(), ..Data::read(&packet) }.on(packet);
+        // Credit is given again for a repetition, so that it is scheduled like the rest.
         let scheduled = again || index >= self.window;
         packet.priority = if priorities && scheduled { 2 } else { 1 };
         packet.ecn = Ecn::Ect;

@@ -272,12 +272,15 @@ impl Sender {
     fn next_receiver(&mut self) -> Option<HostId> {
         let shortest = self.lines.iter().filter(|(_, line)| line.active);
         let shortest = shortest.map(|(peer, line)| (line.first(), *peer)).min()?.1;
+        // Without others no receiver runs up a claim.
         if self.active == 1 {
             return Some(shortest);
         }
         let share = self.params.shortest_share;
         let even = (1.0 - share) / f64::from(self.active);
         loop {
+            // Each round adds one packet in all, so that some receiver has a whole one after as many rounds as there
+            // are receivers.
             for (peer, line) in self.lines.iter_mut().filter(|(_, line)| line.active) {
                 line.deficit += even + if *peer == shortest { share } else { 0.0 };
             }
@@ -319,6 +322,7 @@ impl SendingHalf<TimerKey> for Sender {
         let peer = self.next_receiver()?;
         let line = &self.lines[&peer];
         let fresh = line.fresh.first().map(|(_, _, id)| *id);
+        // A message that its receiver does not know is announced by its first packet.
         let id = fresh.or_else(|| line.first().map(|(_, _, id)| id))?;
         let key = self.messages.find((peer, id))?;
         let frame = u64::from(shared.context.sizes.full_wire());
