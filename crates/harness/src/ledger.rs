@@ -180,6 +180,7 @@ impl Pulls {
         let permitted = pushed || self.pulled <= self.number;
         let Some(before) = before else {
             self.pushed += u64::from(pushed);
+            // A sender with nothing under way answers a repeated pull with a packet that nothing permits.
             let pushes = self.pushed <= u64::from(packet.count) + self.repeated;
             return (again || !permitted || !pushes).then_some(Broken::Unauthorised);
         };
@@ -644,6 +645,7 @@ impl Record {
 
     /// The sender hears that the first `count` packets have arrived.
     fn hears_in_sequence(&mut self, count: u32) {
+        // Not every protocol counts packets in sequence here, so that the number may be beyond the message.
         let end = count.min(self.packets);
         self.acked.extend(self.in_sequence..end);
         self.in_sequence = self.in_sequence.max(end);

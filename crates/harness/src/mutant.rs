@@ -114,6 +114,7 @@ impl<E: Endpoint> Mutant<E> {
                 extra.payload =
                     headway_packet::Sizes::default().payload_of(packet.message_bytes, last.into());
                 let sizes = headway_packet::Sizes::default();
+                // Room for telemetry stays as it is in the packet.
                 extra.wire = packet.wire - sizes.data_wire(packet.payload) + sizes.data_wire(extra.payload);
                 extra.flags = PacketFlags::default();
                 // Within the first window the packet would be allowed.

@@ -251,6 +251,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
         let wanted = self.machine(host).wants_transmit();
         let Some(packet) = self.machine(host).poll_transmit(now) else { return Ok(()) };
         let stamped = self.machine(host).reads_stamps();
+        // Before anything else is asked of the machine: the echo is that of the packet polled last.
         let echo = if stamped { self.machine(host).poll_echo() } else { None };
         if !wanted {
             return Err(Violation { broken: Broken::HidPacket, at: now, detail: brief(&packet) });
@@ -296,6 +297,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
     fn mark(&mut self, host: HostId, end: Time, mut packet: Packet) -> Packet {
         if packet.flags.has(PacketFlags::RATE) && self.chance(self.plan.marks) {
             let share = 1 + self.rng.next_u64() % LEAST_SHARE;
+            // The field counts kilobits a second.
             packet.token = packet.token.min((NIC.bps() / 1000 / share) as u32);
         }
         if !packet.is_data() {

@@ -131,6 +131,7 @@ impl Plan {
     /// The messages with their hosts and opening times, numbered for each pair of hosts in order of time.
     pub fn opens(&self) -> Vec<(Time, u8, Message)> {
         let mut opens = self.messages.clone();
+        // A stable sort: messages of one instant are numbered in the order of the plan.
         opens.sort_by_key(|o| o.at);
         let mut numbers = BTreeMap::new();
         let numbered = opens.iter().enumerate().map(|(i, o)| {
@@ -173,6 +174,7 @@ pub fn parameters<P: Params>(choices: &[u8]) -> P {
 
 /// Values that `choices` set for some parameters.
 pub fn chosen(specs: &[ParamSpec], choices: &[u8]) -> Vec<(&'static str, ParamValue)> {
+    // Parameters behind the last choice keep their defaults: transports declare different numbers of them.
     let changed = specs.iter().zip(choices).filter(|(_, choice)| **choice > 0);
     changed.map(|(spec, &choice)| (spec.name, other_value(spec, choice))).collect()
 }
@@ -216,6 +218,7 @@ fn bytes() -> impl Strategy<Value = u64> {
     prop_oneof![
         1 => Just(0),
         1 => Just(1),
+        // Whole packets, and a byte more or less, where the last packet is shortest or all but full.
         2 => (1u64..64).prop_map(move |n| n * full),
         1 => (1u64..64).prop_map(move |n| n * full + 1),
         1 => (1u64..64).prop_map(move |n| n * full - 1),

@@ -130,6 +130,7 @@ impl TransportName {
 /// Printable for any bytes.
 impl fmt::Display for TransportName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A peer's name may hold control characters, and messages print it on terminals.
         write!(f, "{}", self.0.trim_ascii_end().split(|&b| b == 0).next().unwrap_or_default().escape_ascii())
     }
 }

@@ -28,6 +28,7 @@ impl Sizes {
     /// Bytes on the wire of a data packet that carries `payload` bytes; never below a control packet.
     pub const fn data_wire(&self, payload: u16) -> u16 {
         let wire = payload + self.header + self.framing;
+        // A control packet fills the least Ethernet frame, which data cannot be below either.
         if wire < self.control { self.control } else { wire }
     }
 

@@ -134,6 +134,7 @@ macro_rules! packets {
                 };
                 #[inline(always)]
                 fn read(packet: &$crate::Packet) -> Self {
+                    // A view without fields reads nothing.
                     let _ = packet;
                     $kind { $($name: packet.$field.into()),* }
                 }

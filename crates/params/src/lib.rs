@@ -45,8 +45,8 @@ pub enum ParamKind {
         /// Largest value allowed.
         max: u64,
     },
-    /// Bytes with a unit, in an inclusive range; 0 needs none. Of keys such as thresholds, of which others are packets without a
-    /// unit: a number alone would be taken for that.
+    /// Bytes with a unit, in an inclusive range; 0 needs none. For keys such as thresholds, which elsewhere are packets
+    /// without a unit: a number alone would be taken for those.
     Length {
         /// Smallest value allowed.
         min: u64,
@@ -179,7 +179,7 @@ impl ParamKind {
         }
     }
 
-    /// The ends of its range, and the duration after the shortest, which is often none at all; of words all.
+    /// The ends of its range, and the duration after the shortest, which is often none at all; or all words of a choice.
     pub fn ends(&self) -> Vec<ParamValue> {
         match *self {
             ParamKind::Bool => vec![ParamValue::Bool(false), ParamValue::Bool(true)],
@@ -276,6 +276,7 @@ pub type Declared = (&'static str, ParamKind, &'static str);
 /// The declarations with these defaults.
 #[doc(hidden)]
 pub fn specs(declared: &[Declared], defaults: Vec<ParamValue>) -> Vec<ParamSpec> {
+    // Here and not in the macro, which would repeat it for every struct.
     let spec = |(&(name, kind, doc), default)| ParamSpec { name, kind, default, doc };
     declared.iter().zip(defaults).map(spec).collect()
 }
@@ -504,6 +505,7 @@ macro_rules! params {
                 $crate::check(Self::DECLARED, name, &value)?;
                 match name {
                     $(stringify!($field) => {
+                        // The check has seen to the type.
                         if let Some(v) = $crate::ParamField::from_value(value) {
                             self.$field = v;
                         }

@@ -63,6 +63,7 @@ const UNITS: &[(&str, Dimension, u128)] = &[
     ("ps", Dimension::Time, 1),
     ("ns", Dimension::Time, 1_000),
     ("us", Dimension::Time, 1_000_000),
+    // The micro sign and the Greek letter look alike; keyboards have either.
     ("µs", Dimension::Time, 1_000_000),
     ("μs", Dimension::Time, 1_000_000),
     ("ms", Dimension::Time, 1_000_000_000),
@@ -311,6 +312,7 @@ impl Decimal {
         };
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         let all: String = [whole, fraction].concat().chars().filter(|c| *c != '_').collect();
+        // No amount of 64 bits needs a larger exponent, and its sum with the places below cannot overflow.
         if all.is_empty() || !all.bytes().all(|b| b.is_ascii_digit()) || exponent.unsigned_abs() > 60 {
             return None;
         }

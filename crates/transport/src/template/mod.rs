@@ -112,7 +112,6 @@ impl SendingHalf<TimerKey> for Sender {
     fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let (peer, id) = (message.dst, message.id);
         let mut initial_window = shared.context.initial_window(self.window, message, now);
-        // First turns are deadlines like repetitions, so that one queue serves both.
         while let Some(at) = initial_window.next() {
             let (first, count) = initial_window.take(at);
             (first..first + count)

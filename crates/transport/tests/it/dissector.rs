@@ -84,6 +84,7 @@ const CHECK: Part = Part {
     ..Part::always("Check", "headway.check", CHECK_FIELDS)
 };
 /// Kinds that keep their seal.
+// All but 6, a header, whose seal was cut off with the payload.
 const WHOLE: &[u64] = &[0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13];
 const SEAL: Tail = Tail {
     title: "Seal",

@@ -88,6 +88,7 @@ fn talk(name: &str, params: &[(&'static str, ParamValue)]) {
 fn settle(hosts: &mut [Machine; 2], now: Time, flying: &mut Vec<(Time, Packet)>, sent: &mut usize) {
     for host in hosts {
         while host.poll_event().is_some() {}
+        // A few at a time, so that arrivals and deadlines come in between even where a machine never stops.
         for _ in 0..20 {
             let Some(mut packet) = host.poll_transmit(now) else { break };
             while host.poll_event().is_some() {}

@@ -112,6 +112,7 @@ proptest! {
     #[test]
     fn every_controller_keeps_its_promises(number in 0..controlled().len(), case in cases()) {
         let name = controlled()[number];
+        // Calls of an earlier case of this thread are forgotten.
         calls();
         let first = run(name, &case);
         prop_assert_eq!(first, run(name, &case), "{} decides otherwise the second time", name);
@@ -140,6 +141,7 @@ fn a_wrong_controller_is_found_out() {
         let case = something_of_everything();
         let run = || std::panic::catch_unwind(|| case.run::<Tcp<Watched<Wrong>>>());
         Wrong::begin(fault);
+        // A case that panicked left its calls behind.
         calls();
         let (first, second) = (run(), run());
         !matches!((first, second), (Ok(first), Ok(second)) if first == second)
@@ -207,6 +209,7 @@ fn rounds<C: CongestionControl>(
             control.acknowledged(&mut window, &ack);
             reducing = reducing.filter(|point| una <= *point);
             if ack.ece && reducing.is_none() {
+                // As the machine does: marks leave at least `min_window`, which is two packets.
                 let target = control.marked(&window, &ack).max(window.cwnd.min(2.0));
                 window = Window { cwnd: target, ssthresh: target };
                 reducing = Some(ack.next);

@@ -63,6 +63,7 @@ impl<C: CongestionControl> Watched<C> {
     /// A window that a controller wants, or has made.
     fn check(what: &str, before: &Window, cwnd: f64, most: f64) {
         assert!(cwnd.is_finite() && cwnd >= 0.0, "{what}: {cwnd} of {before:?}");
+        // Windows are floats, and the order of a sum moves their last places.
         assert!(cwnd <= most * (1.0 + 1e-9), "{what}: {cwnd} of {before:?}, where {most} is the most");
     }
 

@@ -61,6 +61,7 @@ impl CongestionControl for Wrong {
             8 => window.cwnd = f64::NAN,
             10 => {
                 DRAWS.set(DRAWS.get() + 1);
+                // Too little for any bound to notice: only a second run of the same case shows it.
                 window.cwnd -= 0.1 / f64::from(DRAWS.get());
             }
             _ => {}
