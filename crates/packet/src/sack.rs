@@ -16,7 +16,7 @@ impl Packet {
     pub fn set_sack(&mut self, blocks: impl Iterator<Item = Range<u32>>) {
         let mut words = [0u32; SACK_BLOCKS];
         let near = blocks.filter_map(|block| {
-            // What lies below the cumulative acknowledgement is known already.
+            // A block below the cumulative acknowledgement tells nothing new.
             let start = u16::try_from(block.start.checked_sub(self.count)?).ok()?;
             let length = block.end.saturating_sub(block.start).min(u16::MAX.into());
             Some(u32::from(start) << 16 | length)

@@ -266,7 +266,7 @@ impl Handshake {
         HandshakeBytes { bytes, has_share: share.is_some() }
     }
 
-    /// Where the authentication of a handshake's bytes goes; `None` when they are too few.
+    /// Place of the authentication in a handshake's bytes; `None` when they are too few.
     pub fn mac_mut(bytes: &mut [u8]) -> Option<&mut [u8]> {
         bytes.get_mut(MAC)
     }

@@ -126,7 +126,7 @@ impl Outgoing {
     /// The packet for a credit. Aeolus §4: lost packets first, then new ones, then those of which nothing is known.
     fn choose(&mut self, now: Time) -> Option<u32> {
         let lost = self.burst.as_ref().and_then(|burst| burst.window.first_lost());
-        // What the receiver names comes first: it waits for that by a timer.
+        // Packets that the receiver names come first: it has a timer for them.
         if let Some(index) = self.again.pop_first().or(lost) {
             return Some(index);
         }

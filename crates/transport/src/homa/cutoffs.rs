@@ -229,7 +229,7 @@ fn scheduled_up_to(traffic: &Traffic, window: u64, by: ScheduledBy, size: u64) -
 
 /// The smallest size of at least one byte that is enough.
 fn smallest(enough: impl Fn(u64) -> bool) -> u64 {
-    // What is enough for one size is enough for every larger one, so that halving finds the smallest.
+    // If one size is enough, so is every larger one: halving finds the smallest.
     let (mut low, mut high) = (1, u64::MAX);
     while low < high {
         // The sum of both could overflow, as `high` may be the largest number.

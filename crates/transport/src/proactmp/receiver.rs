@@ -50,7 +50,7 @@ impl Receiver {
 
     fn remove(&mut self, now: Time, key: Key) -> Option<Incoming> {
         let message = self.messages.remove(&key)?;
-        // What it has not received of its credit will not come any more.
+        // Its credit that no packet has answered will not be answered any more.
         self.credit.back(now, message.outstanding());
         self.held.set(now, self.held.value() - message.held);
         self.ages.remove(&(message.age, key));

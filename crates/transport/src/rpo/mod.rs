@@ -104,7 +104,7 @@ impl RpoParams {
     /// `factor` of the round trips that time-outs count.
     fn timeout(&self, path: &crate::Path, factor: f64) -> Time {
         let rtt = match self.loss_timer {
-            // Where it is measured, this is the time-out until the sender's first measurement, and its lower limit.
+            // The measured round trip starts from this one, and never falls below it.
             LossTimer::BaseRtt | LossTimer::Measured => path.base_rtt,
             LossTimer::MaxRtt => path.max_rtt,
         };

@@ -295,7 +295,7 @@ impl Outgoing {
             return None;
         }
         let unsent = index >= self.front && index < self.back;
-        // Where nothing else is left to send, a permission put aside would find no use: the packet itself goes again.
+        // With nothing else left to send, a permission put aside would find no use: the packet itself goes again.
         let others = !self.has_met() || !self.lost.is_empty();
         if unsent || (any && self.repaired.remove(&index) && others) {
             self.credit = self.credit.saturating_add(1);
@@ -337,7 +337,7 @@ impl Outgoing {
             Some(place) => {
                 self.queued.swap_remove(place);
             }
-            // What is not queued out of turn leaves in order, so that all before it have left.
+            // A packet that is not in `queued` leaves in order, so that all before it have left.
             None => self.departed[self.is_after_window(next.index)] = next.index + 1,
         }
         // The lowest bit says which of the logs it is.

@@ -167,7 +167,7 @@ impl Incoming {
 
     /// Looks for lost credit in a while, if any is out and no deadline is in force.
     pub(super) fn watch(&mut self, shared: &mut Shared, (peer, id): MessageId, now: Time) {
-        // Of a pool the receiver does not know which message its sender spends credit on, so that all are watched.
+        // In a pool the receiver does not know which message its sender spends credit on, so that all are watched.
         if self.armed == Time::MAX && (self.out > 0 || self.share.is_some()) {
             // Nothing is lost of a large first window before it had the time to leave.
             let path = (shared.context.path)(peer);

@@ -79,7 +79,7 @@ impl Receiver {
         }
         let arrived = incoming.arrives(&sizes, index);
         let whole = incoming.remaining() == 0;
-        // Of a pool of a pair: a packet that needed credit, whichever credit brought it.
+        // In a pool of a pair, a packet that needed credit has been paid for by whichever credit came.
         let paid = if index >= incoming.granted { incoming.wire(&sizes, index) } else { 0 };
         let share = incoming.share.as_mut().filter(|_| arrived.is_some() && paid > 0);
         let pooled = share.map(|share| {

@@ -112,7 +112,7 @@ impl Sender {
         if !short && self.params.unscheduled == Unscheduled::Short {
             return None;
         }
-        // What this receiver's messages hold without it, and this message, is one bandwidth-delay product.
+        // Unused credit for this receiver and the window of this message are one bandwidth-delay product together.
         let held = self.pools.get(&message.dst).map_or(0, |held| held.bytes);
         let room = budget.bdp.saturating_sub(held) / budget.frame;
         Some(schedule(u32::try_from(room).unwrap_or(u32::MAX).max(1)))

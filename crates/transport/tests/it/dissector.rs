@@ -129,7 +129,7 @@ const LIST: &[Part] = &[
     listed(6),
     listed(7),
 ];
-/// Of a packet, in order.
+/// Parts of a packet, in order.
 const PACKET: &[Part] =
     &[HEADER, SESSION, CROSSED, Part::hop(1), Part::hop(2), Part::hop(3), Part::hop(4), Part::hop(5), CHECK];
 
