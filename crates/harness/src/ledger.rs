@@ -431,6 +431,7 @@ impl Ledger {
     /// The message that a packet is about.
     fn key_of(packet: &Packet) -> Key {
         match packet.kind {
+            // Its addresses are exchanged, as those of an answer.
             PacketKind::Header if packet.flags.has(PacketFlags::BOUNCED) => {
                 (packet.dst, packet.src, packet.message)
             }
@@ -469,6 +470,7 @@ impl Ledger {
         if !well_formed {
             return fail(Broken::Malformed);
         }
+        // Only senders that need permission say of a packet that it goes without.
         record.receiver_driven |= packet.flags.has(PacketFlags::UNSCHEDULED);
         if !record.claims(packet.count) {
             return fail(Broken::WrongWindow);

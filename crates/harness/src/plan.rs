@@ -119,6 +119,7 @@ impl Plan {
             max_rtt: base_rtt + self.slot() * u64::from(self.buffer),
             bottleneck: NIC,
             paths: 0,
+            // Links join the hosts directly.
             hops: 0,
         }
     }

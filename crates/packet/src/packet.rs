@@ -70,6 +70,7 @@ impl PacketKind {
 
     /// The kind with this wire number.
     pub fn from_wire(n: u8) -> Option<PacketKind> {
+        // `ALL` is in wire order, so that a number is a place in it.
         PacketKind::ALL.get(n as usize).copied()
     }
 
@@ -240,6 +241,7 @@ impl Packet {
 
     /// True if it carries payload (as opposed to control).
     pub const fn is_data(&self) -> bool {
+        // A header whose payload was cut off counts as control.
         matches!(self.kind, PacketKind::Data)
     }
 
@@ -253,6 +255,7 @@ impl Packet {
 
     /// Turns a header back towards where it came from.
     pub const fn bounce(&mut self) {
+        // `message` keeps its number, as in every packet towards a sender.
         (self.src, self.dst) = (self.dst, self.src);
         self.flags = self.flags.with(PacketFlags::BOUNCED);
     }

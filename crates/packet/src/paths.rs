@@ -94,6 +94,7 @@ impl PathSaid {
             PathKind::Addresses => {
                 count <= MOST_ADDRESSES && rest.len() == count * size_of::<AddressFields>()
             }
+            // Zeros may follow, up to the length of datagrams that the challenge tests.
             PathKind::Challenge => count == 0,
             PathKind::Answer => count == 0 && rest.is_empty(),
         };
@@ -148,6 +149,7 @@ impl AddressFields {
     }
 
     fn address(&self) -> SocketAddr {
+        // IPv4 addresses travel as mapped ones; sockets compare the plain form.
         SocketAddr::new(IpAddr::V6(Ipv6Addr::from(self.address)).to_canonical(), self.port.get())
     }
 }

@@ -37,6 +37,7 @@ const _: () =
     assert!(HANDSHAKE_BYTES <= WIRE_HEADER + SESSION_HEADER, "no answer is longer than its question");
 
 /// First byte of a handshake, less its kind.
+// The same byte of a packet is its version, which stays below.
 pub const HANDSHAKE_BASE: u8 = 0x80;
 
 /// Version of how hosts meet that share no key; [`WIRE_VERSION`] is that of the packet.
@@ -117,6 +118,7 @@ pub struct TransportName([u8; TransportName::LONGEST]);
 
 impl TransportName {
     /// Bytes of the longest name.
+    // With it the fields of a handshake are 80 bytes.
     pub const LONGEST: usize = 26;
 
     /// `name`, unless it is too long.
@@ -220,6 +222,7 @@ impl Handshake {
         let (fields, rest) = HandshakeFields::ref_from_prefix(bytes).ok()?;
         let kind = fields.handshake.checked_sub(HANDSHAKE_BASE)?;
         let kind = *HandshakeKind::ALL.get(usize::from(kind))?;
+        // Bytes behind the fields are a share or the datagram is refused.
         let share = match rest {
             [] => None,
             rest => Some(ShareFields::ref_from_bytes(rest).ok().filter(|_| kind.has_share())?.share),

@@ -45,6 +45,7 @@ impl Sizes {
 
     /// Payload of packet `index` of a message of `bytes`.
     pub const fn payload_of(&self, bytes: u64, index: u64) -> u16 {
+        // Indices have 32 bits and payloads 16, so that the product fits.
         let start = index * self.payload as u64;
         let rest = bytes.saturating_sub(start);
         if rest < self.payload as u64 { rest as u16 } else { self.payload }

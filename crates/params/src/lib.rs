@@ -251,7 +251,9 @@ impl ParamKind {
                 ParamKind::Int { min, max } | ParamKind::Bytes { min, max } | ParamKind::Length { min, max },
                 ParamValue::Int(v),
             ) => (min..=max).contains(&v),
+            // `Rate` has no order of its own.
             (ParamKind::Rate { min, max }, ParamValue::Rate(v)) => (min.bps()..=max.bps()).contains(&v.bps()),
+            // A NaN compares with nothing, and so is outside every range.
             (ParamKind::Float { min, max }, ParamValue::Float(v)) => (min..=max).contains(&v),
             (ParamKind::Choice(words), ParamValue::Choice(v)) => words.contains(&v.as_str()),
             _ => return Err(ParamError::Type { name, expected: expected() }),
@@ -293,6 +295,7 @@ pub fn check(declared: &[Declared], name: &str, value: &ParamValue) -> Result<()
 /// This is the effect of a preset: it changes the values that were not set.
 pub fn rebased<P: Params>(params: &P, before: &P, after: P, except: &[&str]) -> Result<P, ParamError> {
     let mut out = after;
+    // A value that was set to the preset's own cannot be told from one that was not set.
     let said = differences(&P::specs(), params.values(), &before.values());
     said.into_iter()
         .filter(|(name, _)| !except.contains(name))

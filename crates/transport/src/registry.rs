@@ -219,6 +219,7 @@ fn registered(name: &str) -> Option<&'static dyn Registered> {
     impl TransportVisitor for Find {
         type Output = &'static dyn Registered;
         fn visit<T: Transport>(self) -> Self::Output {
+            // A constant without content, so that the reference lives as long as the program.
             &Of::<T>(PhantomData)
         }
     }

@@ -46,6 +46,7 @@ impl Rate {
     #[inline]
     pub const fn time_of(self, bytes: u64) -> Time {
         if self.ps_per_byte != 0 {
+            // At 1 Gb/s, 64 bits hold the time of 2.3 PB.
             Time(bytes * self.ps_per_byte)
         } else {
             // In 64 bits, 2.3 MB overflow. Rounded up: a link is never faster than its rate.

@@ -110,6 +110,7 @@ impl fmt::Display for Time {
         if rest == 0 {
             return write!(f, "{whole} {unit}");
         }
+        // Padded on the left: 1 ps beyond a second is not a tenth of it.
         let fraction = format!("{rest:0digits$}");
         write!(f, "{whole}.{} {unit}", fraction.trim_end_matches('0'))
     }

@@ -447,6 +447,7 @@ impl Receiver {
     fn give_one(&mut self, shared: &mut Shared, terms: &Terms, from: &Match, key: MessageId, now: Time) {
         let patience = self.patience(terms);
         let window_timeout = terms.products(self.params.window_timeout);
+        // Taken out before its numbers change, because it is found by the rank that they give.
         self.unwant(key);
         let Some(incoming) = self.messages.named(key) else { return };
         let token = incoming.token(terms, from.channels, window_timeout, now);

@@ -127,6 +127,7 @@ impl Sender {
         packets: u32,
     ) -> Option<FirstWindowSchedule> {
         let path = (context.path)(message.dst);
+        // A first window that a scenario asks for holds for long messages, too (see the deviations).
         let asked = message.initial_window.share > 1 || message.initial_window.window.is_some();
         let bdp = if asked { context.bdp_packets(&path, &message.initial_window) } else { terms.bdp };
         let schedule = || {
@@ -217,6 +218,7 @@ impl Sender {
         let mut due: Vec<Bid> = self.requests.iter().copied().filter(is_due).collect();
         self.requests.retain(|bid| !is_due(bid));
         order(&mut due, shared.context.host, (epoch, round), round <= self.params.smallest_rounds);
+        // Takes that came late may have booked more than there are.
         let mut free = terms.channels.saturating_sub(self.booked.channels);
         let mut idle = terms.channels.saturating_sub(self.booked.running + self.booked.prompt);
         for bid in due {

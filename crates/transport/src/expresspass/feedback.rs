@@ -55,6 +55,7 @@ impl CreditRate {
             feedback: params.feedback,
             target: share(params.target_loss),
             w_min: share(params.w_min),
+            // The minimum holds where a scenario sets the two the wrong way round.
             w_max: share(params.w_max.max(params.w_min)),
             w: share(params.w_init),
             // Never 0, because `gap` divides by it.
@@ -101,6 +102,7 @@ impl CreditRate {
             Feedback::Constant => ONE + self.target,
         };
         // One credit a round trip, at least.
+        // A round trip of less than a slot would ask for more than the whole rate.
         let least = (u128::from(slot.0) * u128::from(ONE) / u128::from(rtt.0)).clamp(1, ONE.into()) as u64;
         self.rate = self.rate.min(most).max(least);
         (self.total, self.lost, self.changed) = (0, 0, now);

@@ -81,6 +81,7 @@ fn stop(packets: u64, attempt: u32, sent: u32) -> Packet {
 }
 
 fn credit(number: u32, attempt: u32) -> Packet {
+    // Any time does: it has to come back in the data.
     Packet { token: number, count: attempt, lifetime: us(3), ..packet(PacketKind::Credit, 0) }
 }
 

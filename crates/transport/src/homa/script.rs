@@ -15,6 +15,7 @@ use headway_transport::{Endpoint, EndpointEvent, HostContext, InitialWindow, Mes
 use headway_units::{Rate, Time};
 use script::{FULL, HERE, Steps, us};
 
+// Three base round trips of 10 us, and 20 us in which full buffers drain.
 const TIMEOUT: Time = Time::us(50);
 
 fn settings() -> Settings {

@@ -149,6 +149,7 @@ pub type NdpEndpoint = Machine<Ndp>;
 #[inline]
 fn is_of_sender(packet: &Packet) -> bool {
     match packet.kind {
+        // A returned header is back at the message's sender.
         PacketKind::Header => !packet.flags.has(PacketFlags::BOUNCED),
         kind => kind == PacketKind::Data,
     }

@@ -48,6 +48,7 @@ impl Paths {
         let limit = if params.paths == 0 { u64::from(u16::MAX) } else { params.paths };
         let count = match params.spray {
             Spray::Single => 1,
+            // `limit` has at most 16 bits.
             Spray::Permuted | Spray::Random => u64::from(there).min(limit).max(1) as u16,
         };
         // A single path is the one that the message's own entropy stands for.

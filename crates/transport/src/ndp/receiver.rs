@@ -91,6 +91,7 @@ impl Receiver {
         if index >= incoming.packets {
             return;
         }
+        // Headers and repetitions are signs of life as well.
         if incoming.idle.heard(now) {
             incoming.arm_timeout(shared, key, now);
         }
@@ -208,6 +209,7 @@ impl Receiver {
     /// Repeats the last pull when nothing has come of it: it may have been lost.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(incoming) = self.messages.named((peer, id)) else { return };
+        // A pull that waits here cannot have been answered.
         let (held, timeout) = (incoming.queued > 0, incoming.timeout());
         if !incoming.idle.expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
             return;

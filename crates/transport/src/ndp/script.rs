@@ -14,6 +14,7 @@ use headway_transport::{Endpoint, InitialWindow, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
+// A full frame at 10 Gb/s.
 const SLOT: Time = Time::ns(1230).saturating_add(Time::ps(400));
 // Two and a half largest round trips.
 const LOST: Time = Time::us(50);

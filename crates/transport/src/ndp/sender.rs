@@ -154,6 +154,7 @@ impl Sender {
         }
         // Acknowledgements of either sort say these two where pulls do.
         let Pull { arrived, permitted } = Pull::read(packet);
+        // A header has the size of its first window in that field.
         if packet.kind != PacketKind::Header {
             out.arrived_below(arrived);
         }

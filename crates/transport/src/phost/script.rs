@@ -15,6 +15,7 @@ use headway_transport::{Endpoint, InitialWindow, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
+// A full frame at 10 Gb/s.
 const SLOT: Time = Time::ps(1_230_400);
 const RTT: Time = Time::ps(12_304_000);
 const LIMIT: usize = 12;

@@ -82,6 +82,7 @@ impl Receiver {
             let key = self.listed[place];
             let Some(index) = self.messages.get_mut(key).and_then(Incoming::wanted) else {
                 self.unlist(place);
+                // All of it is asked for: from now on it waits for the end of its pass.
                 self.arm(shared, now, key);
                 continue;
             };
@@ -182,6 +183,7 @@ impl Receiver {
             let message = &self.messages[key];
             let full = message.state == ReceiverState::Downgraded
                 || message.unanswered() + message.slots >= message.terms.limit;
+            // A silent source would leave the slot unanswered like the others.
             if message.silent || (full && !keep) {
                 continue;
             }

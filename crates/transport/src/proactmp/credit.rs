@@ -41,6 +41,7 @@ impl CreditPool {
 
     /// The downlink has something to do.
     pub fn begin(&mut self, now: Time) {
+        // While the downlink is busy T_last stays: the time since then is idle credit.
         self.last.get_or_insert(now);
     }
 

@@ -73,6 +73,7 @@ impl Receiver {
         let before = message.held;
         if let Some(credit) = message.arrive(now, packet) {
             shared.delivered(packet);
+            // Before `answer`, which may give it out again at once.
             self.credit.back(now, credit);
             // The stored length counts from now on: a stray packet may state another length than the message
             // in its place has.

@@ -156,6 +156,7 @@ impl Sender {
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
+        // An announced message has nothing to wait for here: its time-out is for the Request.
         let held = out.queued || out.initial_window.next().is_some() && out.has_begun();
         let timeout = out.timeout(&self.settings);
         if !out.idle.expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {

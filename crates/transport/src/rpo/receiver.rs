@@ -204,6 +204,7 @@ impl Receiver {
         if now >= incoming.silent_at() {
             self.again.push((key, Again::Silence));
             incoming.heard = now;
+            // None by default: the paper's time-out does not double.
             incoming.attempts = (incoming.attempts + 1).min(self.params.backoff as u32);
         }
         incoming.arm(shared, now, key);

@@ -15,7 +15,9 @@ use headway_transport::{Endpoint, EndpointEvent, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
+// A full frame at 10 Gb/s.
 const SLOT: Time = Time::ns(1230).saturating_add(Time::ps(400));
+// Ten of these.
 const RTT: Time = Time::ps(12_304_000);
 
 /// One host's RPO and the words for its outputs.

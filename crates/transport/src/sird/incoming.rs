@@ -103,6 +103,7 @@ impl Incoming {
         };
         incoming.granted = window.min(packets);
         if let Some(last) = incoming.granted.checked_sub(1) {
+            // All packets but the last of a window are full; that one may be the tail of the message.
             incoming.out = u64::from(sizes.full_wire()) * u64::from(last) + incoming.wire(sizes, last);
         }
         incoming

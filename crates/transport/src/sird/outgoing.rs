@@ -109,6 +109,7 @@ impl Outgoing {
         if pool == Pool::Message {
             return self.pick().map(|index| (index, false));
         }
+        // The first window before repetitions, because it takes no credit.
         let next = self.departed.next_missing(0);
         if next < self.released {
             return Some((next, false));

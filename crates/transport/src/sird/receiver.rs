@@ -87,6 +87,7 @@ impl Receiver {
             share.missing_bytes -= paid;
         });
         if let Some(peer) = self.peers.get_mut(&key.0) {
+            // Repetitions count as well: their marks say as much about the path.
             peer.buckets.packet(packet.ecn == Ecn::Ce, congested > 0);
             peer.pair.heard = now;
         }

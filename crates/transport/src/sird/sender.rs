@@ -115,6 +115,7 @@ impl Sender {
         // Unused credit for this receiver and the window of this message are one bandwidth-delay product together.
         let held = self.pools.get(&message.dst).map_or(0, |held| held.bytes);
         let room = budget.bdp.saturating_sub(held) / budget.frame;
+        // At least one packet, which announces the message.
         Some(schedule(u32::try_from(room).unwrap_or(u32::MAX).max(1)))
     }
 

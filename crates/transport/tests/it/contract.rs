@@ -95,6 +95,7 @@ fn an_unresponsive_message_sends_its_first_window_alone() {
                     assert!(packet.index < window, "{name}: packet {} of {window}", packet.index);
                 }
             }
+            // Permissions of every family of transports: each machine hears its own and ignores the others.
             let kinds =
                 [PacketKind::Grant, PacketKind::Token, PacketKind::Ack, PacketKind::Pull, PacketKind::Credit];
             let kind = kinds[step as usize % kinds.len()];

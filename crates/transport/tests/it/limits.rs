@@ -56,11 +56,13 @@ fn message(id: u32, bytes: u64) -> Message {
 fn talk(name: &str, params: &[(&'static str, ParamValue)]) {
     let mut hosts = [machine(name, params, 0), machine(name, params, 1)];
     let (mut now, mut flying, mut sent, mut steps) = (Time::ZERO, Vec::<(Time, Packet)>::new(), 0, 0);
+    // Less than a packet, more than a window, and a few packets.
     for (id, bytes) in [(0, 100), (1, 60_000), (2, 3000)] {
         hosts[0].open(now, &message(id, bytes));
         settle(&mut hosts, now, &mut flying, &mut sent);
     }
     while sent < MOST_PACKETS && now < Time::s(1) {
+        // The earliest goes to the end, from where `pop` takes it.
         flying.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
         let arrival = flying.last().map(|(at, _)| *at);
         let timers = hosts.iter().filter_map(|host| host.next_timeout()).min();
@@ -138,6 +140,7 @@ fn try_all(cases: impl Iterator<Item = (&'static str, Vec<(&'static str, ParamVa
     let (mut broken, mut tried) = (Vec::new(), 0);
     for (name, params) in cases {
         for way in [talk, talk_to_nobody] {
+            // All cases are tried before the test fails, so that one run names every broken value.
             if catch_unwind(|| way(name, &params)).is_err() {
                 broken.push((name, params.clone()));
             }

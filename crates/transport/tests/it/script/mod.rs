@@ -112,6 +112,7 @@ pub(crate) trait Steps {
     fn packet(&mut self, now: Time) -> Option<Packet> {
         let wanted = self.machine().wants_transmit();
         let packet = self.machine().poll_transmit(now);
+        // A driver offers the wire only to a machine that says that it wants it.
         assert!(wanted || packet.is_none(), "a packet nobody announced");
         packet
     }
