@@ -42,6 +42,7 @@ impl Mutable {
         match self {
             Mutable::Never => 0,
             Mutable::Rate | Mutable::Cut | Mutable::Stamp => 0xff,
+            // The other flags are the sender's, and the seal covers them.
             Mutable::Flags => PacketFlags::BOUNCED.with(PacketFlags::LAST_HOP).0,
         }
     }
@@ -55,6 +56,7 @@ macro_rules! wire_fields {
     ($(#[$about:meta])* $table:ident of $name:ident from $start:expr;
      $($(#[values($values:expr)])? $(#[mutable($mutable:ident)])? $field:ident: $type:ty, $doc:literal;)+) => {
         #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
+        // Rust may reorder fields, and these have to lie as on the wire.
         #[repr(C)]
         pub(crate) struct $name {
             $(pub(crate) $field: $type),+
@@ -63,6 +65,7 @@ macro_rules! wire_fields {
         $(#[$about])*
         pub const $table: &[$crate::fields::WireField] = &[$($crate::fields::WireField {
             name: stringify!($field),
+            // From the struct itself, so that table and memory cannot differ.
             offset: ($start + offset_of!($name, $field)) * 8,
             bits: size_of::<$type>() * 8,
             doc: $doc,

@@ -10,6 +10,7 @@ impl HostId {
     /// Its IPv4 address where a scenario's hosts have one, in captures and on testbeds: 10.0.0.0 plus its
     /// number plus 1, so that host 0 does not get the address of the network.
     pub const fn ipv4(self) -> [u8; 4] {
+        // A number off the wire may be anything, and the sum must not overflow.
         0x0a00_0001_u32.wrapping_add(self.0).to_be_bytes()
     }
 }

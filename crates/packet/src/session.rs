@@ -107,6 +107,7 @@ impl HandshakeKind {
 
     /// True if it carries a share where a key is shared.
     pub fn has_share(self) -> bool {
+        // No key exchange is computed before the other end has shown a cookie.
         matches!(self, HandshakeKind::Confirm | HandshakeKind::Accept)
     }
 }
@@ -220,6 +221,7 @@ impl Handshake {
     /// The handshake that `bytes` are; `None` when they are none.
     pub fn parse(bytes: &[u8]) -> Option<Handshake> {
         let (fields, rest) = HandshakeFields::ref_from_prefix(bytes).ok()?;
+        // Below the base the first byte is the version of a packet.
         let kind = fields.handshake.checked_sub(HANDSHAKE_BASE)?;
         let kind = *HandshakeKind::ALL.get(usize::from(kind))?;
         // Bytes behind the fields are a share or the datagram is refused.
@@ -278,6 +280,7 @@ impl Handshake {
     /// they are too few.
     pub fn covered(bytes: &[u8]) -> Option<([&[u8]; 2], &[u8])> {
         let (front, share) = bytes.split_at_checked(HANDSHAKE_BYTES)?;
+        // In two pieces, because the authentication lies between them.
         Some(([&front[..MAC.start], share], &front[MAC]))
     }
 }

@@ -129,6 +129,7 @@ macro_rules! packets {
                         field: stringify!($field),
                         doc: concat!($($doc),+),
                     }),*],
+                    // As pointers: tests meet views as data, without their types.
                     rewritten: $crate::rewritten::<$kind>,
                     comes_back: $crate::comes_back::<$kind>,
                 };
@@ -140,6 +141,7 @@ macro_rules! packets {
                 }
                 #[inline(always)]
                 fn write(self, packet: &mut $crate::Packet) {
+                    // In a packet of another kind the fields would mean something else.
                     debug_assert_eq!(packet.kind, $crate::PacketKind::$kind);
                     $(packet.$field = self.$name.into();)*
                 }

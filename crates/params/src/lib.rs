@@ -204,6 +204,7 @@ impl ParamKind {
             ParamKind::Bool => text.parse().ok().map(ParamValue::Bool),
             ParamKind::Int { .. } => text.parse().ok().map(ParamValue::Int),
             ParamKind::Float { .. } => {
+                // `inf` and `nan` parse as numbers.
                 text.parse().ok().filter(|number: &f64| number.is_finite()).map(ParamValue::Float)
             }
             ParamKind::Time { .. } => amount(Dimension::Time).map(|ps| ParamValue::Time(Time(ps))),
@@ -358,6 +359,7 @@ macro_rules! preset_params {
             }
 
             fn set(&mut self, name: &str, value: $crate::ParamValue) -> Result<(), $crate::ParamError> {
+                // The preset so far tells which values were set: those that differ from its own.
                 let before = self.0.preset;
                 $crate::Params::set(&mut self.0, name, value)?;
                 if name == "preset" {
@@ -494,6 +496,7 @@ macro_rules! params {
         }
         impl $name {
             const DECLARED: &'static [$crate::Declared] = &[$(
+                // A doc comment begins with a space.
                 (stringify!($field), $kind, concat!($($doc),+).trim_ascii())
             ),*];
         }
@@ -513,6 +516,7 @@ macro_rules! params {
                             self.$field = v;
                         }
                     })*
+                    // `check` has refused every other name.
                     _ => {}
                 }
                 Ok(())

@@ -245,6 +245,7 @@ mod tests {
                 "{}",
                 entry.info.name
             );
+            // A machine that counts on a lossless network says so to the simulator as well as here.
             let lossless = entry.capabilities.room == crate::endpoint::Room::Lossless;
             assert_eq!(lossless, has(|one| *one == Switch::Pfc), "{}", entry.info.name);
             assert_eq!(

@@ -276,6 +276,7 @@ pub fn tunes(name: &str) -> bool {
 /// True if the transport called `name` has messages whose subflows must take different paths once these parameters
 /// are set: [`Transport::needs_pinned_paths`].
 pub fn needs_pinned_paths(name: &str, set: &[(String, ParamValue)]) -> bool {
+    // Parameters that the transport refuses are reported where its machine is made.
     registered(name).is_some_and(|transport| transport.needs_pinned_paths(set).unwrap_or(false))
 }
 
@@ -313,6 +314,7 @@ mod tests {
 
     #[test]
     fn names_in_the_list_are_the_names_declared() {
+        // The list repeats the names, because the arms of a match are literals.
         let declared: Vec<_> = all().iter().map(|e| e.info.name).collect();
         assert_eq!(declared, NAMES);
     }

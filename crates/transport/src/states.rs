@@ -22,7 +22,7 @@ impl StateTable {
     pub fn markdown(&self) -> String {
         let mut out = format!("| {} |", self.name);
         for event in self.events {
-            // ");|Writing to a `String` cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(out, " {event} |");
         }
         out.push_str("\n|---|");

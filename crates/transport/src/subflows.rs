@@ -22,8 +22,10 @@ impl PathManager {
     pub fn count(self, wanted: u32, path: &Path) -> u32 {
         let pairs = match self {
             PathManager::FullMesh if path.paths > 0 => path.paths,
+            // Hashed paths are not counted, and no number of subflows exceeds them.
             _ => u32::MAX,
         };
+        // A message has its own path, whatever is wanted.
         wanted.clamp(1, pairs)
     }
 
@@ -39,6 +41,7 @@ impl PathManager {
             _ if number == 0 => entropy,
             // The paths after that of the first subflow, in a circle.
             PathManager::FullMesh if path.paths > 0 => (entropy % path.paths + number) % path.paths,
+            // Both numbers in full: no two subflows of different messages hash the same bits.
             _ => mix(u64::from(entropy) << 32 | u64::from(number)) as u32,
         }
     }

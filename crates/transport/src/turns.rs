@@ -54,6 +54,7 @@ impl<T> Turns<T> {
 
     /// Records that the entry from [`Turns::next`] was served: the next turn is `gap` later.
     pub fn took(&mut self, now: Time, gap: Time) {
+        // From now, and not from the time at which the turn was due: late turns must not come in a burst.
         self.at = now.saturating_add(gap);
     }
 

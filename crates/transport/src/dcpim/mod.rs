@@ -115,6 +115,7 @@ impl Terms {
         };
         let slot = sizes.slot(context.nic);
         let channels = params.channels as u32;
+        // By hash, so that a host has the same lot in every run of a seed.
         let lot = headway_primitives::mix(context.seed ^ u64::from(context.host.0));
         // A remainder by 0 panics.
         let skew = Time(if params.skew == Time::ZERO { 0 } else { lot % params.skew.0 });
@@ -128,6 +129,7 @@ impl Terms {
             slot,
             channels,
             window: if params.token_window == 0 { bdp } else { params.token_window as u32 },
+            // At least one: matches divide by it.
             phase_packets: u32::try_from(phase).unwrap_or(u32::MAX).max(1),
         }
     }
@@ -214,6 +216,7 @@ impl Promised for Dcpim {
 
     fn promises(params: &DcpimParams, path: &Path, packets: u64) -> Promises {
         let context = HostContext {
+            // Number and seed move the origin of the epochs alone, and no promise depends on that.
             host: HostId(0),
             nic: path.bottleneck,
             sizes: Sizes::default(),

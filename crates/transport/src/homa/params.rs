@@ -193,6 +193,7 @@ impl Settings {
     /// Cut-offs as they are set, 0 where they are not.
     pub(super) fn cutoffs(&self) -> [u64; CUTOFFS] {
         [
+            // A parameter has a single value, so that each cut-off is one of its own.
             self.cutoff_1,
             self.cutoff_2,
             self.cutoff_3,

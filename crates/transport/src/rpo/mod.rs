@@ -176,6 +176,7 @@ impl Promised for Rpo {
     fn promises(params: &RpoParams, path: &crate::Path, _: u64) -> Promises {
         // A lost tail waits for the receiver's time-out, and its repair for a round trip.
         let slow = params.timeout(path, params.loss_timeout.max(params.restart_timeout) + 1.0);
+        // Time-outs that count the base round trip may be shorter than the way through full buffers.
         Promises { repair: slow.max(path.max_rtt * 4), ramp: Time::ZERO }
     }
 }

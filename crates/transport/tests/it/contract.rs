@@ -49,6 +49,7 @@ fn message(id: u32, packets: u64) -> Message {
 #[cfg(debug_assertions)]
 #[should_panic(expected = "before the events of the last one were drained")]
 fn an_input_before_the_events_are_drained_is_a_bug() {
+    // The assertions are those of the wrapper, whichever machine is inside.
     let mut checked = Checked::new(machine("template"));
     checked.open(Time::us(1), &message(0, 1));
     checked.open(Time::us(1), &message(1, 1));

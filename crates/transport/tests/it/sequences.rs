@@ -55,7 +55,9 @@ fn cases() -> impl Strategy<Value = Case> {
 impl Case {
     /// Other values than the default for a quarter of the parameters; of none where the lot is 0.
     fn parameters(&self, specs: Vec<ParamSpec>) -> Vec<(&'static str, ParamValue)> {
+        // Hashed first: `lot ^ i` is the same number for many pairs.
         let lots = specs.into_iter().zip(0u64..).map(|(spec, i)| (spec, mix(self.lot ^ mix(i))));
+        // `within` goes by lower bits, so that the choice says nothing of the value.
         let chosen = lots.filter(|(_, lot)| self.lot != 0 && lot >> 60 & 3 == 0);
         chosen.map(|(spec, lot)| (spec.name, within(&spec, lot))).collect()
     }
@@ -179,6 +181,7 @@ fn rounds<C: CongestionControl>(
 ) -> Window {
     let flow = Flow {
         start: Time::ZERO,
+        // Longer than any of the cases, so that no controller sees its end.
         bytes: 1 << 40,
         packets: 1 << 28,
         payload: 1460,
@@ -196,6 +199,7 @@ fn rounds<C: CongestionControl>(
     };
     let mut control = C::new(params, &ConnectionParams::default(), &flow);
     let (mut window, mut una, mut reducing) = (start, 0, None);
+    // From 1: acknowledgements of the first round come a round trip after the start.
     for (round, marks) in (1..).zip(marks) {
         for packet in 0..window.cwnd as u32 {
             una += 1;

@@ -101,6 +101,7 @@ pub(crate) trait Steps {
             self.machine().timeout(at);
             let mut effect = self.events();
             effect.extend(self.sends(at));
+            // A deadline whose reason is gone passes without effect: machines cancel lazily.
             if !effect.is_empty() {
                 out.push((at, effect));
             }

@@ -8,12 +8,14 @@ use headway_units::Time;
 use std::cell::Cell;
 
 thread_local! {
+    // Machines make their controllers without a word from the test.
     static DRAWS: Cell<u32> = const { Cell::new(0) };
     static FAULT: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Fault of a controller, by number.
 pub const FAULTS: &[&str] = &[
+    // The checks must pass a controller that does nothing wrong.
     "nothing",
     "two packets for each that is acknowledged",
     "book-keeping that makes windows",
