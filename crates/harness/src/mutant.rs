@@ -154,6 +154,7 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
     }
 
     fn poll_next(&mut self, now: Time, place: &mut Packet) -> Next {
+        // Through the methods of this machine, where its fault lies.
         Next::of(self, now, place)
     }
 
@@ -224,6 +225,7 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
 
     fn next_timeout(&self) -> Option<Time> {
         match self.fault {
+            // This call does not say the time: that of the last input has to do.
             Fault::EndlessTimer => Some(self.clock.get() + Time::us(1)),
             Fault::NoTimer => None,
             _ => self.inner.next_timeout(),

@@ -209,6 +209,7 @@ fn per_kind(most: u8) -> impl Strategy<Value = PerKind> {
     prop_oneof![
         2 => Just([0; PacketKind::ALL.len()]),
         2 => (0..=most).prop_map(|chance| [chance; PacketKind::ALL.len()]),
+        // Some faults show only while all other kinds get through.
         1 => one,
         1 => proptest::array::uniform(0..=most),
     ]
@@ -264,6 +265,7 @@ pub fn any_plan() -> impl Strategy<Value = Plan> {
     let shape = (2u8..5, 0u32..30, 0u32..60, vec(open(), 1..8), any::<u64>());
     let faults = (per_kind(30), per_kind(20), per_kind(40), 0u32..150);
     let cuts = prop_oneof![2 => Just((0u8, 0u8)), 1 => (0u8..60, 0u8..60), 1 => (0u8..90, Just(0u8))];
+    // Drawn evenly, none and all would be rare.
     let rest = (prop_oneof![Just(0u8), Just(100), 0..=100u8], prop_oneof![Just(0u8), 1..=100u8], cuts);
     (shape, faults, rest, blackouts(), parameter_choices()).prop_map(
         |(shape, faults, (marks, early_timeouts, (trims, returns)), blackouts, parameters)| {

@@ -101,6 +101,7 @@ impl PathSaid {
         if !known {
             return None;
         }
+        // The zeros behind a challenge are left out by its count, which is 0.
         let list = rest.chunks_exact(size_of::<AddressFields>()).take(count);
         let addresses =
             list.map(|bytes| AddressFields::ref_from_bytes(bytes).ok().map(AddressFields::address));
@@ -141,6 +142,7 @@ impl PathSaid {
 
 impl AddressFields {
     fn of(address: SocketAddr) -> AddressFields {
+        // Both kinds of addresses take the same room, so that a list is a table.
         let ip = match address {
             SocketAddr::V4(v4) => v4.ip().to_ipv6_mapped(),
             SocketAddr::V6(v6) => *v6.ip(),

@@ -40,6 +40,7 @@ impl Sizes {
     /// Packets that a message of `bytes` is cut into; at least one.
     pub const fn packets(&self, bytes: u64) -> u64 {
         let n = bytes.div_ceil(self.payload as u64);
+        // An empty message has to begin and to end as well.
         if n == 0 { 1 } else { n }
     }
 
@@ -61,6 +62,7 @@ impl Sizes {
     /// framing, or all of a shorter one. At least one.
     pub const fn head(&self, wire: u64) -> u64 {
         let head = self.header as u64 + self.framing as u64;
+        // A constant function cannot call `min`.
         let head = if head < wire { head } else { wire };
         if head == 0 { 1 } else { head }
     }

@@ -39,6 +39,7 @@ const fn mutable_bits(ways: &[Mutable]) -> [u8; WIRE_HEADER] {
         let mut way = 0;
         while way < ways.len() {
             let mut byte = field.offset / 8;
+            // Nor can it compare enums, but by their numbers.
             while ways[way] as u8 == field.mutable as u8 && byte < (field.offset + field.bits) / 8 {
                 bits[byte] |= field.mutable.bits();
                 byte += 1;
@@ -320,6 +321,7 @@ impl Packet {
         if payload.len() != usize::from(self.payload) {
             return Err(WireError::Length { declared: self.payload.into(), actual: payload.len() });
         }
+        // Nothing is written that `parse` would refuse.
         check_sizes(self.kind, self.wire, self.payload)?;
         let (need, have) = (WIRE_HEADER + payload.len(), buffer.len());
         let Some((header, rest)) = buffer.get_mut(..need).map(|b| b.split_at_mut(WIRE_HEADER)) else {

@@ -170,6 +170,7 @@ pub struct FirstArrivals {
 impl FirstArrivals {
     /// The probe arrived behind a window of which `missing` packets had not.
     pub fn probed(&mut self, missing: u32) {
+        // A repeated probe would write off what is on its way again.
         if !self.ended {
             self.ended = true;
             self.written_off = missing;

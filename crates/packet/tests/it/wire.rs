@@ -371,6 +371,7 @@ fn a_name_on_the_wire_is_printable_and_is_refused_when_too_long() {
     }
     .bytes()
     .to_vec();
+    // The place of the name, which begins with an escape sequence of terminals.
     bytes[6..12].copy_from_slice(b"\x1b[\xffe\n\"");
     let name = Handshake::parse(&bytes).expect("a handshake").terms.transport.to_string();
     assert_eq!(name, "\\x1b[\\xffe\\n\\\"");

@@ -171,6 +171,7 @@ impl Sender {
             out.arm_timeout(shared, now);
         }
         self.booked.roll(terms.schedule.epoch(now));
+        // A request: the other stage takes what was offered.
         if stage == 0 {
             let bid = Bid {
                 peer: packet.src,
@@ -180,6 +181,7 @@ impl Sender {
                 round,
                 packets,
                 began: out.began,
+                // From the wire: a host has no more than these.
                 channels: channels.min(terms.channels),
                 prompt: prompt.min(terms.channels),
             };
@@ -196,6 +198,7 @@ impl Sender {
 
     fn answer_later(&mut self, shared: &mut Shared, terms: &Terms, now: Time) {
         let at = terms.schedule.next_answer(now);
+        // A later deadline finds that it is not the one in force any more.
         if self.answering.is_none_or(|armed| at < armed) {
             self.answering = Some(at);
             shared.timers.arm(at, TimerKey::Answer);

@@ -58,6 +58,7 @@ impl HostLink {
     fn watch(&mut self, shared: &mut Shared, now: Time) {
         let Some(credit) = self.waiting.front() else { return };
         let opens = self.bucket.eligible_at(credit.wire.into());
+        // An earlier deadline looks again when it comes.
         if opens > now && opens < self.armed {
             self.armed = opens;
             shared.timers.arm(opens, TimerKey::Line);

@@ -149,6 +149,7 @@ impl Sender {
         let class = self.class(class);
         let out = &mut self.messages[key];
         out.state.step(SenderEvent::Resend);
+        // Both numbers come from the wire.
         if !out.ask(now, first, first.saturating_add(missing), class) {
             let (tag, entropy) = (out.message.tag, out.message.entropy);
             let busy = shared.control_packet(PacketKind::Busy, peer, id, tag, entropy);

@@ -114,6 +114,7 @@ impl Receiver {
                 self.pulls.left(now);
             } else {
                 incoming.queued += 1;
+                // A message stands in the queue once, however many pulls it waits for.
                 if incoming.queued == 1 {
                     self.pulls.push(incoming.class, key);
                 }
@@ -148,6 +149,7 @@ impl Receiver {
         }
         let path = (shared.context.path)(peer);
         let timeout = self.params.timeout(&path).saturating_mul(SILENT_TIMEOUTS);
+        // Receivers that all began with the same path would meet on it.
         let seed = mix(u64::from(shared.context.host.0) << 32 | u64::from(id));
         let paths = Paths::new(&self.params, &path, packet.entropy, seed, false);
         let mut incoming = Incoming {
@@ -183,6 +185,7 @@ impl Receiver {
         self.pulls.armed = false;
         while self.pulls.next() <= now {
             let Some(key) = self.pulls.pop() else { return };
+            // Pulls of a message that is complete take no turn.
             let Some(incoming) = self.messages.named(key) else { continue };
             incoming.queued -= 1;
             incoming.idle.sent(now);

@@ -111,6 +111,7 @@ impl Sender {
             Ahead::Far => prefetch(out),
             Ahead::Near => {
                 let place =
+                    // Every answer has the index at the same place.
                     packet.and_then(|packet| Ack::read(packet).index.checked_sub(out.base)).unwrap_or(0);
                 out.slots.get(place as usize).into_iter().for_each(prefetch);
                 out.slots.front().into_iter().for_each(prefetch);
@@ -257,6 +258,7 @@ impl SendingHalf<TimerKey> for Sender {
         loop {
             let key = self.turns.pop_front()?;
             let out = &mut self.messages[key];
+            // What it had to send may have been acknowledged since.
             let Some((index, flags)) = out.take() else {
                 out.in_turns = false;
                 continue;
@@ -341,6 +343,7 @@ impl Outgoing {
     /// Packet `index` leaves now.
     fn data(&mut self, context: &HostContext, now: Time, index: u32, flags: PacketFlags) -> Packet {
         let path = match self.slot(index).copied() {
+            // Any path but the one that its last copy took.
             Some(slot) => self.paths.next(Some(slot.path)),
             None => self.paths.next(None),
         };
@@ -386,6 +389,7 @@ impl Outgoing {
     fn arrived(&mut self, index: u32) {
         let Some(slot) = self.slot(index) else { return };
         let was = std::mem::replace(slot, Slot { place: Place::There, ..*slot });
+        // Another acknowledgement of the same packet brings no other pull.
         if was.place == Place::There {
             return;
         }

@@ -185,6 +185,7 @@ impl Outgoing {
             self.shares.missed(settings, from, end, now.saturating_sub(Time(timeout.0 / 2)));
         }
         for index in (from..end.min(self.next)).filter(|i| !lately.contains(i)) {
+            // A range may be asked for again before its packets have left.
             if !self.again.contains(&index) {
                 self.again.push_back(index);
             }
@@ -237,6 +238,7 @@ impl Outgoing {
     /// The first subflow takes another path while nothing at all has been heard: its own may be dead.
     pub(super) fn try_another_path(&mut self, settings: &Settings) {
         if self.allowed > 1 && self.shares.slowest() == Time::ZERO {
+            // Another one at each time-out, in a circle.
             let number = self.idle.backoff() % self.allowed;
             let path = settings.path_manager.entropy(self.message.entropy, number, &self.path);
             self.shares.subflows[0].entropy = path;

@@ -101,6 +101,7 @@ impl Sender {
         }
         let news = out.permit(&self.settings, &shared.context, permitted);
         out.state.step(SenderEvent::Grant);
+        // A grant that is neither may be an old one that comes late: it shows no progress.
         if news || answers {
             self.heard(shared, now, key);
         }
@@ -136,6 +137,7 @@ impl Sender {
             shared.control.extend(response);
             return;
         }
+        // A repeated Request changes nothing.
         if !out.has_begun() {
             self.begin(shared, now, key);
             self.heard(shared, now, key);
@@ -193,6 +195,7 @@ impl SendingHalf<TimerKey> for Sender {
         out.queued = false;
         let pick = out.pick(&shared.context)?;
         let packet = out.depart(&shared.context, now, pick);
+        // To the end of the line: messages take turns, a packet each.
         self.queue(shared, key);
         self.settle(shared);
         Some(packet)

@@ -159,6 +159,7 @@ impl Sender {
             if run.count == 0 {
                 self.normal.pop_front();
             }
+            // Packets of a finished message are left in the queue, rather than searched for.
             let Some(out) = self.messages.get_mut(key) else { continue };
             let token = out.normal_leaves(now, next);
             let mut packet = data(out, &shared.context, next, token);
@@ -253,6 +254,7 @@ impl SendingHalf<TimerKey> for Sender {
 impl Run {
     /// True if a packet continues this run.
     fn follows(&self, next: Next) -> bool {
+        // All of a run has the flags of its first packet, and a repetition has one of its own.
         !self.next.again && !next.again && self.next.index + self.count == next.index
     }
 }

@@ -101,6 +101,7 @@ impl Outgoing {
         if next >= end {
             return 0;
         }
+        // Only the last packet of a message may be short.
         u64::from(sizes.full_wire()) * u64::from(end - 1 - next) + wire(sizes, &self.message, end - 1)
     }
 
@@ -136,6 +137,7 @@ impl Outgoing {
 
     /// A credit raises the number of permitted packets; one that comes late changes nothing.
     pub(super) fn permit(&mut self, number: u32) {
+        // The number comes from the wire.
         let number = number.min(self.packets);
         if number > self.permitted {
             self.permitted = number;

@@ -246,6 +246,7 @@ impl Receiver {
         }
         let Receiver { ranking, messages, peers, params, .. } = self;
         let (out, limit) = (self.out, self.limit);
+        // The first may have all that its sender can use, and another not yet.
         ranking.first(usize::MAX).find_map(|key| {
             let incoming = messages.named(key)?;
             let peer = peers.get(&key.0)?;

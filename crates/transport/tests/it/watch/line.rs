@@ -195,6 +195,7 @@ impl Line {
 
     fn echo(&mut self, which: u16, part: u16) {
         let Some(at) = self.one(which).filter(|at| self.air[*at].kind == PacketKind::Ack) else { return };
+        // In 64 bits, times near the end of the clock would overflow.
         let back = ((u128::from(self.now.0) * u128::from(part)) >> 16) as u64;
         self.air[at].lifetime = Time(self.now.0 - back);
     }
