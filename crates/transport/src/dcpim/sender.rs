@@ -226,7 +226,7 @@ impl Sender {
         let mut idle = terms.channels.saturating_sub(self.booked.running + self.booked.prompt);
         for bid in due {
             let channels = bid.channels.min(free);
-            // The message is over since.
+            // The message may be over by now.
             let Some(key) = self.messages.find((bid.peer, bid.message)) else { continue };
             if channels == 0 {
                 continue;
