@@ -1,12 +1,11 @@
 //! Datagrams by which hosts announce that they have several addresses, and prove a path between two of them.
 //!
 //! These datagrams begin as those of a handshake ([`crate::session`]): terms, epochs, cookies and authentication stand at the
-//! same places, so that they are of one meeting and, where a key is shared, of somebody who has it. Their kinds follow those of
-//! the handshake. A host of before [`PATHS_VERSION`] 1 knows none of them and drops them. Hosts with one address each never send
-//! any.
+//! same places. They therefore belong to one meeting and, where a key is shared, come from a host that has it. Their kinds
+//! follow those of the handshake; hosts older than [`PATHS_VERSION`] 1 drop them. Hosts with one address each never send any.
 //!
-//! An answer is never longer than its challenge. Zeros may follow the fields of a challenge: the longer it is, the longer are the
-//! datagrams that its answer shows the path to carry.
+//! An answer is never longer than its challenge. Zeros may follow the fields of a challenge: its answer shows that the path
+//! carries datagrams of that length.
 //!
 //! **Panics: none**, whatever the bytes.
 

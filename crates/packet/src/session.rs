@@ -40,10 +40,10 @@ const _: () =
 // The same byte of a packet is its version, which stays below.
 pub const HANDSHAKE_BASE: u8 = 0x80;
 
-/// Version of how hosts meet that share no key; [`WIRE_VERSION`] is that of the packet.
+/// Version of the handshake between hosts without a shared key; [`WIRE_VERSION`] is that of the packet.
 pub const SESSION_VERSION: u8 = 2;
 
-/// Version of how hosts meet that share a key, and of the bytes that a seal covers.
+/// Version of the handshake between hosts with a shared key, and of the bytes that a seal covers.
 pub const SEALED_SESSION_VERSION: u8 = 3;
 
 /// Fields between header and payload on a real network.

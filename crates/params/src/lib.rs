@@ -179,7 +179,7 @@ impl ParamKind {
         }
     }
 
-    /// The ends of its range, and the duration after the shortest, which is often none at all; or all words of a choice.
+    /// Both ends of its range, for a duration also the second shortest (the shortest is often 0); or all words of a choice.
     pub fn ends(&self) -> Vec<ParamValue> {
         match *self {
             ParamKind::Bool => vec![ParamValue::Bool(false), ParamValue::Bool(true)],
@@ -220,7 +220,7 @@ impl ParamKind {
 }
 
 impl ParamSpec {
-    /// The value that a text says, where no file with a syntax of its own does: `1500`, `1 MB`, `40 us`, `true`.
+    /// Reads a value from plain text, such as `1500`, `1 MB`, `40 us` or `true`; files have a syntax of their own.
     ///
     /// ```
     /// use headway_params::{ParamKind, ParamSpec, ParamValue};

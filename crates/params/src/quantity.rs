@@ -244,9 +244,9 @@ const FOREIGN: [Foreign; 3] = [
     },
 ];
 
-/// An error that says the amount in the right unit, for bytes where only bits are counted (rates), for bits where only bytes
-/// are (sizes), and for powers of two where only those of ten are: the nearest name would be another amount, mostly an eighth
-/// of what was meant, or eight times as much.
+/// An error that gives the amount in the right unit, for bytes in a rate (which is in bits), bits in a size (which is in
+/// bytes), and powers of two (units are powers of ten). The nearest name would mean another amount, mostly an eighth of the
+/// intended one or eight times as much.
 fn bits_and_bytes(decimal: &Decimal, unit: &str) -> Option<QuantityError> {
     let mut all = FOREIGN.iter().flat_map(|foreign| PREFIXES.iter().map(move |prefix| (foreign, prefix)));
     let (foreign, (_, word, number, exponent, letter)) =

@@ -56,7 +56,7 @@ impl Script {
         assert_eq!(self.events(), none());
     }
 
-    /// Deadlines met up to `until`, with the packets that left and are no token or data.
+    /// Deadlines met up to `until`, with the packets of the matching that left: neither tokens nor data.
     fn matching(&mut self, until: Time) -> Vec<(Time, Vec<String>)> {
         let mut out = self.effects(until);
         out.iter_mut().for_each(|(_, words)| words.retain(|word| !word.starts_with("token")));

@@ -276,7 +276,7 @@ impl Sender {
         self.tokens.retain(|_, held| messages.contains_key(held.key));
     }
 
-    /// Announces a message again of which nothing is heard.
+    /// Announces a message again after silence.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];

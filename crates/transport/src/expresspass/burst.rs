@@ -81,7 +81,7 @@ impl Burst {
         })
     }
 
-    /// A packet of which nothing is known, if it is time to send it again; then one that has not left.
+    /// The first packet that nothing is known of, if it has not left yet or it is time to send it again.
     pub(super) fn unheard(&self, now: Time) -> Option<u32> {
         let known = self.window.first_unheard()?;
         let waited = self.unheard == Unheard::AtOnce || now >= self.overdue;

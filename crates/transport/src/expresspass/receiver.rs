@@ -52,7 +52,7 @@ struct Incoming {
     tag: u32,
     entropy: u32,
     rate: CreditRate,
-    /// Number of the next credit, and of the next one of which data should tell.
+    /// Number of the next credit to send, and of the next one that data should answer.
     credit: u32,
     expected: u32,
     /// Time from a credit to its data, smoothed. ExpressPass §3.2
@@ -293,7 +293,7 @@ impl Receiver {
         }
     }
 
-    /// The sender asks for the outcome of its first window: all of it that will come is here. Aeolus §4
+    /// The sender asks for the outcome of its first window: packets that have not arrived by now are lost. Aeolus §4
     pub(super) fn probe(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         if self.finished.contains(packet.src, packet.message) {
             return shared.say_finished(packet);

@@ -123,7 +123,7 @@ impl Outgoing {
         self.wait(shared, now, timeout);
     }
 
-    /// The packet for a credit. Aeolus §4: lost packets first, then new ones, then those of which nothing is known.
+    /// The packet for a credit. Aeolus §4: lost packets first, then new ones, then those that nothing is known of.
     fn choose(&mut self, now: Time) -> Option<u32> {
         let lost = self.burst.as_ref().and_then(|burst| burst.window.first_lost());
         // Packets that the receiver names come first: it has a timer for them.

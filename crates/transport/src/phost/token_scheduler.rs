@@ -39,7 +39,7 @@ impl Receiver {
         self.next_slot = self.next_slot.max(now) + slot * u64::from(excess);
     }
 
-    /// A message of which nothing is under way: no free tokens, or none that was not lost.
+    /// Begins with a message that has nothing under way: it has no free tokens, or all of them were lost.
     pub(super) fn start(&mut self, key: DefaultKey, free: u32) {
         if self.params.mode == Mode::Arrival {
             let message = &mut self.messages[key];

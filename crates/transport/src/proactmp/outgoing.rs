@@ -194,7 +194,7 @@ impl Outgoing {
         self.permit(settings, context, end);
     }
 
-    /// Paths are dead: what was in flight there is wanted again.
+    /// Queues the packets that were in flight on dead paths to be sent again.
     pub(super) fn path_lost(&mut self, lost: &dyn Fn(u32) -> bool) {
         for index in self.shares.path_lost(lost) {
             if !self.again.contains(&index) {

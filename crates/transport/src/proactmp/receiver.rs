@@ -236,7 +236,7 @@ impl ReceivingHalf<TimerKey> for Receiver {
         self.allocate(shared, now, None);
     }
 
-    /// Grants may have been on their way there: what is granted is said again, by another path.
+    /// Grants may have been lost with the path: each message's is repeated on another one.
     fn path_lost(&mut self, shared: &mut Shared, peer: HostId, _: &dyn Fn(u32) -> bool) {
         let mut all: Vec<Key> = self.messages.keys().filter(|key| key.0 == peer).copied().collect();
         all.sort_unstable();

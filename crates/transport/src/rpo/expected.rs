@@ -6,7 +6,7 @@ use crate::timers::Timers;
 use headway_units::Time;
 use std::collections::VecDeque;
 
-/// The permitted packets of one message, each with the time of its permission, or if it was permitted again, with
+/// The permitted packets of one message, each with the time of its permission. A packet that was permitted again has
 /// a deadline of its own. Time-outs are the same for all permissions of a kind, so that the earliest is the first.
 #[derive(Debug, Default)]
 pub(super) struct Expected {

@@ -62,7 +62,7 @@ pub(super) struct Outgoing {
     opportunistic: Opportunistic,
     /// Packets to send again.
     lost: BTreeSet<u32>,
-    /// Packets that permissions at hand have repeated, of which nothing has been heard since.
+    /// Packets repeated with permissions at hand, until something is heard of them.
     repaired: BTreeSet<u32>,
     /// Departures of normal and of opportunistic packets.
     logs: [SentLog; 2],

@@ -125,7 +125,7 @@ impl Incoming {
         self.packets - self.received.len()
     }
 
-    /// The next packet that has no credit, if there is one. In a pool of a pair every packet is that one until it arrives.
+    /// The next packet that needs credit, if any does. Where a pair has one pool, a packet needs credit until it arrives.
     pub(super) fn next(&self) -> Option<u32> {
         let next = self.received.next_missing(self.granted);
         (next < self.packets).then_some(next)

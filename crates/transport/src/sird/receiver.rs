@@ -16,7 +16,7 @@ use headway_packet::{Ecn, HostId, Packet, TypedView};
 use headway_units::{Rate, Time};
 use rustc_hash::FxHashMap;
 
-/// A sender, while it has messages: its buckets are forgotten when it falls silent.
+/// A sender from its first message on: the next one finds its buckets as the last one left them.
 struct Peer {
     buckets: Buckets,
     budget: Budget,

@@ -162,7 +162,7 @@ impl Sender {
         self.settle(peer);
     }
 
-    /// The packets that can be sent to a receiver, or the credit of its pool, have changed.
+    /// Brings a receiver's line up to date after its packets, or the credit of its pool, have changed.
     fn settle(&mut self, peer: HostId) {
         let Some(line) = self.lines.get_mut(&peer) else { return };
         line.credited = self.pools.get(&peer).is_some_and(|held| held.permits.unused() > 0);
@@ -251,7 +251,7 @@ impl Sender {
         }
     }
 
-    /// Announces a message again of which nothing is heard: it, or the receiver's last packet, may be lost.
+    /// Announces a message again after silence: the announcement, or the receiver's last packet, may be lost.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];

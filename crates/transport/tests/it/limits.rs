@@ -310,8 +310,8 @@ fn what_follows_from_the_network_is_within_its_range() {
     assert!(tried >= 36 * 5, "only {tried}");
 }
 
-/// A transport that gives out credits bounds those on their way: no fewer for a longer trip, and never a whole link's
-/// share for a message that is over in the first of its round trips.
+/// A transport that gives out credits bounds those on their way: the bound does not fall for a longer trip, and a message
+/// that ends within its first round trip never gets a whole link's share.
 #[test]
 fn credits_have_a_bound_where_there_are_any() {
     let demand = |packets, trip| CreditDemand {

@@ -153,7 +153,7 @@ fn a_wrong_controller_is_found_out() {
     }
 }
 
-/// Every line of the registry that has a controller is walked, and whatever can be asked of one is asked of each.
+/// Every transport with a controller is walked, and each controller gets every kind of call.
 #[test]
 fn every_kind_of_call_is_made_of_every_controller() {
     let mut runner = TestRunner::deterministic();
@@ -302,7 +302,7 @@ proptest! {
     }
 }
 
-/// Nor does a controller that takes marks for good news go unnoticed there.
+/// That test notices a controller that takes marks for good news.
 #[test]
 fn a_controller_that_likes_marks_is_found_out() {
     let window = Window { cwnd: 20.0, ssthresh: 10.0 };
