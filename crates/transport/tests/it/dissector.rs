@@ -171,9 +171,9 @@ struct Meaning {
     field: &'static str,
     /// Kinds of packets that have it.
     kinds: Vec<PacketKind>,
-    /// that have these flags,
+    /// Flags that all of them have.
     flags: PacketFlags,
-    /// of this protocol, by its number from 1; `None` where it is the same for all that send such packets.
+    /// Protocol of the packets, by its number from 1; `None` where all that send such packets mean the same.
     family: Option<usize>,
     doc: &'static str,
 }
