@@ -139,6 +139,7 @@ impl Subflows {
     fn heard(&mut self, ack: &Packet) {
         let (number, own) = (ack.subflow(), ack.in_subflow());
         let before = self.acked.len();
+        // An answer may name packets that never left on this subflow.
         let below = self.sent.range((number, 0)..(number, own.count)).copied();
         self.acked.extend(below);
         for block in own.sack() {
@@ -149,6 +150,7 @@ impl Subflows {
 
     /// Packets of the message that may have left, if each first window is this wide.
     fn most(&self, first_window: u32) -> u32 {
+        // Twice, as in slow start: an acknowledged packet makes room for itself and for one more.
         first_window * self.numbers.len() as u32 + 2 * self.acked.len() as u32 + self.repeated_acks
     }
 }
@@ -185,6 +187,7 @@ impl Pulls {
             return (again || !permitted || !pushes).then_some(Broken::Unauthorised);
         };
         let known = self.returned.remove(&packet.index);
+        // Within a base round trip no sender can know of a loss.
         let lost = pushed && now - before >= base_rtt;
         (!again || !permitted || !(known || lost)).then_some(Broken::Overspent)
     }
@@ -363,6 +366,7 @@ impl Ledger {
             let alone = record.message.initial_window == InitialWindow::default();
             record.widest = if alone { 0 } else { widest };
             if !self.default {
+                // Other parameters may ask for windows of any size.
                 record.widest = if alone { 0 } else { u32::MAX };
                 continue;
             }
@@ -522,6 +526,7 @@ impl Ledger {
                 let new = record.arrived.insert(packet.index);
                 record.arrived_bytes += if new { u64::from(packet.payload) } else { 0 };
             }
+            // Before the next arm, which such a grant fits as well.
             PacketKind::Grant if packet.flags.has(PacketFlags::PULL.with(PacketFlags::UNSCHEDULED)) => {
                 record.receiver_driven = true;
                 // The number is a total, so that a grant that was overtaken by a later one adds nothing.
@@ -601,6 +606,7 @@ impl Ledger {
                 if record.acknowledged {
                     return fail(Broken::AcknowledgedAgain);
                 }
+                // A sender cannot know it before the receiver does.
                 if !record.completed {
                     return fail(Broken::AcknowledgedEarly);
                 }

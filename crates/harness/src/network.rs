@@ -209,6 +209,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
                     return Ok(());
                 }
                 self.hosts[host.0 as usize].armed = None;
+                // The deadline may have moved on since this step was scheduled.
                 if self.machine(host).next_timeout().is_some_and(|t| t <= now) {
                     self.outcome.timeouts += 1;
                     self.machine(host).timeout(now);
@@ -342,6 +343,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
             }
             let mut at = end + self.plan.delay_time();
             if self.chance(late) {
+                // `lateness` may be 0, and a remainder by 0 panics.
                 let most = self.plan.slot().0 * u64::from(self.plan.lateness) + 1;
                 at += Time(self.rng.next_u64() % most);
             }

@@ -274,6 +274,7 @@ fn split(text: &str) -> (&str, &str) {
 
 /// Position at which the number ends when no space separates it from its unit, as in `10Gbps`.
 fn number_end(text: &str) -> usize {
+    // By bytes: those of a number are ASCII, so that `end` lies between characters.
     let bytes = text.as_bytes();
     let mut end = 0;
     while end < bytes.len() {

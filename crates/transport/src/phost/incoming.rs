@@ -323,13 +323,12 @@ impl Incoming {
         if self.terms.one_token {
             // Room for exactly one token below the limit.
             self.answered = self.answered.max((self.issued + 1).saturating_sub(self.terms.limit));
-            // A source that is gone answers none, for as long as the run lasts.
+            // A source that is gone answers none, and the list would grow for as long as the run lasts.
             self.drop_front();
             return self.state.step(ReceiverEvent::Forgiven);
         }
         if !self.terms.passing {
-            // Tokens that were out are issued again, one for one.
-            // As repetitions, each of which has a deadline of its own.
+            // Tokens that were out are issued again, one for one, as repetitions: each has a deadline of its own.
             let open = self.authorised.iter().filter(|a| a.open).map(|a| (a.index, a.attempt.max(1)));
             self.lost.extend(open);
         }
@@ -387,6 +386,7 @@ impl Incoming {
         }
         let place = number.checked_sub(self.first).and_then(|n| self.authorised.get_mut(n as usize));
         let Some(overdue) = place.filter(|a| a.open) else { return 0 };
+        // Left in its place, which follows from its number.
         overdue.open = false;
         self.open -= 1;
         if self.received.contains(overdue.index) {

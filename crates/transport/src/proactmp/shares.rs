@@ -79,6 +79,7 @@ impl Subflow {
     /// A round trip, smoothed by an eighth.
     fn sample(&mut self, rtt: Time) {
         self.rtt = rtt;
+        // Divided before they are added: an echo off the wire may be of any size.
         self.srtt = Some(self.srtt.map_or(rtt, |old| Time(old.0 - old.0 / 8 + rtt.0 / 8)));
     }
 }
@@ -101,6 +102,7 @@ pub(super) struct Shares {
 impl Shares {
     /// The first of `count` subflows is established, the others are absent. A subflow may have `cap` bytes in flight.
     pub(super) fn new(entropy: u32, count: u32, base_rtt: Time, cap: Option<u64>, now: Time) -> Shares {
+        // `count` is 0 where this host does not support several.
         let mut subflows: Vec<Subflow> = (0..count.max(1)).map(|_| Subflow::new(entropy)).collect();
         subflows[0].state = SubflowState::Established;
         Shares { subflows, base_rtt, recent: VecDeque::new(), granted_at: now, cap, filled: false }
@@ -204,6 +206,7 @@ impl Shares {
         let base = self.base_rtt;
         let share = |s: &Subflow| {
             let rtt = if settings.raw_rtt && s.srtt.is_some() { s.rtt } else { s.srtt.unwrap_or(base) };
+            // At least 1 ps, because the share divides by it.
             let ns = rtt.0.max(1) as f64 / 1e3;
             if s.is_established() { s.weight as f64 / (ns * ns) } else { 0.0 }
         };
