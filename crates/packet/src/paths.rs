@@ -80,7 +80,7 @@ impl PathSaid {
     pub fn parse(bytes: &[u8]) -> Option<PathSaid> {
         let kind = kind_of(*bytes.first()?)?;
         let (front, rest) = bytes.split_at_checked(HANDSHAKE_BYTES)?;
-        // These kinds are none of a handshake, whose parser refuses them.
+        // A handshake's parser refuses these kinds, and is shown a hello in their place.
         let mut front: Vec<u8> = front.to_vec();
         *front.first_mut()? = HANDSHAKE_BASE + HandshakeKind::Hello as u8;
         let front = Handshake::parse(&front)?;

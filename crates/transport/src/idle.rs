@@ -82,8 +82,8 @@ impl IdleTimer {
             self.arm(timers, due, key);
             return false;
         }
-        self.active = now;
         // The next time-out counts from here, even if the caller sends nothing in answer.
+        self.active = now;
         self.backoff = self.backoff.saturating_add(1);
         true
     }

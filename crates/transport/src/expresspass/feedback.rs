@@ -101,8 +101,7 @@ impl CreditRate {
             Feedback::Adaptive => ONE,
             Feedback::Constant => ONE + self.target,
         };
-        // One credit a round trip, at least.
-        // A round trip of less than a slot would ask for more than the whole rate.
+        // One credit a round trip, at least; for a round trip of less than a slot that would be more than the whole rate.
         let least = (u128::from(slot.0) * u128::from(ONE) / u128::from(rtt.0)).clamp(1, ONE.into()) as u64;
         self.rate = self.rate.min(most).max(least);
         (self.total, self.lost, self.changed) = (0, 0, now);
