@@ -139,6 +139,7 @@ impl Subflows {
     fn heard(&mut self, ack: &Packet) {
         let (number, own) = (ack.subflow(), ack.in_subflow());
         let before = self.acked.len();
+        // An answer may name packets that never left on this subflow.
         let below = self.sent.range((number, 0)..(number, own.count)).copied();
         self.acked.extend(below);
         for block in own.sack() {
@@ -149,6 +150,7 @@ impl Subflows {
 
     /// Packets of the message that may have left, if each first window is this wide.
     fn most(&self, first_window: u32) -> u32 {
+        // Twice, as in slow start: an acknowledged packet makes room for itself and for one more.
         first_window * self.numbers.len() as u32 + 2 * self.acked.len() as u32 + self.repeated_acks
     }
 }
@@ -180,10 +182,12 @@ impl Pulls {
         let permitted = pushed || self.pulled <= self.number;
         let Some(before) = before else {
             self.pushed += u64::from(pushed);
+            // A sender with nothing under way answers a repeated pull with a packet that nothing permits.
             let pushes = self.pushed <= u64::from(packet.count) + self.repeated;
             return (again || !permitted || !pushes).then_some(Broken::Unauthorised);
         };
         let known = self.returned.remove(&packet.index);
+        // Within a base round trip no sender can know of a loss.
         let lost = pushed && now - before >= base_rtt;
         (!again || !permitted || !(known || lost)).then_some(Broken::Overspent)
     }
@@ -362,6 +366,7 @@ impl Ledger {
             let alone = record.message.initial_window == InitialWindow::default();
             record.widest = if alone { 0 } else { widest };
             if !self.default {
+                // Other parameters may ask for windows of any size.
                 record.widest = if alone { 0 } else { u32::MAX };
                 continue;
             }
@@ -430,6 +435,7 @@ impl Ledger {
     /// The message that a packet is about.
     fn key_of(packet: &Packet) -> Key {
         match packet.kind {
+            // Its addresses are exchanged, as those of an answer.
             PacketKind::Header if packet.flags.has(PacketFlags::BOUNCED) => {
                 (packet.dst, packet.src, packet.message)
             }
@@ -468,6 +474,7 @@ impl Ledger {
         if !well_formed {
             return fail(Broken::Malformed);
         }
+        // Only senders that need permission say of a packet that it goes without.
         record.receiver_driven |= packet.flags.has(PacketFlags::UNSCHEDULED);
         if !record.claims(packet.count) {
             return fail(Broken::WrongWindow);
@@ -519,6 +526,7 @@ impl Ledger {
                 let new = record.arrived.insert(packet.index);
                 record.arrived_bytes += if new { u64::from(packet.payload) } else { 0 };
             }
+            // Before the next arm, which such a grant fits as well.
             PacketKind::Grant if packet.flags.has(PacketFlags::PULL.with(PacketFlags::UNSCHEDULED)) => {
                 record.receiver_driven = true;
                 // The number is a total, so that a grant that was overtaken by a later one adds nothing.
@@ -598,6 +606,7 @@ impl Ledger {
                 if record.acknowledged {
                     return fail(Broken::AcknowledgedAgain);
                 }
+                // A sender cannot know it before the receiver does.
                 if !record.completed {
                     return fail(Broken::AcknowledgedEarly);
                 }
@@ -644,6 +653,7 @@ impl Record {
 
     /// The sender hears that the first `count` packets have arrived.
     fn hears_in_sequence(&mut self, count: u32) {
+        // Not every protocol counts packets in sequence here, so that the number may be beyond the message.
         let end = count.min(self.packets);
         self.acked.extend(self.in_sequence..end);
         self.in_sequence = self.in_sequence.max(end);

@@ -173,11 +173,13 @@ pub fn check_plans<S: Strategy<Value = Plan>>(
     for seed in seeds {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        // Seeds that failed are listed by the test itself, which replays them for one transport.
         let config = Config { failure_persistence: None, max_shrink_iters: shrinks, ..Config::default() };
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
         let mut runner = TestRunner::new_with_rng(config, rng);
         // No strategy here rejects anything.
         let Ok(tree) = strategy.new_tree(&mut runner) else { continue };
+        // `run_one` takes a `Fn`, which changes nothing that it has borrowed.
         let moved = Cell::new(0);
         let result = runner.run_one(tree, |plan| {
             let outcome = run(&plan).map_err(|v| TestCaseError::fail(v.to_string()))?;
@@ -199,6 +201,7 @@ pub fn efficient(plan: &Plan, outcome: &Outcome, ramp: Time) -> Result<(), Strin
     if outcome.data_packets != packets || outcome.repeated > 0 {
         return Err(format!("{} packets sent for {packets}", outcome.data_packets));
     }
+    // Plans without faults open a single message.
     let ideal = ledger::ideal(plan, plan.messages[0].bytes);
     let limit = (ideal * 2 + plan.path().max_rtt * 2).saturating_add(ramp);
     if outcome.completed > limit {

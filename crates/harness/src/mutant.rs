@@ -114,6 +114,7 @@ impl<E: Endpoint> Mutant<E> {
                 extra.payload =
                     headway_packet::Sizes::default().payload_of(packet.message_bytes, last.into());
                 let sizes = headway_packet::Sizes::default();
+                // Room for telemetry stays as it is in the packet.
                 extra.wire = packet.wire - sizes.data_wire(packet.payload) + sizes.data_wire(extra.payload);
                 extra.flags = PacketFlags::default();
                 // Within the first window the packet would be allowed.
@@ -153,6 +154,7 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
     }
 
     fn poll_next(&mut self, now: Time, place: &mut Packet) -> Next {
+        // Through the methods of this machine, where its fault lies.
         Next::of(self, now, place)
     }
 
@@ -223,6 +225,7 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
 
     fn next_timeout(&self) -> Option<Time> {
         match self.fault {
+            // This call does not say the time: that of the last input has to do.
             Fault::EndlessTimer => Some(self.clock.get() + Time::us(1)),
             Fault::NoTimer => None,
             _ => self.inner.next_timeout(),

@@ -209,6 +209,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
                     return Ok(());
                 }
                 self.hosts[host.0 as usize].armed = None;
+                // The deadline may have moved on since this step was scheduled.
                 if self.machine(host).next_timeout().is_some_and(|t| t <= now) {
                     self.outcome.timeouts += 1;
                     self.machine(host).timeout(now);
@@ -251,6 +252,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
         let wanted = self.machine(host).wants_transmit();
         let Some(packet) = self.machine(host).poll_transmit(now) else { return Ok(()) };
         let stamped = self.machine(host).reads_stamps();
+        // Before anything else is asked of the machine: the echo is that of the packet polled last.
         let echo = if stamped { self.machine(host).poll_echo() } else { None };
         if !wanted {
             return Err(Violation { broken: Broken::HidPacket, at: now, detail: brief(&packet) });
@@ -296,6 +298,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
     fn mark(&mut self, host: HostId, end: Time, mut packet: Packet) -> Packet {
         if packet.flags.has(PacketFlags::RATE) && self.chance(self.plan.marks) {
             let share = 1 + self.rng.next_u64() % LEAST_SHARE;
+            // The field counts kilobits a second.
             packet.token = packet.token.min((NIC.bps() / 1000 / share) as u32);
         }
         if !packet.is_data() {
@@ -340,6 +343,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
             }
             let mut at = end + self.plan.delay_time();
             if self.chance(late) {
+                // `lateness` may be 0, and a remainder by 0 panics.
                 let most = self.plan.slot().0 * u64::from(self.plan.lateness) + 1;
                 at += Time(self.rng.next_u64() % most);
             }

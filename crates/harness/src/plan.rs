@@ -119,6 +119,7 @@ impl Plan {
             max_rtt: base_rtt + self.slot() * u64::from(self.buffer),
             bottleneck: NIC,
             paths: 0,
+            // Links join the hosts directly.
             hops: 0,
         }
     }
@@ -131,6 +132,7 @@ impl Plan {
     /// The messages with their hosts and opening times, numbered for each pair of hosts in order of time.
     pub fn opens(&self) -> Vec<(Time, u8, Message)> {
         let mut opens = self.messages.clone();
+        // A stable sort: messages of one instant are numbered in the order of the plan.
         opens.sort_by_key(|o| o.at);
         let mut numbers = BTreeMap::new();
         let numbered = opens.iter().enumerate().map(|(i, o)| {
@@ -173,6 +175,7 @@ pub fn parameters<P: Params>(choices: &[u8]) -> P {
 
 /// Values that `choices` set for some parameters.
 pub fn chosen(specs: &[ParamSpec], choices: &[u8]) -> Vec<(&'static str, ParamValue)> {
+    // Parameters behind the last choice keep their defaults: transports declare different numbers of them.
     let changed = specs.iter().zip(choices).filter(|(_, choice)| **choice > 0);
     changed.map(|(spec, &choice)| (spec.name, other_value(spec, choice))).collect()
 }
@@ -206,6 +209,7 @@ fn per_kind(most: u8) -> impl Strategy<Value = PerKind> {
     prop_oneof![
         2 => Just([0; PacketKind::ALL.len()]),
         2 => (0..=most).prop_map(|chance| [chance; PacketKind::ALL.len()]),
+        // Some faults show only while all other kinds get through.
         1 => one,
         1 => proptest::array::uniform(0..=most),
     ]
@@ -216,6 +220,7 @@ fn bytes() -> impl Strategy<Value = u64> {
     prop_oneof![
         1 => Just(0),
         1 => Just(1),
+        // Whole packets, and a byte more or less, where the last packet is shortest or all but full.
         2 => (1u64..64).prop_map(move |n| n * full),
         1 => (1u64..64).prop_map(move |n| n * full + 1),
         1 => (1u64..64).prop_map(move |n| n * full - 1),
@@ -260,6 +265,7 @@ pub fn any_plan() -> impl Strategy<Value = Plan> {
     let shape = (2u8..5, 0u32..30, 0u32..60, vec(open(), 1..8), any::<u64>());
     let faults = (per_kind(30), per_kind(20), per_kind(40), 0u32..150);
     let cuts = prop_oneof![2 => Just((0u8, 0u8)), 1 => (0u8..60, 0u8..60), 1 => (0u8..90, Just(0u8))];
+    // Drawn evenly, none and all would be rare.
     let rest = (prop_oneof![Just(0u8), Just(100), 0..=100u8], prop_oneof![Just(0u8), 1..=100u8], cuts);
     (shape, faults, rest, blackouts(), parameter_choices()).prop_map(
         |(shape, faults, (marks, early_timeouts, (trims, returns)), blackouts, parameters)| {

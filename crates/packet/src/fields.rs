@@ -42,6 +42,7 @@ impl Mutable {
         match self {
             Mutable::Never => 0,
             Mutable::Rate | Mutable::Cut | Mutable::Stamp => 0xff,
+            // The other flags are the sender's, and the seal covers them.
             Mutable::Flags => PacketFlags::BOUNCED.with(PacketFlags::LAST_HOP).0,
         }
     }
@@ -148,6 +149,7 @@ macro_rules! wire_fields {
         $(#[$about])*
         pub const $table: &[$crate::fields::WireField] = &[$($crate::fields::WireField {
             name: stringify!($field),
+            // From the struct itself, so that table and memory cannot differ.
             offset: ($start + offset_of!($name, $field)) * 8,
             bits: size_of::<$type>() * 8,
             doc: $doc,

@@ -9,6 +9,7 @@ pub const WIRE_VERSION: u8 = 1;
 /// Bytes of the header.
 pub const WIRE_HEADER: usize = size_of::<Header>();
 
+// Written out, because a constant cannot call `PacketKind::name`; a test compares them.
 const KIND_NAMES: &[(u64, &str)] = &[
     (0, "data"),
     (1, "grant"),

@@ -10,6 +10,7 @@ impl HostId {
     /// Its IPv4 address where a scenario's hosts have one, in captures and on testbeds: 10.0.0.0 plus its
     /// number plus 1, so that host 0 does not get the address of the network.
     pub const fn ipv4(self) -> [u8; 4] {
+        // A number off the wire may be anything, and the sum must not overflow.
         0x0a00_0001_u32.wrapping_add(self.0).to_be_bytes()
     }
 }
@@ -70,6 +71,7 @@ impl PacketKind {
 
     /// The kind with this wire number.
     pub fn from_wire(n: u8) -> Option<PacketKind> {
+        // `ALL` is in wire order, so that a number is a place in it.
         PacketKind::ALL.get(n as usize).copied()
     }
 
@@ -240,6 +242,7 @@ impl Packet {
 
     /// True if it carries payload (as opposed to control).
     pub const fn is_data(&self) -> bool {
+        // A header whose payload was cut off counts as control.
         matches!(self.kind, PacketKind::Data)
     }
 
@@ -253,6 +256,7 @@ impl Packet {
 
     /// Turns a header back towards where it came from.
     pub const fn bounce(&mut self) {
+        // `message` keeps its number, as in every packet towards a sender.
         (self.src, self.dst) = (self.dst, self.src);
         self.flags = self.flags.with(PacketFlags::BOUNCED);
     }

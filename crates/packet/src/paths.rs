@@ -1,12 +1,11 @@
-//! What hosts with several addresses say about them, and how a path between two addresses is proven.
+//! Datagrams by which hosts announce that they have several addresses, and prove a path between two of them.
 //!
 //! These datagrams begin as those of a handshake ([`crate::session`]): terms, epochs, cookies and authentication stand at the
-//! same places, so that they are of one meeting and, where a key is shared, of somebody who has it. Their kinds follow those of
-//! the handshake. A host of before [`PATHS_VERSION`] 1 knows none of them and drops them. Hosts with one address each never send
-//! any.
+//! same places. They therefore belong to one meeting and, where a key is shared, come from a host that has it. Their kinds
+//! follow those of the handshake; hosts older than [`PATHS_VERSION`] 1 drop them. Hosts with one address each never send any.
 //!
-//! An answer is never longer than its challenge. Zeros may follow the fields of a challenge: the longer it is, the longer are the
-//! datagrams that its answer shows the path to carry.
+//! An answer is never longer than its challenge. Zeros may follow the fields of a challenge: its answer shows that the path
+//! carries datagrams of that length.
 //!
 //! **Panics: none**, whatever the bytes.
 
@@ -27,13 +26,13 @@ pub const CHALLENGE_BYTES: usize = HANDSHAKE_BYTES + size_of::<PathFields>();
 /// Bytes of the longest list.
 pub const LONGEST_LIST: usize = CHALLENGE_BYTES + MOST_ADDRESSES * size_of::<AddressFields>();
 
-/// What a datagram about paths is.
+/// Kind of a datagram about paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PathKind {
     /// The sender's addresses, and which list of the receiver's it has.
     Addresses = 6,
-    /// Answer this from where you hear it.
+    /// Asks for an answer from the address at which it arrives.
     Challenge = 7,
     /// Answer to a challenge, from the address that the challenge came to.
     Answer = 8,
@@ -49,23 +48,23 @@ impl PathKind {
 pub struct PathSaid {
     /// The front, as a handshake has it. Its kind means nothing.
     pub front: Handshake,
-    /// What it is.
+    /// Kind of the datagram.
     pub kind: PathKind,
-    /// Of a list: its number among those of its sender in this meeting, from 1. Of a challenge: a random number. Of an answer: that of the
-    /// challenge.
+    /// In a list, its number among those of its sender in this meeting, from 1; in a challenge, a random number; in an
+    /// answer, that of the challenge.
     pub number: u64,
-    /// Of a list: the number of the last list of the receiver that the sender has, 0 for none. Of an answer: bytes of the
-    /// challenge as it arrived. 0 in a challenge.
+    /// In a list, the number of the last list of the receiver that the sender has, 0 for none; in an answer, bytes of
+    /// the challenge as it arrived; 0 in a challenge.
     pub heard: u64,
-    /// Of a list: whether the address at which the receiver met the sender still is one of its addresses.
+    /// In a list: true if the address at which the receiver met the sender is still one of its addresses.
     pub home: bool,
-    /// Of a list: whether its sender does not know yet that the receiver has it, and wants the receiver's in return.
+    /// In a list: true if its sender does not know yet that the receiver has it, and wants the receiver's in return.
     pub asks: bool,
-    /// Of a list: the addresses.
+    /// Addresses of a list; empty in other kinds.
     pub addresses: Vec<SocketAddr>,
 }
 
-/// Whether a datagram says that it is one about paths.
+/// True if a datagram is one about paths, by its first byte.
 pub fn is_about_paths(datagram: &[u8]) -> bool {
     datagram.first().is_some_and(|&first| kind_of(first).is_some())
 }
@@ -75,10 +74,11 @@ fn kind_of(first: u8) -> Option<PathKind> {
 }
 
 impl PathSaid {
-    /// What `bytes` say; `None` when they are no datagram about paths, or of another version.
+    /// Reads a datagram about paths; `None` for any other, or one of another version.
     pub fn parse(bytes: &[u8]) -> Option<PathSaid> {
         let kind = kind_of(*bytes.first()?)?;
         let (front, rest) = bytes.split_at_checked(HANDSHAKE_BYTES)?;
+        // A handshake's parser refuses these kinds, and is shown a hello in their place.
         let mut front: Vec<u8> = front.to_vec();
         *front.first_mut()? = HANDSHAKE_BASE + HandshakeKind::Hello as u8;
         let front = Handshake::parse(&front)?;
@@ -91,12 +91,14 @@ impl PathSaid {
             PathKind::Addresses => {
                 count <= MOST_ADDRESSES && rest.len() == count * size_of::<AddressFields>()
             }
+            // Zeros may follow, up to the length of datagrams that the challenge tests.
             PathKind::Challenge => count == 0,
             PathKind::Answer => count == 0 && rest.is_empty(),
         };
         if !known {
             return None;
         }
+        // The zeros behind a challenge are left out by its count, which is 0.
         let list = rest.chunks_exact(size_of::<AddressFields>()).take(count);
         let addresses =
             list.map(|bytes| AddressFields::split_front(bytes).map(|(fields, _)| fields.address()));
@@ -111,8 +113,8 @@ impl PathSaid {
         })
     }
 
-    /// The datagram, with zeros up to `length` bytes where that is longer, and no authentication. Of more addresses than
-    /// [`MOST_ADDRESSES`] the first are said.
+    /// The datagram, with zeros up to `length` bytes where that is longer, and no authentication. It takes the first
+    /// [`MOST_ADDRESSES`] addresses.
     pub fn bytes(&self, length: usize) -> Vec<u8> {
         let front = Handshake { kind: HandshakeKind::Hello, share: None, ..self.front };
         let mut bytes = front.bytes().to_vec();
@@ -137,6 +139,7 @@ impl PathSaid {
 
 impl AddressFields {
     fn of(address: SocketAddr) -> AddressFields {
+        // Both kinds of addresses take the same room, so that a list is a table.
         let ip = match address {
             SocketAddr::V4(v4) => v4.ip().to_ipv6_mapped(),
             SocketAddr::V6(v6) => *v6.ip(),
@@ -145,6 +148,7 @@ impl AddressFields {
     }
 
     fn address(&self) -> SocketAddr {
+        // IPv4 addresses travel as mapped ones; sockets compare the plain form.
         SocketAddr::new(IpAddr::V6(Ipv6Addr::from(self.address)).to_canonical(), self.port.get())
     }
 }
@@ -156,7 +160,7 @@ const ASKS: u8 = 2;
 const FLAG_NAMES: &[(u64, &str)] = &[(HOME as u64, "home"), (ASKS as u64, "asks")];
 
 wire_fields! {
-    /// What follows the front of a datagram about paths.
+    /// Fields that follow the front of a datagram about paths.
     PATH_FIELDS of PathFields from HANDSHAKE_BYTES;
     number: U64, "Of a list, its number, which grows; of a challenge and its answer, a random number";
     heard: U64, "Of a list, the number of the receiver's list that the sender has; of an answer, bytes of the challenge";

@@ -16,6 +16,7 @@ impl Packet {
     pub fn set_sack(&mut self, blocks: impl Iterator<Item = Range<u32>>) {
         let mut words = [0u32; SACK_BLOCKS];
         let near = blocks.filter_map(|block| {
+            // A block below the cumulative acknowledgement tells nothing new.
             let start = u16::try_from(block.start.checked_sub(self.count)?).ok()?;
             let length = block.end.saturating_sub(block.start).min(u16::MAX.into());
             Some(u32::from(start) << 16 | length)
@@ -30,6 +31,7 @@ impl Packet {
         let words = [(self.message_bytes >> 32) as u32, self.message_bytes as u32, self.token];
         let base = self.count;
         words.into_iter().filter(|word| word & 0xffff != 0).map(move |word| {
+            // The fields come from the wire.
             let start = base.saturating_add(word >> 16);
             start..start.saturating_add(word & 0xffff)
         })

@@ -35,12 +35,13 @@ const _: () =
     assert!(HANDSHAKE_BYTES <= WIRE_HEADER + SESSION_HEADER, "no answer is longer than its question");
 
 /// First byte of a handshake, less its kind.
+// The same byte of a packet is its version, which stays below.
 pub const HANDSHAKE_BASE: u8 = 0x80;
 
-/// Version of how hosts meet that share no key; [`WIRE_VERSION`] is that of the packet.
+/// Version of the handshake between hosts without a shared key; [`WIRE_VERSION`] is that of the packet.
 pub const SESSION_VERSION: u8 = 2;
 
-/// Version of how hosts meet that share a key, and of the bytes that a seal covers.
+/// Version of the handshake between hosts with a shared key, and of the bytes that a seal covers.
 pub const SEALED_SESSION_VERSION: u8 = 3;
 
 /// Fields between header and payload on a real network.
@@ -100,6 +101,7 @@ impl HandshakeKind {
 
     /// True if it carries a share where a key is shared.
     pub fn has_share(self) -> bool {
+        // No key exchange is computed before the other end has shown a cookie.
         matches!(self, HandshakeKind::Confirm | HandshakeKind::Accept)
     }
 }
@@ -111,6 +113,7 @@ pub struct TransportName([u8; TransportName::LONGEST]);
 
 impl TransportName {
     /// Bytes of the longest name.
+    // With it the fields of a handshake are 80 bytes.
     pub const LONGEST: usize = 26;
 
     /// `name`, unless it is too long.
@@ -124,6 +127,7 @@ impl TransportName {
 /// Printable for any bytes.
 impl fmt::Display for TransportName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A peer's name may hold control characters, and messages print it on terminals.
         write!(f, "{}", self.0.trim_ascii_end().split(|&b| b == 0).next().unwrap_or_default().escape_ascii())
     }
 }
@@ -211,8 +215,10 @@ impl Handshake {
     /// The handshake that `bytes` are; `None` when they are none.
     pub fn parse(bytes: &[u8]) -> Option<Handshake> {
         let (fields, rest) = HandshakeFields::split_front(bytes)?;
+        // Below the base the first byte is the version of a packet.
         let kind = fields.handshake.checked_sub(HANDSHAKE_BASE)?;
         let kind = *HandshakeKind::ALL.get(usize::from(kind))?;
+        // Bytes behind the fields are a share or the datagram is refused.
         let share = match rest {
             [] => None,
             rest if kind.has_share() => match ShareFields::split_front(rest)? {
@@ -263,7 +269,7 @@ impl Handshake {
         HandshakeBytes { bytes, has_share: share.is_some() }
     }
 
-    /// Where the authentication of a handshake's bytes goes; `None` when they are too few.
+    /// Place of the authentication in a handshake's bytes; `None` when they are too few.
     pub fn mac_mut(bytes: &mut [u8]) -> Option<&mut [u8]> {
         bytes.get_mut(MAC)
     }
@@ -272,6 +278,7 @@ impl Handshake {
     /// they are too few.
     pub fn covered(bytes: &[u8]) -> Option<([&[u8]; 2], &[u8])> {
         let (front, share) = bytes.split_at_checked(HANDSHAKE_BYTES)?;
+        // In two pieces, because the authentication lies between them.
         Some(([&front[..MAC.start], share], &front[MAC]))
     }
 }

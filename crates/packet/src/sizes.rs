@@ -28,6 +28,7 @@ impl Sizes {
     /// Bytes on the wire of a data packet that carries `payload` bytes; never below a control packet.
     pub const fn data_wire(&self, payload: u16) -> u16 {
         let wire = payload + self.header + self.framing;
+        // A control packet fills the least Ethernet frame, which data cannot be below either.
         if wire < self.control { self.control } else { wire }
     }
 
@@ -39,11 +40,13 @@ impl Sizes {
     /// Packets that a message of `bytes` is cut into; at least one.
     pub const fn packets(&self, bytes: u64) -> u64 {
         let n = bytes.div_ceil(self.payload as u64);
+        // An empty message has to begin and to end as well.
         if n == 0 { 1 } else { n }
     }
 
     /// Payload of packet `index` of a message of `bytes`.
     pub const fn payload_of(&self, bytes: u64, index: u64) -> u16 {
+        // Indices have 32 bits and payloads 16, so that the product fits.
         let start = index * self.payload as u64;
         let rest = bytes.saturating_sub(start);
         if rest < self.payload as u64 { rest as u16 } else { self.payload }
@@ -59,6 +62,7 @@ impl Sizes {
     /// framing, or all of a shorter one. At least one.
     pub const fn head(&self, wire: u64) -> u64 {
         let head = self.header as u64 + self.framing as u64;
+        // A constant function cannot call `min`.
         let head = if head < wire { head } else { wire };
         if head == 0 { 1 } else { head }
     }

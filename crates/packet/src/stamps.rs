@@ -36,6 +36,7 @@ impl Stamps {
     /// Hops that have room.
     pub const ROOM: usize = 5;
     /// Bytes that they take in a packet, filled or not: 64 bits a hop and a count of 16. HPCC §4.1
+    // HPCC's compact format, which the simulator counts; real packets have wider fields (`STAMPS_BYTES`).
     pub const WIRE: u16 = 42;
 
     /// Adds the stamp of the next hop.
@@ -61,6 +62,7 @@ impl Stamps {
 impl Default for Stamps {
     /// Stamps of a packet that has crossed no port.
     fn default() -> Stamps {
+        // A rate cannot be 0. Places that were not crossed are not read.
         let none = Hop { at: Time::ZERO, sent: 0, queue: 0, rate: Rate::gbps(1) };
         Stamps { hops: [none; Stamps::ROOM], crossed: 0 }
     }

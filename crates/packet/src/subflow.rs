@@ -33,6 +33,7 @@ impl Packet {
     /// The same acknowledgement as the subflow's connection reads it: its sequence space alone.
     #[must_use]
     pub const fn in_subflow(&self) -> Packet {
+        // A connection looks for a third SACK block in `token`, and there is none here.
         Packet { count: self.token, token: 0, remaining: self.remaining & WIDEST, ..*self }
     }
 }

@@ -129,16 +129,19 @@ macro_rules! packets {
                         field: stringify!($field),
                         doc: concat!($($doc),+),
                     }),*],
+                    // As pointers: tests meet views as data, without their types.
                     rewritten: $crate::rewritten::<$kind>,
                     comes_back: $crate::comes_back::<$kind>,
                 };
                 #[inline(always)]
                 fn read(packet: &$crate::Packet) -> Self {
+                    // A view without fields reads nothing.
                     let _ = packet;
                     $kind { $($name: packet.$field.into()),* }
                 }
                 #[inline(always)]
                 fn write(self, packet: &mut $crate::Packet) {
+                    // In a packet of another kind the fields would mean something else.
                     debug_assert_eq!(packet.kind, $crate::PacketKind::$kind);
                     $(packet.$field = self.$name.into();)*
                 }

@@ -38,6 +38,7 @@ const fn mutable_bits(ways: &[Mutable]) -> [u8; WIRE_HEADER] {
         let mut way = 0;
         while way < ways.len() {
             let mut byte = field.offset / 8;
+            // Nor can it compare enums, but by their numbers.
             while ways[way] as u8 == field.mutable as u8 && byte < (field.offset + field.bits) / 8 {
                 bits[byte] |= field.mutable.bits();
                 byte += 1;
@@ -58,6 +59,7 @@ const CUT_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Cut, Mutable::Flags]
 pub fn covered(front: &[u8; WIRE_FRONT]) -> [u8; WIRE_FRONT] {
     let mut bytes = *front;
     let flags = PacketFlags(front[offset_of!(Header, flags)]);
+    // Without the flag `token` is a number that no port may touch.
     if flags.has(PacketFlags::RATE) {
         bytes.iter_mut().zip(RATE_BITS).for_each(|(byte, mutable)| *byte &= !mutable);
     }
@@ -232,6 +234,7 @@ impl<'a> PacketView<'a> {
     pub fn parse_header(bytes: &'a [u8]) -> Result<PacketView<'a>, WireError> {
         let truncated = WireError::Truncated { need: WIRE_HEADER, have: bytes.len() };
         let (header, rest) = Header::split_front(bytes).ok_or(truncated)?;
+        // Checked first: another version may give every other field another meaning.
         if header.version != WIRE_VERSION {
             return Err(WireError::Version(header.version));
         }
@@ -242,6 +245,7 @@ impl<'a> PacketView<'a> {
             return Err(WireError::Ecn(header.ecn));
         }
         let envelope = Envelope::from_wire(header.envelope).ok_or(WireError::Envelope(header.envelope))?;
+        // A later version may give these bits a meaning, which would be lost.
         if header.reserved != [0; 2] {
             return Err(WireError::Reserved);
         }
@@ -297,6 +301,7 @@ impl<'a> PacketView<'a> {
 
     /// The bytes after the header and the session: payload, and the tag of a seal.
     pub fn payload(&self) -> &'a [u8] {
+        // Captures may keep the header alone.
         self.rest.get(self.envelope.before(self.kind)..).unwrap_or_default()
     }
 
@@ -315,6 +320,7 @@ impl Packet {
         if payload.len() != usize::from(self.payload) {
             return Err(WireError::Length { declared: self.payload.into(), actual: payload.len() });
         }
+        // Nothing is written that `parse` would refuse.
         check_sizes(self.kind, self.wire, self.payload)?;
         let (need, have) = (WIRE_HEADER + payload.len(), buffer.len());
         let Some((header, rest)) = buffer.get_mut(..need).map(|b| b.split_at_mut(WIRE_HEADER)) else {
@@ -350,6 +356,7 @@ impl Packet {
         if let Some(room) = room.first_chunk_mut() {
             *room = stamps.bytes();
         }
+        // The buffer may hold bytes of an earlier packet.
         check.fill(0);
         Ok(need)
     }

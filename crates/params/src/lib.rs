@@ -45,8 +45,8 @@ pub enum ParamKind {
         /// Largest value allowed.
         max: u64,
     },
-    /// Bytes with a unit, in an inclusive range; 0 needs none. Of keys such as thresholds, of which others are packets without a
-    /// unit: a number alone would be taken for that.
+    /// Bytes with a unit, in an inclusive range; 0 needs none. For keys such as thresholds, which elsewhere are packets
+    /// without a unit: a number alone would be taken for those.
     Length {
         /// Smallest value allowed.
         min: u64,
@@ -179,7 +179,7 @@ impl ParamKind {
         }
     }
 
-    /// The ends of its range, and the duration after the shortest, which is often none at all; of words all.
+    /// Both ends of its range, for a duration also the second shortest (the shortest is often 0); or all words of a choice.
     pub fn ends(&self) -> Vec<ParamValue> {
         match *self {
             ParamKind::Bool => vec![ParamValue::Bool(false), ParamValue::Bool(true)],
@@ -204,6 +204,7 @@ impl ParamKind {
             ParamKind::Bool => text.parse().ok().map(ParamValue::Bool),
             ParamKind::Int { .. } => text.parse().ok().map(ParamValue::Int),
             ParamKind::Float { .. } => {
+                // `inf` and `nan` parse as numbers.
                 text.parse().ok().filter(|number: &f64| number.is_finite()).map(ParamValue::Float)
             }
             ParamKind::Time { .. } => amount(Dimension::Time).map(|ps| ParamValue::Time(Time(ps))),
@@ -219,7 +220,7 @@ impl ParamKind {
 }
 
 impl ParamSpec {
-    /// The value that a text says, where no file with a syntax of its own does: `1500`, `1 MB`, `40 us`, `true`.
+    /// Reads a value from plain text, such as `1500`, `1 MB`, `40 us` or `true`; files have a syntax of their own.
     ///
     /// ```
     /// use headway_params::{ParamKind, ParamSpec, ParamValue};
@@ -251,7 +252,9 @@ impl ParamKind {
                 ParamKind::Int { min, max } | ParamKind::Bytes { min, max } | ParamKind::Length { min, max },
                 ParamValue::Int(v),
             ) => (min..=max).contains(&v),
+            // `Rate` has no order of its own.
             (ParamKind::Rate { min, max }, ParamValue::Rate(v)) => (min.bps()..=max.bps()).contains(&v.bps()),
+            // A NaN compares with nothing, and so is outside every range.
             (ParamKind::Float { min, max }, ParamValue::Float(v)) => (min..=max).contains(&v),
             (ParamKind::Choice(words), ParamValue::Choice(v)) => words.contains(&v.as_str()),
             _ => return Err(ParamError::Type { name, expected: expected() }),
@@ -276,6 +279,7 @@ pub type Declared = (&'static str, ParamKind, &'static str);
 /// The declarations with these defaults.
 #[doc(hidden)]
 pub fn specs(declared: &[Declared], defaults: Vec<ParamValue>) -> Vec<ParamSpec> {
+    // Here and not in the macro, which would repeat it for every struct.
     let spec = |(&(name, kind, doc), default)| ParamSpec { name, kind, default, doc };
     declared.iter().zip(defaults).map(spec).collect()
 }
@@ -292,6 +296,7 @@ pub fn check(declared: &[Declared], name: &str, value: &ParamValue) -> Result<()
 /// This is the effect of a preset: it changes the values that were not set.
 pub fn rebased<P: Params>(params: &P, before: &P, after: P, except: &[&str]) -> Result<P, ParamError> {
     let mut out = after;
+    // A value that was set to the preset's own cannot be told from one that was not set.
     let said = differences(&P::specs(), params.values(), &before.values());
     said.into_iter()
         .filter(|(name, _)| !except.contains(name))
@@ -354,6 +359,7 @@ macro_rules! preset_params {
             }
 
             fn set(&mut self, name: &str, value: $crate::ParamValue) -> Result<(), $crate::ParamError> {
+                // The preset so far tells which values were set: those that differ from its own.
                 let before = self.0.preset;
                 $crate::Params::set(&mut self.0, name, value)?;
                 if name == "preset" {
@@ -490,6 +496,7 @@ macro_rules! params {
         }
         impl $name {
             const DECLARED: &'static [$crate::Declared] = &[$(
+                // A doc comment begins with a space.
                 (stringify!($field), $kind, concat!($($doc),+).trim_ascii())
             ),*];
         }
@@ -504,10 +511,12 @@ macro_rules! params {
                 $crate::check(Self::DECLARED, name, &value)?;
                 match name {
                     $(stringify!($field) => {
+                        // The check has seen to the type.
                         if let Some(v) = $crate::ParamField::from_value(value) {
                             self.$field = v;
                         }
                     })*
+                    // `check` has refused every other name.
                     _ => {}
                 }
                 Ok(())

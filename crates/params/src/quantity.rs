@@ -63,6 +63,7 @@ const UNITS: &[(&str, Dimension, u128)] = &[
     ("ps", Dimension::Time, 1),
     ("ns", Dimension::Time, 1_000),
     ("us", Dimension::Time, 1_000_000),
+    // The micro sign and the Greek letter look alike; keyboards have either.
     ("µs", Dimension::Time, 1_000_000),
     ("μs", Dimension::Time, 1_000_000),
     ("ms", Dimension::Time, 1_000_000_000),
@@ -243,9 +244,9 @@ const FOREIGN: [Foreign; 3] = [
     },
 ];
 
-/// An error that says the amount in the right unit, for bytes where only bits are counted (rates), for bits where only bytes
-/// are (sizes), and for powers of two where only those of ten are: the nearest name would be another amount, mostly an eighth
-/// of what was meant, or eight times as much.
+/// An error that gives the amount in the right unit, for bytes in a rate (which is in bits), bits in a size (which is in
+/// bytes), and powers of two (units are powers of ten). The nearest name would mean another amount, mostly an eighth of the
+/// intended one or eight times as much.
 fn bits_and_bytes(decimal: &Decimal, unit: &str) -> Option<QuantityError> {
     let mut all = FOREIGN.iter().flat_map(|foreign| PREFIXES.iter().map(move |prefix| (foreign, prefix)));
     let (foreign, (_, word, number, exponent, letter)) =
@@ -273,6 +274,7 @@ fn split(text: &str) -> (&str, &str) {
 
 /// Position at which the number ends when no space separates it from its unit, as in `10Gbps`.
 fn number_end(text: &str) -> usize {
+    // By bytes: those of a number are ASCII, so that `end` lies between characters.
     let bytes = text.as_bytes();
     let mut end = 0;
     while end < bytes.len() {
@@ -311,6 +313,7 @@ impl Decimal {
         };
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         let all: String = [whole, fraction].concat().chars().filter(|c| *c != '_').collect();
+        // No amount of 64 bits needs a larger exponent, and its sum with the places below cannot overflow.
         if all.is_empty() || !all.bytes().all(|b| b.is_ascii_digit()) || exponent.unsigned_abs() > 60 {
             return None;
         }

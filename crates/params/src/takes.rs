@@ -76,6 +76,7 @@ impl Takes {
     pub fn name(self) -> &'static str {
         match self {
             Takes::Bool => "bool",
+            // Ranges are for people: programs go by the type.
             Takes::Count | Takes::Whole | Takes::Host => "int",
             Takes::Hosts => "hosts",
             Takes::Number | Takes::Share | Takes::PositiveShare | Takes::Fraction => "float",

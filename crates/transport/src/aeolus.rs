@@ -86,12 +86,15 @@ impl FirstWindow {
 
     /// Packet `index` was acknowledged.
     pub fn acked(&mut self, index: u32) {
+        // Packets beyond the window leave with permission, and the host protocol accounts for them.
         if index >= self.window {
             return;
         }
+        // A packet that was sent again counts as resolved since then: a second subtraction would underflow.
         if self.acked.insert(index) && !self.again.contains(index) {
             self.unresolved -= 1;
         }
+        // The packet was late and not lost, if it is there.
         self.lost.remove(&index);
         if self.sign == LossSign::Holes {
             self.judge(index);
@@ -104,11 +107,13 @@ impl FirstWindow {
     }
 
     fn judge(&mut self, end: u32) {
+        // Each packet is judged once: one that was found lost and sent again must not come back.
         for index in self.judged..end {
             if !self.acked.contains(index) && !self.again.contains(index) {
                 self.lost.insert(index);
             }
         }
+        // Acknowledgements overtake each other, so that `end` may be an earlier one.
         self.judged = self.judged.max(end);
     }
 
@@ -124,6 +129,7 @@ impl FirstWindow {
 
     /// The first packet that nothing is known of: a permission is used for it when all else is sent.
     pub fn first_unheard(&self) -> Option<u32> {
+        // In order, although lost packets may lie in between: `first_lost` is asked before this, and has none left.
         let mut index = self.acked.next_missing(0);
         while self.again.contains(index) {
             index = self.acked.next_missing(index + 1);
@@ -164,6 +170,7 @@ pub struct FirstArrivals {
 impl FirstArrivals {
     /// The probe arrived behind a window of which `missing` packets had not.
     pub fn probed(&mut self, missing: u32) {
+        // A repeated probe would write off what is on its way again.
         if !self.ended {
             self.ended = true;
             self.written_off = missing;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 /// Blocks remembered for the order in which they are reported. RFC 2018 §4
+// As many as TCP's options have room for next to a timestamp.
 const RECENT: usize = 3;
 
 /// The packets of a message that have arrived.
@@ -32,6 +33,7 @@ impl Arrived {
         if index < self.next {
             return false;
         }
+        // Not `<=`: a block that ends at `index` is one that this packet extends.
         let place = self.blocks.partition_point(|block| block.end < index);
         match self.blocks.get_mut(place) {
             Some(block) if block.contains(&index) => return false,
@@ -42,7 +44,9 @@ impl Arrived {
         if self.blocks.get(place + 1).is_some_and(|after| after.start == self.blocks[place].end) {
             self.blocks[place].end = self.blocks.remove(place + 1).end;
         }
+        // Noted even if the block is about to fall below `next`: `report` skips packets that no block holds any more.
         self.note(index, self.blocks[place].clone());
+        // The packet has just gone into a block, so that there is one.
         if self.blocks[0].start == self.next {
             self.next = self.blocks.remove(0).end;
         }
@@ -52,6 +56,7 @@ impl Arrived {
     /// Puts a packet in front of the packets of other blocks.
     fn note(&mut self, index: u32, block: Range<u32>) {
         let mut kept = [Some(index), None, None];
+        // Packets stand for their blocks, which grow and merge: one block must not be reported twice.
         let others = self.recent.iter().flatten().filter(|i| !block.contains(i)).copied();
         kept[1..].iter_mut().zip(others).for_each(|(slot, other)| *slot = Some(other));
         self.recent = kept;
@@ -93,6 +98,7 @@ mod tests {
         for step in [1u32, 7, 37, 64, 101] {
             let (mut arrived, mut plain) = (Arrived::default(), std::collections::BTreeSet::new());
             for i in 0..401u32 {
+                // 401 is prime, so that each step visits every index once.
                 let index = i * step % 401;
                 assert_eq!(arrived.insert(index), plain.insert(index));
                 assert_eq!(arrived.next, (0..).find(|n| !plain.contains(n)).unwrap_or(0));

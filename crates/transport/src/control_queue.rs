@@ -38,6 +38,7 @@ impl ControlQueue {
     /// Takes the packet that leaves next.
     #[inline]
     pub fn pop_front(&mut self) -> Option<Packet> {
+        // The front is one of the packets known to be data, unless none is known.
         self.data = self.data.saturating_sub(1);
         self.packets.pop_front()
     }
@@ -47,6 +48,7 @@ impl ControlQueue {
         let found = self.packets.range(self.data..).position(|packet| !packet.is_data());
         match found {
             Some(behind) => self.data += behind,
+            // One past the end, where `remove` below finds nothing.
             None => self.data = self.packets.len(),
         }
         // The few packets behind this one were queued after the last call, so that removal moves little.
@@ -56,6 +58,7 @@ impl ControlQueue {
     /// Drops all others than these.
     pub fn retain(&mut self, keep: impl FnMut(&Packet) -> bool) {
         self.packets.retain(keep);
+        // Some of the packets known to be data may be gone; the next search counts them again.
         self.data = 0;
     }
 }

@@ -234,9 +234,10 @@ mod tests {
         assert!(plain.contains(&"cubic") && !plain.contains(&"dctcp") && ecn.contains(&"dctcp"));
         assert!(plain.iter().all(|name| ecn.contains(name)));
         assert!(!ecn.contains(&"homa") && !ecn.contains(&"phost"));
-        // A discipline that marks, trims or has priorities is one that switches have to have.
+        // A transport whose discipline marks packets has to declare that its switches mark.
         for entry in registry::all() {
             let has = |of: fn(&Switch) -> bool| entry.deployment.switches.iter().any(of);
+            // BBRv3 runs over a discipline that marks, and does without marks where there are none.
             let marks =
                 ["ecn-threshold", "core-ecn", "red-ecn", "trimming-ecn"].contains(&entry.info.discipline);
             assert!(
@@ -244,6 +245,7 @@ mod tests {
                 "{}",
                 entry.info.name
             );
+            // A machine that counts on a lossless network says so to the simulator as well as here.
             let lossless = entry.capabilities.room == crate::endpoint::Room::Lossless;
             assert_eq!(lossless, has(|one| *one == Switch::Pfc), "{}", entry.info.name);
             assert_eq!(

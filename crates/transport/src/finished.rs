@@ -29,6 +29,7 @@ impl FinishedMessages {
         if let Err(place) = known.above.binary_search(&id) {
             known.above.insert(place, id);
         }
+        // Numbers are consecutive, so that every gap closes in time and `above` stays short.
         let run = (known.below..).zip(&known.above).take_while(|(want, have)| want == *have).count();
         known.above.drain(..run);
         known.below += run as u32;
@@ -37,6 +38,7 @@ impl FinishedMessages {
     /// Forgets a peer whose messages will count from 0 again, or remembers a message that is over.
     pub fn forget(&mut self, gone: Gone) {
         match gone {
+            // Kept, the old numbers would make the peer's next message 0 look like a late duplicate.
             Gone::Peer(peer) => drop(self.peers.remove(&peer)),
             Gone::Message(peer, id) => self.insert(peer, id),
         }

@@ -30,6 +30,7 @@ impl FirstWindowSchedule {
         // for a permission that is never sent.
         let sharers = initial_window.sharers();
         let rounded = (u64::from(full) * 1000 + sharers / 2) / sharers;
+        // `packets` is at least 1, because an empty message has one empty packet: `clamp` cannot panic.
         let window = u32::try_from(rounded).unwrap_or(u32::MAX).clamp(1, packets);
         let initial_window = InitialWindow { share, burst: initial_window.burst.max(1), ..initial_window };
         FirstWindowSchedule { start, slot, initial_window, window, released: 0 }
@@ -43,7 +44,9 @@ impl FirstWindowSchedule {
     /// Time at which the last packet of the window has left, if nothing else takes the wire.
     pub fn end(&self) -> Time {
         match self.initial_window.share {
+            // At line rate all packets leave at `start` as far as this schedule goes; the wire spaces them.
             1 => self.start.saturating_add(self.slot.saturating_mul(self.window.into())),
+            // A window has at least one packet.
             _ => self.leaves(self.window - 1).saturating_add(self.slot),
         }
     }
@@ -59,6 +62,7 @@ impl FirstWindowSchedule {
             // 128 bits, because thousandths of slots times picoseconds exceed 64.
             + u128::from(self.initial_window.phase) * 1000;
         let slots = turn * u128::from(burst) + u128::from(index % burst) * 1000;
+        // One division at the end, so that rounding does not add up over the packets.
         let after = u128::from(self.slot.0).saturating_mul(slots) / 1000;
         self.start.saturating_add(Time(u64::try_from(after).unwrap_or(u64::MAX)))
     }
@@ -121,6 +125,7 @@ mod tests {
             leaves.push(t.0);
             s.take(t);
         }
+        // The other sharer has slots 0 to 2 and 6 to 8.
         assert_eq!(leaves, [3, 4, 5, 9, 10, 11]);
     }
 

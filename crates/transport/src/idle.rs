@@ -57,6 +57,7 @@ impl IdleTimer {
 
     /// Puts the deadline at `at`, in place of the one in force.
     pub fn arm<K: TimerKey>(&mut self, timers: &mut Timers<K>, at: Time, key: K) {
+        // The old deadline stays in the heap: `expired` ignores whatever comes before `armed`.
         self.armed = at;
         timers.arm(at, key);
     }
@@ -81,6 +82,7 @@ impl IdleTimer {
             self.arm(timers, due, key);
             return false;
         }
+        // The next time-out counts from here, even if the caller sends nothing in answer.
         self.active = now;
         self.backoff = self.backoff.saturating_add(1);
         true

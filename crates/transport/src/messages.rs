@@ -45,6 +45,7 @@ impl<V> Messages<V> {
         }
     }
 
+    // Out of line, so that callers inline no more than the comparison of `find`.
     fn search(&mut self, id: MessageId) -> Option<DefaultKey> {
         let key = *self.keys.get(&id)?;
         self.recent = Some((id, key));
@@ -60,6 +61,7 @@ impl<V> Messages<V> {
 
     /// The same without changes to the cache.
     pub(crate) fn named_now(&self, id: MessageId) -> Option<&V> {
+        // Probes read through a shared reference, so that `recent` cannot be updated.
         self.entries.get(*self.keys.get(&id)?)
     }
 
@@ -94,6 +96,7 @@ impl<V> Messages<V> {
     /// Takes a message out.
     pub(crate) fn remove(&mut self, id: MessageId) -> Option<V> {
         let key = self.keys.remove(&id)?;
+        // Even if `recent` names another message: the unchecked access in `recent` relies on this line alone.
         self.recent = None;
         self.entries.remove(key)
     }

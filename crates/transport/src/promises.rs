@@ -59,7 +59,9 @@ pub trait Promised: Transport {
 
     /// Promises for a message of `packets` packets.
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
+        // Named nevertheless: transports that override this go by them.
         let _ = (params, packets);
+        // Most senders repeat after three largest round trips of silence, and the repetition takes one more.
         Promises { repair: path.max_rtt * 4, ramp: Time::ZERO }
     }
 }

@@ -27,6 +27,7 @@ impl Ranking {
         let own = self.senders.entry(peer).or_default();
         let before = own.first().copied();
         own.insert((rank, id));
+        // Arrival numbers are never given twice, so that each is the key of one message.
         self.ages.insert(rank.1, (peer, id));
         self.changed(peer, before);
     }
@@ -43,6 +44,7 @@ impl Ranking {
     /// The set of a sender whose best message was `before` has changed.
     fn changed(&mut self, peer: HostId, before: Option<(Rank, u32)>) {
         let after = self.senders.get(&peer).and_then(|own| own.first().copied());
+        // Most changes are behind the best message, and leave the tree of all senders alone.
         if before == after {
             return;
         }
@@ -54,6 +56,7 @@ impl Ranking {
                 self.heads.insert((rank, (peer, id)));
             }
             None => {
+                // An empty set for each sender ever heard of would add up.
                 self.senders.remove(&peer);
             }
         }

@@ -199,12 +199,14 @@ impl<T: Transport> Registered for Of<T> {
     ) -> Result<Vec<(&'static str, ParamValue)>, ParamError> {
         let mut params = with::<T::Params>(set)?;
         let before = params.values();
+        // `tune` does not say which parameters it sets: they are found by comparison.
         T::tune(&mut params, traffic);
         Ok(differences(&T::Params::specs(), params.values(), &before))
     }
 }
 
 /// Parameters that have their defaults but for these.
+// Six methods of each transport call it, and would each have a copy.
 #[inline(never)]
 fn with<P: Params>(set: &[(String, ParamValue)]) -> Result<P, ParamError> {
     let mut params = P::default();
@@ -217,6 +219,7 @@ fn registered(name: &str) -> Option<&'static dyn Registered> {
     impl TransportVisitor for Find {
         type Output = &'static dyn Registered;
         fn visit<T: Transport>(self) -> Self::Output {
+            // A constant without content, so that the reference lives as long as the program.
             &Of::<T>(PhantomData)
         }
     }
@@ -273,6 +276,7 @@ pub fn tunes(name: &str) -> bool {
 /// True if the transport called `name` has messages whose subflows must take different paths once these parameters
 /// are set: [`Transport::needs_pinned_paths`].
 pub fn needs_pinned_paths(name: &str, set: &[(String, ParamValue)]) -> bool {
+    // Parameters that the transport refuses are reported where its machine is made.
     registered(name).is_some_and(|transport| transport.needs_pinned_paths(set).unwrap_or(false))
 }
 
@@ -310,6 +314,7 @@ mod tests {
 
     #[test]
     fn names_in_the_list_are_the_names_declared() {
+        // The list repeats the names, because the arms of a match are literals.
         let declared: Vec<_> = all().iter().map(|e| e.info.name).collect();
         assert_eq!(declared, NAMES);
     }

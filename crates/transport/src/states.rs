@@ -22,6 +22,7 @@ impl StateTable {
     pub fn markdown(&self) -> String {
         let mut out = format!("| {} |", self.name);
         for event in self.events {
+            // Writing to a `String` cannot fail.
             let _ = write!(out, " {event} |");
         }
         out.push_str("\n|---|");
@@ -75,6 +76,7 @@ macro_rules! state_machine {
                 transitions: &[$($((stringify!($from), stringify!($ev), stringify!($to)),)*)+],
             };
             /// The next state, if the event has an effect here.
+            // A table that covers every pair leaves nothing for the last arm.
             #[allow(unreachable_patterns)]
             $vis fn on(self, event: $event) -> Option<$state> {
                 match (self, event) {

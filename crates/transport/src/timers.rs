@@ -52,6 +52,7 @@ macro_rules! timer_keys {
     };
     (@peer $self:ident, $name:ident, $variant:ident) => {};
     (@peer $self:ident, $name:ident, $variant:ident, $($field:ty),+) => {
+        // Named by position, the pattern fits variants of any number of fields.
         if let $name::$variant { 0: peer, .. } = $self {
             return Some(peer);
         }
@@ -62,6 +63,7 @@ macro_rules! timer_keys {
 /// expiry whether the reason still stands (lazy cancelling). Ties expire in the order of arming.
 #[derive(Clone, Debug)]
 pub struct Timers<K> {
+    // The count of armed deadlines decides ties before the key is compared.
     heap: BinaryHeap<Reverse<(Time, u64, K)>>,
     armed: u64,
 }
@@ -88,6 +90,7 @@ impl<K: Ord + Copy> Timers<K> {
     /// Asks the processor for the earliest deadline.
     #[inline]
     pub fn anticipate(&self) {
+        // A binary heap has its earliest entry at index 0.
         prefetch_at(self.heap.as_slice(), 0);
     }
 

@@ -48,11 +48,13 @@ impl<T> Turns<T> {
         if now < self.at {
             return None;
         }
+        // This alone uses up no turn: the entry may need nothing any more by the time it comes up.
         self.waiting.pop_front()
     }
 
     /// Records that the entry from [`Turns::next`] was served: the next turn is `gap` later.
     pub fn took(&mut self, now: Time, gap: Time) {
+        // From now, and not from the time at which the turn was due: late turns must not come in a burst.
         self.at = now.saturating_add(gap);
     }
 

@@ -21,6 +21,7 @@ impl Rate {
         if bps == 0 {
             return None;
         }
+        // A multiplication then replaces a division of 128 bits.
         let exact = PS_BITS_PER_BYTE.is_multiple_of(bps);
         let ps_per_byte = if exact { PS_BITS_PER_BYTE / bps } else { 0 };
         Some(Rate { bps, ps_per_byte })
@@ -46,6 +47,7 @@ impl Rate {
     #[inline]
     pub const fn time_of(self, bytes: u64) -> Time {
         if self.ps_per_byte != 0 {
+            // At 1 Gb/s, 64 bits hold the time of 2.3 PB.
             Time(bytes * self.ps_per_byte)
         } else {
             // In 64 bits, 2.3 MB overflow. Rounded up: a link is never faster than its rate.
@@ -55,6 +57,7 @@ impl Rate {
 
     /// Whole bytes that fit into `time` at this rate.
     pub const fn bytes_in(self, time: Time) -> u64 {
+        // At 100 Gb/s, 64 bits overflow after 0.2 ms.
         (time.0 as u128 * self.bps as u128 / PS_BITS_PER_BYTE as u128) as u64
     }
 }

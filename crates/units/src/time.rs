@@ -99,6 +99,7 @@ impl Div<u64> for Time {
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, scale, digits) = match self.0 {
+            // Zero has no largest unit.
             0 => return f.write_str("0 s"),
             n if n >= 1_000_000_000_000 => ("s", 1_000_000_000_000u64, 12),
             n if n >= 1_000_000_000 => ("ms", 1_000_000_000, 9),
@@ -110,6 +111,7 @@ impl fmt::Display for Time {
         if rest == 0 {
             return write!(f, "{whole} {unit}");
         }
+        // Padded on the left: 1 ps beyond a second is not a tenth of it.
         let fraction = format!("{rest:0digits$}");
         write!(f, "{whole}.{} {unit}", fraction.trim_end_matches('0'))
     }

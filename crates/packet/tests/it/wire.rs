@@ -31,6 +31,7 @@ fn any_packet() -> impl Strategy<Value = Packet> {
             [n[3], n[4], n[5], n[6], n[7]];
         (packet.message_bytes, packet.lifetime) = (bytes, Time(lifetime));
         packet.payload = if packet.is_data() { payload } else { 0 };
+        // The codec refuses packets that take less room than their payload.
         packet.wire = packet.payload + header;
         (packet.priority, packet.ecn, packet.flags) = (priority, Ecn::from_bits(ecn), PacketFlags(flags));
         packet
@@ -147,6 +148,7 @@ proptest! {
     #[test]
     fn stamps_of_a_port_without_a_rate_are_none(stamps in any_stamps(), at in 0usize..5) {
         let mut bytes = stamps.bytes();
+        // The rate is the last four of a stamp's 24 bytes.
         bytes[2 + at * HOP_BYTES + 20..][..4].fill(0);
         prop_assert_eq!(Stamps::parse(&bytes).is_none(), at < stamps.hops().len());
         prop_assert_eq!(Stamps::parse(&bytes[..STAMPS_BYTES - 1]), None);
@@ -253,6 +255,7 @@ proptest! {
         let mut other = sent;
         other[at] ^= 1 << bit;
         let mutable = at < WIRE_HEADER && MUTABLE_BITS[at] & 1 << bit != 0;
+        // The bytes of `token`.
         let rate_field = (32..36).contains(&at);
         prop_assert_eq!(covered(&other) == covered(&sent), asks && rate_field);
         let hidden = mutable && (!rate_field || asks);
@@ -306,6 +309,7 @@ fn the_fields_that_a_switch_may_change_are_these() {
     assert_eq!(of(Mutable::Cut), ["kind", "priority", "wire", "payload"]);
     assert_eq!((of(Mutable::Rate), of(Mutable::Flags)), (vec!["token"], vec!["flags"]));
     let changeable: u32 = MUTABLE_BITS.iter().map(|byte| byte.count_ones()).sum();
+    // The four fields of a cut, `token`, and two of the eight flags.
     assert_eq!(changeable, 8 + 8 + 16 + 16 + 32 + 2);
 }
 
@@ -367,6 +371,7 @@ fn a_name_on_the_wire_is_printable_and_is_refused_when_too_long() {
     }
     .bytes()
     .to_vec();
+    // The place of the name, which begins with an escape sequence of terminals.
     bytes[6..12].copy_from_slice(b"\x1b[\xffe\n\"");
     let name = Handshake::parse(&bytes).expect("a handshake").terms.transport.to_string();
     assert_eq!(name, "\\x1b[\\xffe\\n\\\"");
@@ -415,6 +420,7 @@ fn what_is_wrong_is_said() {
     assert_eq!(with(1, 5), WireError::Sizes { kind: "finished", wire: 88, payload: 10 });
     assert_eq!(with(3, 4), WireError::Ecn(4));
     assert_eq!(with(5, 5), WireError::Envelope(5));
+    // An envelope with a session needs its 24 bytes, of which ten are there.
     assert_eq!(with(5, 1), WireError::Truncated { need: 84, have: 70 });
     assert_eq!(with(6, 1), WireError::Reserved);
     assert_eq!(with(9, 9), WireError::Sizes { kind: "data", wire: 9, payload: 10 });

@@ -34,8 +34,8 @@ headway_params::choice! {
     pub enum Reissue {
         /// One a frame time of the receiver's link, over all its messages.
         Paced = "paced",
-        /// All at the moment they are overdue, as AMRT §IV-B says: packets lost together come back together, and is
-        /// lost again where a buffer was too small for it.
+        /// All at the moment they are overdue, as AMRT §IV-B says: packets lost together come back together, and are
+        /// lost again where the buffer was too small for them.
         AtOnce = "at-once",
     }
 }

@@ -120,6 +120,7 @@ impl Receiver {
             incoming.arm(shared, now, key);
             return;
         }
+        // The choice looks at all messages, so that this one cannot stay borrowed.
         let marked = self.reassign_mark(now, key, marked);
         if let Some(incoming) = self.messages.get_mut(&key) {
             incoming.grant_next(shared, now, key, marked);
@@ -154,6 +155,8 @@ impl Receiver {
         };
         let timeout = scale(rtt, self.params.loss_timeout);
         let next = window.clamp(1, packets);
+        // A bandwidth-delay product leaves within the round trip that the time-out counts. Only a window that was set
+        // may be larger.
         let leaving = match self.params.window {
             0 => Leaving::AT_ONCE,
             _ => Leaving::over(&path, context),
@@ -210,6 +213,7 @@ impl Receiver {
         if self.pool.is_empty() || this.marks_used > fewest || !this.can_use_mark() {
             return false;
         }
+        // The oldest mark, which expires first.
         self.pool.pop_front();
         this.marks_used += 1;
         true
@@ -234,6 +238,7 @@ impl Receiver {
             }
         }
         incoming.arm(shared, now, key);
+        // Otherwise a turn is armed already, and the packets wait for it.
         if self.missing.is_idle() {
             self.reissue(shared, now);
         }
@@ -244,10 +249,12 @@ impl Receiver {
         self.missing.due();
         let slot = match self.params.reissue {
             Reissue::Paced => shared.context.sizes.slot(shared.context.nic),
+            // Without a gap every entry has its turn within this call.
             Reissue::AtOnce => Time::ZERO,
         };
         while let Some(missing) = self.missing.next(now) {
             let Some(incoming) = self.messages.get_mut(&missing.message) else { continue };
+            // It came while it waited for its turn, and leaves the turn to the next.
             if incoming.received.contains(missing.index) {
                 continue;
             }
@@ -295,11 +302,14 @@ impl Incoming {
     /// Grants the next packet, or the next two for a mark.
     fn grant_next(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32), marked: bool) {
         let count = (1 + u32::from(marked)).min(self.packets - self.next);
+        // The arrival earns nothing: all of the message is granted (§IV-B has no rule for the grant that is left
+        // over).
         if count == 0 {
             return;
         }
         let grant = Grant { first: self.next, permitted: count };
         let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
+        // A mark that finds a single packet left is not echoed.
         let flags = PacketFlags::when(count == 2, PacketFlags::ECE);
         self.marked_grants += u32::from(count == 2);
         shared.control.push_back(Packet { flags, ..grant });
@@ -316,6 +326,7 @@ impl Incoming {
         let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
         shared.control.push_back(Packet { flags: PacketFlags::AGAIN, ..grant });
         let attempts = missing.attempts + 1;
+        // `backoff` is at most 20 by its declaration, so that the shift fits.
         let timeout = self.timeout.saturating_mul(1 << attempts.min(backoff));
         self.again.arm(now.saturating_add(timeout), (missing.index, attempts));
     }

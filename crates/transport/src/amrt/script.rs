@@ -13,6 +13,7 @@ use headway_transport::{Endpoint, InitialWindow, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
+// 1538 bytes of a full frame on the wire at 10 Gb/s.
 const SLOT: Time = Time::ns(1230).saturating_add(Time::ps(400));
 const T_LOSS: Time = Time::us(20);
 
@@ -25,6 +26,7 @@ struct Script {
 fn data(packets: u64, index: u32, marked: bool) -> Packet {
     let mut packet = Packet::new(PacketKind::Data, PEER, HERE, 0);
     packet.index = index;
+    // The path holds ten packets, so that this is the window of a sender with default parameters.
     packet.count = packets.min(10) as u32;
     packet.message_bytes = packets * FULL;
     packet.payload = FULL as u16;
@@ -235,6 +237,7 @@ fn an_overdue_packet_is_granted_again_alone_unmarked_and_may_double_its_timeout(
     assert_eq!(s.on(us(71), data(12, 10, true)), ["delivered 1460"]);
     assert_eq!(
         s.effects(us(1000)),
+        // Each repetition waits twice as long as the one before: 80, 160, 320 us.
         [(us(70) + T_LOSS * 4, only_11.clone()), (us(150 + 160), only_11.clone()), (us(310 + 320), only_11)]
     );
     assert_eq!(s.on(us(1001), data(12, 11, true)), ["delivered 1460", "completed", "finished"]);
@@ -246,6 +249,7 @@ fn an_overdue_packet_is_granted_again_alone_unmarked_and_may_double_its_timeout(
 fn the_loss_timer_can_count_the_base_round_trip() {
     let mut s = Script::new(AmrtParams { loss_timer: LossTimer::BaseRtt, ..AmrtParams::default() });
     s.on(us(10), data(2, 0, false));
+    // Ten slots are the base round trip of this path.
     assert_eq!(s.effects(us(30)), [(us(10) + SLOT * 10, vec!["grant 1 again".to_string()])]);
 }
 
@@ -408,6 +412,7 @@ fn fair_marks_never_exceed_the_marks_brought() {
     let (mut brought, mut used) = (0, 0);
     for index in 0..200u32 {
         for (host, salt) in [(PEER, 3), (OTHER, 5)] {
+            // Knuth's multiplicative hash: about five packets in sixteen are marked, without a pattern.
             let mark = index.wrapping_mul(2_654_435_761).wrapping_mul(salt) >> 28 < 5;
             brought += u32::from(mark);
             used += u32::from(marked(&s.on(us(10 + u64::from(index)), from(host, index, mark))));
@@ -424,6 +429,7 @@ fn a_mark_expires_after_a_round_trip() {
     s.on(us(10), from(OTHER, 0, false));
     let used: Vec<_> = (0..3).map(|i| marked(&s.on(us(10), from(PEER, i, true)))).collect();
     assert_eq!(used, [true, false, false]);
+    // Marks brought at 10 us live for a base round trip, until 22.3 us.
     assert!(marked(&s.on(us(20), from(OTHER, 1, false))), "handed to the other in time");
     assert!(!marked(&s.on(us(23), from(OTHER, 2, false))), "the third is more than a round trip old");
 }

@@ -71,6 +71,7 @@ impl Sender {
         let (first, count) =
             out.initial_window.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
         if count > 0 {
+            // The window is released in order from packet 0, so that everything below is permitted.
             out.authorised.insert_below(first + count);
             self.queue.push_back(Run { message: key, first, count, again: false });
         }
@@ -80,15 +81,19 @@ impl Sender {
     pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
         let Some(key) = self.messages.find((grant.src, grant.message)) else { return };
         let out = &mut self.messages[key];
+        // After doublings the deadline in force is too far away; otherwise it looks again by itself.
         if out.idle.heard(now) {
             out.arm_timeout(shared, now);
         }
         out.state.step(SenderEvent::Grant);
+        // AMRT §VIII-D: a stalled application hears grants, which keep its time-out quiet, and sends nothing.
         if !out.message.responsive {
             return;
         }
         let Grant { first, permitted } = Grant::read(grant);
+        // Both numbers come from the wire.
         let end = first.saturating_add(permitted).min(out.packets);
+        // A grant that is repeated names packets that are authorised already, and would look like a duplicate below.
         if grant.flags.has(PacketFlags::AGAIN) {
             for index in first..end {
                 out.repeat(key, index, &mut self.queue);
@@ -101,6 +106,7 @@ impl Sender {
                 continue;
             }
             match self.queue.back_mut() {
+                // A repetition stays alone, because `again` holds for the whole run.
                 Some(run) if run.message == key && !run.again && run.first + run.count == index => {
                     run.count += 1
                 }
@@ -163,6 +169,7 @@ impl SendingHalf<TimerKey> for Sender {
         let context = &shared.context;
         loop {
             let run = self.queue.front_mut()?;
+            // The message is over: `finished` leaves its packets in the queue, because a search costs more than this.
             let Some(out) = self.messages.get_mut(run.message) else {
                 self.queue.pop_front();
                 continue;
@@ -176,6 +183,7 @@ impl SendingHalf<TimerKey> for Sender {
             if asked_again {
                 out.repeating.retain(|&i| i != index);
             }
+            // The time-out counts from departure: a packet may wait long for a wire that other messages use.
             out.idle.sent(now);
             // If the first grant for the packet was lost, the receiver asks again for one that has not left yet.
             let again = !out.departed.insert(index);
@@ -195,6 +203,7 @@ impl SendingHalf<TimerKey> for Sender {
 
     fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
         if let Some(out) = self.messages.named_now(id) {
+            // No packet departs before it is authorised, so that the difference is not negative.
             found(&probes::PERMITTED, f64::from(out.authorised.len() - out.departed.len()));
         }
     }
@@ -219,6 +228,8 @@ impl Outgoing {
     /// Queues a repetition of a packet, unless a copy of it still waits here: in the queue, or for its
     /// turn in a first window that is spread out.
     fn repeat(&mut self, key: DefaultKey, index: u32, queue: &mut VecDeque<Run>) {
+        // A first window that is spread out is permitted from the start, although `authorised` takes it in slot by
+        // slot.
         let permitted = index < self.initial_window.window() || self.authorised.contains(index);
         let waits = permitted && !self.departed.contains(index);
         if waits || self.repeating.contains(&index) || index >= self.packets {

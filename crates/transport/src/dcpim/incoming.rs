@@ -53,6 +53,7 @@ impl Incoming {
         let mut incoming = Incoming {
             packets,
             received: IndexWindow::default(),
+            // Free packets count as given tokens, so that what is to come is what needs one.
             goal: packets,
             given: window,
             answered: 0,
@@ -85,6 +86,7 @@ impl Incoming {
 
     /// A packet arrives; returns true if for the first time.
     pub(super) fn arrives(&mut self, index: u32, number: u32) -> bool {
+        // A number that was never given comes from the wire.
         if number < self.given {
             self.answered = self.answered.max(number + 1);
         }
@@ -101,10 +103,12 @@ impl Incoming {
     ) -> Option<(u32, u32)> {
         let each = terms.window / terms.channels;
         let out = self.given - self.answered;
+        // Forgiven down to just below the limit and not to nothing: some may still be under way.
         if out > links * each && now.saturating_sub(self.last_token) >= window_timeout {
             self.answered = self.given - (links * each).saturating_sub(1).min(self.given);
         }
         let out = u64::from(self.given - self.answered);
+        // Multiplied out in 64 bits, because the window need not divide by the channels.
         if out * u64::from(terms.channels) > u64::from(links) * u64::from(terms.window) {
             return None;
         }

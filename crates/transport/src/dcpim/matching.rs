@@ -38,6 +38,7 @@ pub(super) fn epoch_and_round(number: u64) -> (u64, u64) {
 /// Puts bids into the order in which they are served in a round; those that are equal in all keep the order in which they came.
 pub(super) fn order(bids: &mut [Bid], host: HostId, (epoch, round): (u64, u64), smallest: bool) {
     if smallest {
+        // A stable sort: bids that are equal in both stay in the order in which they came.
         bids.sort_by_key(|bid| (bid.packets, bid.began));
     } else {
         // A hash in place of a generator: the choice depends on host, epoch and round alone, so that runs repeat.
@@ -48,6 +49,7 @@ pub(super) fn order(bids: &mut [Bid], host: HostId, (epoch, round): (u64, u64), 
 
 /// Replaces the bid of the same host, or adds one.
 pub(super) fn put(bids: &mut Vec<Bid>, bid: Bid) {
+    // Of one host the latest counts: in a round it asks for its smallest message alone.
     bids.retain(|known| known.peer != bid.peer);
     bids.push(bid);
 }

@@ -115,7 +115,9 @@ impl Terms {
         };
         let slot = sizes.slot(context.nic);
         let channels = params.channels as u32;
+        // By hash, so that a host has the same lot in every run of a seed.
         let lot = headway_primitives::mix(context.seed ^ u64::from(context.host.0));
+        // A remainder by 0 panics.
         let skew = Time(if params.skew == Time::ZERO { 0 } else { lot % params.skew.0 });
         let later = params.origin.saturating_add(skew);
         let schedule = Schedule::new(scale(round_trip, params.beta), params.rounds, params.alpha, later);
@@ -127,6 +129,7 @@ impl Terms {
             slot,
             channels,
             window: if params.token_window == 0 { bdp } else { params.token_window as u32 },
+            // At least one: matches divide by it.
             phase_packets: u32::try_from(phase).unwrap_or(u32::MAX).max(1),
         }
     }
@@ -213,6 +216,7 @@ impl Promised for Dcpim {
 
     fn promises(params: &DcpimParams, path: &Path, packets: u64) -> Promises {
         let context = HostContext {
+            // Number and seed move the origin of the epochs alone, and no promise depends on that.
             host: HostId(0),
             nic: path.bottleneck,
             sizes: Sizes::default(),
@@ -223,6 +227,7 @@ impl Promised for Dcpim {
             }),
         };
         let terms = Terms::of(params, &context, path);
+        // At worst it just misses an epoch, is matched in the next, and has its data phase after that.
         let matching = terms.schedule.period.saturating_mul(2).saturating_add(terms.schedule.matching());
         let short = terms.slot.saturating_mul(packets.min(terms.bdp.into()));
         let waits = terms.products(params.resend_wait) + terms.products(params.window_timeout);

@@ -203,6 +203,7 @@ impl Receiver {
         let (epoch, round) = epoch_and_round(round);
         let (peer, message, tag) = (packet.src, packet.message, packet.tag);
         let Some(began) = self.messages.named((peer, message)).map(|known| known.began) else { return };
+        // This host counts rounds by its own clock, and has not asked for that epoch yet.
         if epoch > self.epoch {
             return;
         }
@@ -233,6 +234,7 @@ impl Receiver {
 
     /// A round or a data phase begins. dcPIM §3.2
     pub(super) fn boundary(&mut self, shared: &mut Shared, at: Time, now: Time) {
+        // An earlier boundary was armed after this one, and has taken its place.
         if self.armed != Some(at) {
             return;
         }
@@ -241,6 +243,8 @@ impl Receiver {
         match terms.schedule.boundary(at) {
             Boundary::Data(epoch) => self.begin_data(shared, &terms, epoch, now),
             Boundary::Round(epoch, 1) => {
+                // The data phase of the last epoch begins in the same instant where phases are as long as matchings:
+                // `Boundary` names one only.
                 if self.epoch + 1 == epoch && terms.schedule.data_phase(self.epoch) <= at {
                     self.begin_data(shared, &terms, self.epoch, now);
                 }
@@ -305,6 +309,7 @@ impl Receiver {
             .filter_map(|(peer, wanted)| wanted.first().map(|(packets, _, id)| (*peer, *id, *packets)))
             .collect();
         for (peer, id, packets) in firsts {
+            // Prompt matches end with the matching, and do not count towards the data phase.
             let regular = |m: &&Match| m.peer == peer && !m.prompt && m.ends > now;
             let running: u32 = self.matches.values().filter(regular).map(|m| m.channels).sum();
             let have = running + self.got.get(&peer).map_or(0, |got| got.channels);
@@ -316,6 +321,7 @@ impl Receiver {
                 continue;
             }
             let channels = (packets.div_ceil(terms.phase_packets) - have).min(free);
+            // Asked of every sender, although they share the idle channels: `accept` divides what is offered.
             let prompt = if self.params.prompt { channels.min(idle) } else { 0 };
             let round = number((self.epoch, round));
             let ask = Credit { stage: 0, channels, prompt, round, packets };
@@ -338,6 +344,7 @@ impl Receiver {
         let mut idle = self.idle(terms, now);
         for offer in offers {
             let channels = offer.channels.min(free);
+            // The message may have ended since it was asked for.
             if channels == 0 || self.messages.find((offer.peer, offer.message)).is_none() {
                 continue;
             }
@@ -382,7 +389,7 @@ impl Receiver {
             return;
         }
         let mut got: Vec<(HostId, Got)> = got.into_iter().collect();
-        // The order of a hash map must not show in a run, which has to be the same each time.
+        // Ranks follow from this order: the smallest message's tokens are used first.
         got.sort_by_key(|(_, got)| (got.packets, got.order));
         let ends = terms.schedule.data_phase(epoch).saturating_add(terms.schedule.period);
         let mut rank = FIRST_RANK;
@@ -419,12 +426,14 @@ impl Receiver {
             self.matches.remove(&number);
             return;
         }
+        // Left out and not put off: the short message takes this frame time of the link.
         if self.hold_off > 0 {
             self.hold_off -= 1;
         } else if let Some(&(_, _, id)) = self.wanted.get(&current.peer).and_then(BTreeSet::first) {
             self.give_one(shared, terms, &current, (current.peer, id), now);
         }
         let channels = u64::from(terms.channels);
+        // At least 1 ps, so that time goes on.
         let gap = Time((terms.slot.0.saturating_mul(channels) / u64::from(current.channels)).max(1));
         let due = now.saturating_add(gap);
         if let Some(current) = self.matches.get_mut(&number) {
@@ -438,6 +447,7 @@ impl Receiver {
     fn give_one(&mut self, shared: &mut Shared, terms: &Terms, from: &Match, key: MessageId, now: Time) {
         let patience = self.patience(terms);
         let window_timeout = terms.products(self.params.window_timeout);
+        // Taken out before its numbers change, because it is found by the rank that they give.
         self.unwant(key);
         let Some(incoming) = self.messages.named(key) else { return };
         let token = incoming.token(terms, from.channels, window_timeout, now);

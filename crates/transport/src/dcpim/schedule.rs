@@ -53,6 +53,7 @@ impl Schedule {
 
     fn at(&self, epoch: u64, halves: u64) -> Time {
         let local = epoch.saturating_mul(self.period.0).saturating_add(self.half.0.saturating_mul(halves));
+        // Part of epoch 0 lies before time 0.
         Time(local.saturating_sub(self.period.0 - self.later.0))
     }
 
@@ -133,6 +134,7 @@ mod tests {
         assert_eq!(s.next_answer(Time(0)), Time(50));
         assert_eq!(s.next_answer(Time(49)), Time(50));
         assert_eq!(s.next_answer(Time(50)), Time(150));
+        // 350 is itself an answer, of round 4: the next is that of the first round of epoch 2.
         assert_eq!(s.next_answer(Time(350)), Time(450));
         assert_eq!(s.answers(Time(450)), (2, 1));
         assert_eq!(s.data_phase(1), Time(400));

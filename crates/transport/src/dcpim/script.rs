@@ -18,6 +18,7 @@ use headway_units::Time;
 use packets::{Busy, Credit, Data, Rts, Token};
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
+// A full frame at 10 Gb/s.
 const SLOT: Time = Time(1_230_400);
 /// Rounds and epochs in one number, as packets carry them.
 const EPOCH: u64 = 100;
@@ -55,7 +56,7 @@ impl Script {
         assert_eq!(self.events(), none());
     }
 
-    /// Deadlines met up to `until`, with the packets that left and are no token or data.
+    /// Deadlines met up to `until`, with the packets of the matching that left: neither tokens nor data.
     fn matching(&mut self, until: Time) -> Vec<(Time, Vec<String>)> {
         let mut out = self.effects(until);
         out.iter_mut().for_each(|(_, words)| words.retain(|word| !word.starts_with("token")));

@@ -72,6 +72,7 @@ impl Booked {
     /// Makes `epoch` the one that is being matched.
     fn roll(&mut self, epoch: u64) {
         if epoch > self.epoch {
+            // Channels that were matched longer ago are idle again.
             let running = if epoch == self.epoch + 1 { self.channels } else { 0 };
             *self = Booked { epoch, channels: 0, prompt: 0, running };
         }
@@ -126,6 +127,7 @@ impl Sender {
         packets: u32,
     ) -> Option<FirstWindowSchedule> {
         let path = (context.path)(message.dst);
+        // A first window that a scenario asks for holds for long messages, too (see the deviations).
         let asked = message.initial_window.share > 1 || message.initial_window.window.is_some();
         let bdp = if asked { context.bdp_packets(&path, &message.initial_window) } else { terms.bdp };
         let schedule = || {
@@ -169,6 +171,7 @@ impl Sender {
             out.arm_timeout(shared, now);
         }
         self.booked.roll(terms.schedule.epoch(now));
+        // A request: the other stage takes what was offered.
         if stage == 0 {
             let bid = Bid {
                 peer: packet.src,
@@ -178,6 +181,7 @@ impl Sender {
                 round,
                 packets,
                 began: out.began,
+                // From the wire: a host has no more than these.
                 channels: channels.min(terms.channels),
                 prompt: prompt.min(terms.channels),
             };
@@ -186,6 +190,7 @@ impl Sender {
         } else if epoch == self.booked.epoch {
             self.booked.channels += channels.min(terms.channels);
             self.booked.prompt += prompt.min(terms.channels);
+        // Taken so late that its data flows in the epoch that has begun.
         } else if epoch + 1 == self.booked.epoch {
             self.booked.running += channels.min(terms.channels);
         }
@@ -193,6 +198,7 @@ impl Sender {
 
     fn answer_later(&mut self, shared: &mut Shared, terms: &Terms, now: Time) {
         let at = terms.schedule.next_answer(now);
+        // A later deadline finds that it is not the one in force any more.
         if self.answering.is_none_or(|armed| at < armed) {
             self.answering = Some(at);
             shared.timers.arm(at, TimerKey::Answer);
@@ -215,10 +221,12 @@ impl Sender {
         let mut due: Vec<Bid> = self.requests.iter().copied().filter(is_due).collect();
         self.requests.retain(|bid| !is_due(bid));
         order(&mut due, shared.context.host, (epoch, round), round <= self.params.smallest_rounds);
+        // Takes that came late may have booked more than there are.
         let mut free = terms.channels.saturating_sub(self.booked.channels);
         let mut idle = terms.channels.saturating_sub(self.booked.running + self.booked.prompt);
         for bid in due {
             let channels = bid.channels.min(free);
+            // The message may be over by now.
             let Some(key) = self.messages.find((bid.peer, bid.message)) else { continue };
             if channels == 0 {
                 continue;
@@ -249,6 +257,7 @@ impl Sender {
         }
         out.state.step(SenderEvent::Token);
         let held = Held { key, index, number, expires: now.saturating_add(lifetime) };
+        // The rank comes from the wire, and must not reach that of free tokens.
         self.hold(key, rank.max(FREE + 1), packets, held);
     }
 
@@ -267,7 +276,7 @@ impl Sender {
         self.tokens.retain(|_, held| messages.contains_key(held.key));
     }
 
-    /// Announces a message again of which nothing is heard.
+    /// Announces a message again after silence.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
@@ -308,6 +317,7 @@ impl SendingHalf<TimerKey> for Sender {
             departed: IndexWindow::default(),
             waiting: 0,
             ranked: 0,
+            // Before a round in which its receiver asks, a sender hears nothing even if nothing is lost.
             timeout: path.max_rtt.saturating_mul(3).saturating_add(matching),
             idle: IdleTimer::new(now, &path),
         };
@@ -323,6 +333,7 @@ impl SendingHalf<TimerKey> for Sender {
             let (_, held) = self.tokens.pop_first()?;
             let Some(out) = self.messages.get_mut(held.key) else { continue };
             out.waiting -= 1;
+            // `<`: a token is good in the instant of its end.
             if held.expires < now {
                 continue;
             }

@@ -63,6 +63,7 @@ impl Burst {
 
     /// The packet that leaves next: each one once, then the probe.
     pub(super) fn push(&mut self, now: Time) -> Option<Push> {
+        // Credits may have brought packets before the wire came to them.
         while self.pushed < self.size() && self.window.was_sent_again(self.pushed) {
             self.pushed += 1;
         }
@@ -74,12 +75,13 @@ impl Burst {
         let probe = self.pushed == self.size() && self.window.wants_probe();
         probe.then(|| {
             self.window.probed();
+            // The probe is the last of the window: by then the answers to all of it should be here.
             self.overdue = now.saturating_add(self.timeout);
             Push::Probe
         })
     }
 
-    /// A packet of which nothing is known, if it is time to send it again; then one that has not left.
+    /// The first packet that nothing is known of, if it has not left yet or it is time to send it again.
     pub(super) fn unheard(&self, now: Time) -> Option<u32> {
         let known = self.window.first_unheard()?;
         let waited = self.unheard == Unheard::AtOnce || now >= self.overdue;

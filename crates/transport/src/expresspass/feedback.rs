@@ -49,11 +49,13 @@ impl CreditRate {
     pub(super) fn new(params: &Values, packets: u32, now: Time) -> CreditRate {
         let alpha = share(params.alpha);
         let usual = params.adaptive_start.max(1);
+        // `packets` comes from the wire, and 0 would be no rate at all.
         let rate = if u64::from(packets) < usual { alpha * u64::from(packets.max(1)) / usual } else { alpha };
         CreditRate {
             feedback: params.feedback,
             target: share(params.target_loss),
             w_min: share(params.w_min),
+            // The minimum holds where a scenario sets the two the wrong way round.
             w_max: share(params.w_max.max(params.w_min)),
             w: share(params.w_init),
             // Never 0, because `gap` divides by it.
@@ -80,6 +82,7 @@ impl CreditRate {
     /// Changes the rate if it has stood for a round trip and something is known about it. ExpressPass §3.2
     pub(super) fn update(&mut self, now: Time, rtt: Time, slot: Time) {
         let elapsed = now.saturating_sub(self.changed);
+        // The effect of a change shows a round trip later; judged sooner, it would be made twice.
         if rtt == Time::ZERO || elapsed < rtt || self.total == 0 {
             return;
         }
@@ -93,11 +96,12 @@ impl CreditRate {
         } else {
             self.increase(target);
         }
+        // The paper's rule aims at losing some credits even at the highest rate, and so has to exceed it.
         let most = match self.feedback {
             Feedback::Adaptive => ONE,
             Feedback::Constant => ONE + self.target,
         };
-        // One credit a round trip, at least.
+        // One credit a round trip, at least; for a round trip of less than a slot that would be more than the whole rate.
         let least = (u128::from(slot.0) * u128::from(ONE) / u128::from(rtt.0)).clamp(1, ONE.into()) as u64;
         self.rate = self.rate.min(most).max(least);
         (self.total, self.lost, self.changed) = (0, 0, now);
@@ -128,6 +132,7 @@ impl CreditRate {
         let through = match self.feedback {
             Feedback::Adaptive => {
                 let used = u128::from(self.total - self.lost) * u128::from(slot.0) * u128::from(ONE);
+                // Bounded before the cast to 64 bits; above the present rate it has no effect anyway.
                 (used / u128::from(elapsed.0)).min((4 * ONE).into()) as u64
             }
             Feedback::Constant => times(self.rate, ONE.saturating_sub(loss)),
@@ -147,6 +152,7 @@ pub(super) fn greatest_share(params: &Values, packets: u64, round_trip: Time, sl
     loop {
         let before = rate.rate;
         now = now.saturating_add(round_trip);
+        // One credit is news enough: without losses the increase does not depend on their number.
         rate.used(0);
         rate.update(now, round_trip, slot);
         let round = round_trip.0 as f64 / slot.0.max(1) as f64 * before as f64 / ONE as f64;
@@ -165,6 +171,7 @@ mod tests {
     use super::super::params::Preset;
     use super::*;
 
+    // 84 + 1538 bytes at 10 Gb/s: a credit and the data that it brings.
     const SLOT: Time = Time::ps(1_297_600);
     const RTT: Time = Time::us(50);
 
@@ -223,6 +230,7 @@ mod tests {
         rate.rate = ONE;
         (0..8).for_each(|_| rate.used(0));
         rate.used(2);
+        // Set outright: `used` counts the credit that data came for as well.
         (rate.total, rate.lost) = (10, 2);
         rate.update(RTT * 100, RTT, SLOT);
         assert_eq!(rate.rate, times(times(ONE, ONE - ONE * 2 / 10), ONE + share(0.1)));

@@ -37,6 +37,7 @@ impl HostLink {
         }
         self.bytes = bytes;
         self.waiting.push_back(credit);
+        // With others ahead of it, their departures lead to `watch`.
         if self.waiting.len() == 1 {
             self.watch(shared, now);
         }
@@ -57,6 +58,7 @@ impl HostLink {
     fn watch(&mut self, shared: &mut Shared, now: Time) {
         let Some(credit) = self.waiting.front() else { return };
         let opens = self.bucket.eligible_at(credit.wire.into());
+        // An earlier deadline looks again when it comes.
         if opens > now && opens < self.armed {
             self.armed = opens;
             shared.timers.arm(opens, TimerKey::Line);
@@ -88,6 +90,7 @@ impl HostLink {
 /// Bytes of a credit, on average.
 pub(super) fn mean_bytes(params: &Values, sizes: &Sizes) -> u64 {
     let usual = u64::from(sizes.control);
+    // Sizes are drawn evenly from the shortest to the longest.
     (usual.saturating_sub(params.credit_shorter).max(1) + usual + params.credit_longer) / 2
 }
 

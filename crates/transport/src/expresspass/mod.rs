@@ -96,6 +96,7 @@ impl Promised for ExpressPass {
 fn promises(params: &Values, path: &Path, packets: u64) -> Promises {
     let slot = credit_slot(params, path.bottleneck, &Sizes::default());
     // Gaps at the first rate: as many as a short message has credits, or a long one in a round trip.
+    // A shorter message starts slower in proportion, so that its credits take as long as `adaptive_start` of them.
     let first = packets.min(40).max(params.adaptive_start);
     let ramp = Time((slot.0 as f64 * first as f64 / params.alpha) as u64) + path.max_rtt * 4;
     Promises { repair: (path.max_rtt * 4).saturating_add(params.retry), ramp }
@@ -262,6 +263,7 @@ impl TwoSided for ExpressPass {
     #[inline]
     fn wants_transmit(machine: &Machine<Self>) -> bool {
         let Machine { sender, receiver, shared } = machine;
+        // A credit wants the wire even while the bucket holds it back: `take` decides when it is asked.
         !shared.control.is_empty() || !receiver.host_link.is_empty() || sender.is_ready()
     }
 }

@@ -105,6 +105,7 @@ impl Values {
     pub(super) fn shared_by(&self, sharers: u32) -> Values {
         match sharers {
             0 | 1 => self.clone(),
+            // A sharer begins at its share, however short its message is.
             n => Values { alpha: 1.0 / f64::from(n), adaptive_start: 0, ..self.clone() },
         }
     }

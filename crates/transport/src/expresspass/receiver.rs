@@ -52,7 +52,7 @@ struct Incoming {
     tag: u32,
     entropy: u32,
     rate: CreditRate,
-    /// Number of the next credit, and of the next one of which data should tell.
+    /// Number of the next credit to send, and of the next one that data should answer.
     credit: u32,
     expected: u32,
     /// Time from a credit to its data, smoothed. ExpressPass §3.2
@@ -138,6 +138,7 @@ impl Receiver {
             Some(incoming) if attempt <= incoming.attempt => return,
             Some(incoming) => {
                 incoming.attempt = attempt;
+                // Credits flow already, and the next one answers this attempt.
                 if incoming.state == ReceiverState::Crediting {
                     return;
                 }
@@ -153,6 +154,7 @@ impl Receiver {
                     JitterFrom::Numbers => 0,
                     JitterFrom::Seed => mix(!shared.context.seed),
                 };
+                // Both hosts count: the messages of two pairs with the same number would otherwise jitter in step.
                 let hosts = u64::from(shared.context.host.0) << 32 | u64::from(key.0.0);
                 let seed = mix(hosts) ^ u64::from(key.1) ^ of_run;
                 let timeout = (shared.context.path)(key.0).max_rtt.saturating_mul(REPAIR_ROUND_TRIPS);
@@ -200,6 +202,7 @@ impl Receiver {
     fn send_credit(&mut self, shared: &mut Shared, now: Time, key: Key) {
         let Some(incoming) = self.messages.get_mut(&key) else { return };
         incoming.rate.update(now, incoming.rtt, self.slot);
+        // The generator below owns no state: a credit that is dropped does not shift the draws of others.
         let lot =
             // The steps of SplitMix64, of which `mix` is the finaliser: the jitter of a credit follows from its number.
             mix(incoming.seed.wrapping_add(u64::from(incoming.credit).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
@@ -239,6 +242,7 @@ impl Receiver {
         let index = Data::read(packet).index;
         let Some(incoming) = self.messages.get_mut(&key).filter(|m| index < m.packets) else { return };
         incoming.state.step(ReceiverEvent::Data);
+        // Before it is known whether the packet is a repetition: its credit was used either way.
         incoming.learn(now, packet);
         if packet.flags.has(PacketFlags::UNSCHEDULED) {
             acknowledge(shared, Ack { index }, packet, PacketFlags(0));
@@ -254,6 +258,7 @@ impl Receiver {
             }
         }
         incoming.sent_up_to(shared, now, key, index);
+        // `sent_up_to` stops before this packet, which is here.
         incoming.sent = incoming.sent.max(index + 1);
     }
 
@@ -264,6 +269,7 @@ impl Receiver {
             return shared.say_finished(packet);
         }
         let CreditStop { sent, attempt, left, .. } = CreditStop::read(packet);
+        // A stop of before the last request would end the credits that were asked for since.
         let Some(incoming) = self.messages.get_mut(&key).filter(|m| attempt >= m.attempt) else {
             return;
         };
@@ -287,7 +293,7 @@ impl Receiver {
         }
     }
 
-    /// The sender asks for the outcome of its first window: all of it that will come is here. Aeolus §4
+    /// The sender asks for the outcome of its first window: packets that have not arrived by now are lost. Aeolus §4
     pub(super) fn probe(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         if self.finished.contains(packet.src, packet.message) {
             return shared.say_finished(packet);
@@ -354,6 +360,7 @@ impl Incoming {
     /// ExpressPass §3.2: a gap in the numbers of credits that come back is a loss of credits.
     fn learn(&mut self, now: Time, packet: &Packet) {
         let Data { credit, echo, .. } = Data::read(packet);
+        // Late, or never given: neither tells of a loss.
         if credit < self.expected || credit >= self.credit {
             return;
         }

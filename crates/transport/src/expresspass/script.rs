@@ -81,6 +81,7 @@ fn stop(packets: u64, attempt: u32, sent: u32) -> Packet {
 }
 
 fn credit(number: u32, attempt: u32) -> Packet {
+    // Any time does: it has to come back in the data.
     Packet { token: number, count: attempt, lifetime: us(3), ..packet(PacketKind::Credit, 0) }
 }
 
@@ -296,6 +297,7 @@ fn a_host_shapes_and_drops_its_own_credits() {
     assert_eq!(credits, (1..=20).map(|n| SLOT * n).collect::<Vec<_>>());
     let counters = s.machine.inner().credits();
     // Two left at first and one in each slot, of eight that waited; seven wait behind the last of them.
+    // Each message makes a credit at time 0 and one in each of 20 slots.
     assert_eq!((counters.made, counters.dropped), (4 * 21, 4 * 21 - 22 - 7));
 }
 

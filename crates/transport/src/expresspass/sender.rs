@@ -123,9 +123,10 @@ impl Outgoing {
         self.wait(shared, now, timeout);
     }
 
-    /// The packet for a credit. Aeolus §4: lost packets first, then new ones, then those of which nothing is known.
+    /// The packet for a credit. Aeolus §4: lost packets first, then new ones, then those that nothing is known of.
     fn choose(&mut self, now: Time) -> Option<u32> {
         let lost = self.burst.as_ref().and_then(|burst| burst.window.first_lost());
+        // Packets that the receiver names come first: it has a timer for them.
         if let Some(index) = self.again.pop_first().or(lost) {
             return Some(index);
         }
@@ -179,6 +180,7 @@ impl Outgoing {
 
     /// True if the credits of the last round trip, if they come again, are enough.
     fn has_enough_soon(&mut self, now: Time, factor: u64) -> bool {
+        // Credits of less than a round trip say nothing about the next one.
         if now.saturating_sub(self.counted) < self.rtt {
             return false;
         }
@@ -250,9 +252,11 @@ impl Sender {
             self.wasted += 1;
             return;
         };
+        // Credits that were overtaken are not used: `learn` at the receiver has counted them as lost.
         out.credit = credit.number;
         // One that left before the request came is good for a packet, but does not say that others follow.
         let answers = credit.attempt == out.attempt;
+        // Only the first credit of an attempt is a sample: later ones come by the receiver's clock.
         if out.state == SenderState::Requested && answers {
             out.rtt = now.saturating_sub(out.requested);
             (out.credits, out.counted) = (0, now);
@@ -294,6 +298,7 @@ impl Sender {
         }
         match recovery {
             Recovery::Selective => out.again.extend(first..end),
+            // `sent` stays, so that what leaves again is known to.
             Recovery::GoBackN => out.next = out.next.min(first),
         }
         if out.state == SenderState::Stopped {

@@ -29,6 +29,7 @@ impl Priorities {
             n => n as u8,
         };
         let mut cutoffs = settings.cutoffs();
+        // Only where none is set: one of a scenario's might fall between those of Linux.
         if cutoffs == [0; CUTOFFS] {
             cutoffs[..LINUX_CUTOFFS.len()].copy_from_slice(&LINUX_CUTOFFS);
         }
@@ -50,6 +51,7 @@ impl Priorities {
 
     /// Scheduled classes that lengths are sorted into.
     fn scheduled_by_length(&self) -> usize {
+        // Seven cut-offs tell eight levels apart.
         (self.scheduled() as usize).min(CUTOFFS + 1)
     }
 
@@ -81,6 +83,7 @@ impl Priorities {
     /// The scheduled class of this length.
     fn of_length(&self, bytes: u64) -> u8 {
         let levels = self.scheduled_by_length();
+        // Counted from the lowest class, because there may be more scheduled classes than levels.
         self.all - (levels - 1 - level_of(&self.scheduled_cutoffs, levels, bytes)) as u8
     }
 
@@ -108,6 +111,7 @@ impl Priorities {
 /// Level of `levels` to which this size belongs: the first whose cut-off it does not exceed, or the last.
 fn level_of(cutoffs: &[u64; CUTOFFS], levels: usize, bytes: u64) -> usize {
     let last = levels - 1;
+    // A cut-off that is not set takes nothing, so that its level stays empty.
     let fits = |cutoff: &u64| *cutoff > 0 && bytes <= *cutoff;
     cutoffs[..last].iter().position(fits).unwrap_or(last)
 }
@@ -140,6 +144,7 @@ fn window_of(settings: &Settings, traffic: &Traffic) -> u64 {
 
 fn tune_unscheduled(settings: &mut Settings, traffic: &Traffic) {
     let priorities = settings.priorities;
+    // Cut-offs that a scenario sets turn all of it off, the number of levels included.
     if priorities < 2 || settings.cutoffs() != [0; CUTOFFS] || traffic.sizes.is_empty() {
         return;
     }
@@ -148,6 +153,7 @@ fn tune_unscheduled(settings: &mut Settings, traffic: &Traffic) {
         let sent = |&(bytes, weight): &(u64, f64)| bytes.min(window) as f64 * weight;
         let share: f64 = traffic.sizes.iter().map(sent).sum::<f64>() / traffic.mean;
         let levels = (share * priorities as f64 + 0.5) as u64;
+        // One level is left for scheduled packets, and seven cut-offs tell eight apart.
         settings.unscheduled_levels = levels.clamp(1, (priorities - 1).min(CUTOFFS as u64 + 1));
     }
     let levels = settings.unscheduled_levels;
@@ -211,6 +217,7 @@ fn scheduled_up_to(traffic: &Traffic, window: u64, by: ScheduledBy, size: u64) -
     let of = |&(bytes, weight): &(u64, f64)| {
         let granted = bytes.saturating_sub(window);
         let counted = match by {
+            // A byte is granted a window ahead of its arrival, when that much more of the message is still to come.
             ScheduledBy::RemainingLength => size.saturating_sub(window).min(granted),
             _ if bytes <= size => granted,
             _ => 0,
@@ -222,6 +229,7 @@ fn scheduled_up_to(traffic: &Traffic, window: u64, by: ScheduledBy, size: u64) -
 
 /// The smallest size of at least one byte that is enough.
 fn smallest(enough: impl Fn(u64) -> bool) -> u64 {
+    // If one size is enough, so is every larger one: halving finds the smallest.
     let (mut low, mut high) = (1, u64::MAX);
     while low < high {
         // The sum of both could overflow, as `high` may be the largest number.
@@ -348,6 +356,7 @@ mod tests {
         // One class for all, and more classes than there are cut-offs.
         let single = Priorities::new(&Settings { priorities: 1, ..settings.clone() });
         assert_eq!(sizes.map(|bytes| single.of_granted((0, 1), || (1, bytes))), [1; 6]);
+        // Of 27 scheduled classes the lowest eight are used, and the seventh cut-off alone is set.
         let many = Settings { priorities: 31, unscheduled_levels: 4, scheduled_cutoff_7: 50, ..settings };
         let many = Priorities::new(&many);
         assert_eq!([50, 51].map(|bytes| many.of_granted((0, 1), || (1, bytes))), [30, 31]);

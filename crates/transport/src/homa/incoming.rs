@@ -80,6 +80,7 @@ impl Incoming {
             received: IndexWindow::default(),
             first: FirstArrivals::default(),
             order,
+            // One grant for each arrival keeps this up; the receiver replaces it where `grant_window` says RTTbytes.
             rtt_packets: window,
             timeout: Time::ZERO,
             leaving: Leaving::AT_ONCE,
@@ -129,6 +130,7 @@ impl Incoming {
         self.class = Some(class);
         // Permissions for lost packets come on top of the message's, and name none beyond its end. Aeolus §4
         let first = self.granted.min(self.packets.saturating_sub(1));
+        // Echoed once: in a second grant the time since then would count as a part of the round trip.
         let (permitted, echo) = (self.granted + count, std::mem::take(&mut self.echo));
         self.granted = permitted;
         let grant = Grant { first, added: count, permitted, class: class.into(), echo };
@@ -194,6 +196,7 @@ impl Incoming {
             return None;
         }
         if wait_for_idle {
+            // After a silence all that is permitted is missing, not only what was when the deadline was armed.
             self.looked_at = self.granted;
         }
         let missing = self.missing(self.looked_at).count() as u32;
@@ -228,6 +231,7 @@ impl Incoming {
     /// Asks for missing packets, with one request for each run of them. Homa §3.7
     pub(super) fn ask(&mut self, shared: &mut Shared, key: Key, now: Time, class: u8, backoff: u32) {
         let mut runs: Vec<(u32, u32)> = Vec::new();
+        // The probe of an unknown message leads here before any look: its whole first window is missing.
         for index in self.missing(self.looked_at.max(self.window)) {
             match runs.last_mut() {
                 Some((first, count)) if *first + *count == index => *count += 1,

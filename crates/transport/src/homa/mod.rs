@@ -111,6 +111,7 @@ headway_params::joined_params! {
 impl HomaAeolusParams {
     /// The rules that hold with Aeolus: a message's first window stays in order.
     fn settings(&self) -> Settings {
+        // By remaining bytes the later packets of a window would have better classes, and overtake the earlier ones.
         Settings { unscheduled_by: UnscheduledBy::Length, ..self.homa.0.clone() }
     }
 }
@@ -121,6 +122,7 @@ pub struct HomaAeolus;
 impl Transport for HomaAeolus {
     type Endpoint = HomaEndpoint;
     type Params = HomaAeolusParams;
+    // No `Room::Deep`: ports that drop packets of first windows are a part of Aeolus.
     const CAPABILITIES: Capabilities = Capabilities { tunes: true, ..Capabilities::NONE };
     const PACKETS: Family = packets::PACKETS;
     const PROBES: &'static [GaugeInfo] = &[probes::PERMITTED, probes::OUTSTANDING];
@@ -141,6 +143,7 @@ impl Transport for HomaAeolus {
     fn tune(params: &mut HomaAeolusParams, traffic: &Traffic) {
         let mut settings = params.settings();
         cutoffs::tune(&mut settings, traffic);
+        // Only the computation goes by length; the parameter stays as the user set it.
         params.homa.0 = Settings { unscheduled_by: params.homa.0.unscheduled_by, ..settings };
     }
 

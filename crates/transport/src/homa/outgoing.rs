@@ -84,6 +84,7 @@ pub(super) struct Terms {
 impl Outgoing {
     /// Packets that it is permitted to send, and has not sent.
     pub(super) fn unsent_permissions(&self) -> u32 {
+        // With Aeolus, packets that are asked for by name leave without a permission.
         self.permitted.saturating_sub(self.departed.len())
     }
 
@@ -119,6 +120,7 @@ impl Outgoing {
 
     /// The packet that may leave next.
     pub(super) fn pick(&self) -> Option<Pick> {
+        // The receiver has waited a time-out for these.
         if let Some(&index) = self.asked.first() {
             return Some(Pick::Asked(index));
         }
@@ -135,6 +137,7 @@ impl Outgoing {
         if first >= window && first_window.wants_probe() {
             return Some(Pick::Probe);
         }
+        // `permitted` starts at the window and never falls.
         if self.permitted - window <= self.used {
             return None;
         }
@@ -158,6 +161,7 @@ impl Outgoing {
     /// Takes packets `from..end` for wanted by name; `false` when nothing will be sent again for it. Homa §3.7
     pub(super) fn ask(&mut self, now: Time, from: u32, end: u32, class: u8) -> bool {
         let window = self.initial_window.window();
+        // An application that has stalled has nothing behind its first window (AMRT §VIII-D).
         let end = end.min(if self.message.responsive { self.packets } else { window });
         let unsent = (from..end).any(|i| !self.departed.contains(i));
         // A packet that left a moment ago is on its way, if the sender is still at it.
@@ -168,6 +172,7 @@ impl Outgoing {
         }
         let before = self.asked.len();
         for index in from..end {
+            // Aeolus grants name no packets, so that the request itself permits one that has not left.
             let named = self.first_window.is_some() && index >= window;
             if (self.departed.contains(index) && !under_way) || (named && !self.departed.contains(index)) {
                 self.asked.insert(index);
@@ -229,6 +234,7 @@ impl Outgoing {
             _ => {
                 let rest = bytes_from(bytes, index, &context.sizes);
                 let tail = rest <= self.boosted;
+                // The lower number goes first: a boost never makes the class worse than the grant's.
                 if tail { self.class.min(priorities.of_size(rest)) } else { self.class }
             }
         }

@@ -193,6 +193,7 @@ impl Settings {
     /// Cut-offs as they are set, 0 where they are not.
     pub(super) fn cutoffs(&self) -> [u64; CUTOFFS] {
         [
+            // A parameter has a single value, so that each cut-off is one of its own.
             self.cutoff_1,
             self.cutoff_2,
             self.cutoff_3,
@@ -233,6 +234,7 @@ impl Settings {
 
 /// Packets that hold this many bytes.
 pub(super) fn packets_of(bytes: u64, sizes: &Sizes) -> u32 {
+    // At least one, so that a message can begin.
     u32::try_from(bytes.div_ceil(sizes.payload.into())).unwrap_or(u32::MAX).max(1)
 }
 
@@ -276,6 +278,7 @@ mod tests {
             paths: 0,
             hops: 1,
         };
+        // Three base round trips of 10 us, and 40 us in which full buffers drain.
         assert_eq!(HomaParams::default().0.timeout(&path), Time::us(70));
         assert_eq!(HomaParams::of(Preset::Linux).0.timeout(&path), Time::ms(5));
     }

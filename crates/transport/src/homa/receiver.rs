@@ -96,6 +96,7 @@ impl Receiver {
             return;
         }
         if self.aeolus && pushed {
+            // Before the probe this has no effect: packets of the window are only arriving.
             message.first.late();
         }
         message.progress(now);
@@ -103,6 +104,7 @@ impl Receiver {
         shared.delivered(packet);
         if message.remaining() == 0 {
             self.complete(shared, key, packet);
+            // Its place among the granted messages is free.
             self.grant(shared, now);
         } else {
             self.changed(shared, now, key);
@@ -134,8 +136,8 @@ impl Receiver {
             message.rtt_packets = self.settings.rtt_packets(&path, context);
         }
         message.timeout = self.settings.timeout(&path);
-        // Without these, no more than a bandwidth-delay product is on its way. Every packet restarts the time of
-        // silence.
+        // The time-out has room for a bandwidth-delay product, and only with one of these may more be on its way. A
+        // time-out that counts silence starts again with every arrival.
         let settings = &self.settings;
         let large = settings.rtt_bytes.max(settings.unscheduled_bytes).max(settings.max_incoming) > 0;
         if large && settings.loss_timer == LossTimer::Packet {
@@ -255,8 +257,10 @@ impl Receiver {
         if self.owed < price {
             return;
         }
+        // Without a message that waits for grants the debt stays.
         let Some(key) = self.ranking.oldest() else { return };
         self.owed -= price;
+        // The first of as many as there are classes: the highest scheduled class, which the source leaves open.
         let class = self.class_of(shared, key, (0, self.priorities.scheduled() as usize));
         self.grant_one(shared, now, key, increment, class);
     }
@@ -272,6 +276,7 @@ impl Receiver {
     /// The sender asks for the state of a message.
     pub(super) fn probe(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
+        // Looked up before `know` makes the state.
         let known = self.messages.contains_key(&key);
         if !self.know(shared, now, packet) {
             return;
@@ -287,6 +292,7 @@ impl Receiver {
             }
             return self.changed(shared, now, key);
         }
+        // A message that is known has a time-out of its own, which the probe does not bring forward.
         if !known {
             // Homa §3.7: nothing of it has arrived, so all of the first window is missing.
             self.rank(key);

@@ -15,6 +15,7 @@ use headway_transport::{Endpoint, EndpointEvent, HostContext, InitialWindow, Mes
 use headway_units::{Rate, Time};
 use script::{FULL, HERE, Steps, us};
 
+// Three base round trips of 10 us, and 20 us in which full buffers drain.
 const TIMEOUT: Time = Time::us(50);
 
 fn settings() -> Settings {
@@ -332,6 +333,7 @@ fn a_silent_message_is_asked_for_with_what_was_granted_and_the_timeout_doubles()
     s.on(us(30), data(1, 0, 40, 4));
     let asked = s.effects(us(250));
     let words = vec!["resend 2+1 @8".to_string(), "resend 5+3 @8".to_string()];
+    // Silence began at 30 us; the second wait is twice as long as the first.
     assert_eq!(asked, [(us(80), words.clone()), (us(180), words)]);
     assert_eq!(s.on(us(260), from(PacketKind::Busy, 1, 0)), [""; 0]);
     assert_eq!(s.effects(us(459)), [], "the sender is alive: four time-outs more");
@@ -346,6 +348,7 @@ fn requests_are_paced_by_the_receivers_link() {
         s.effects(us(60)).into_iter().flat_map(|(at, words)| vec![at; words.len()]).collect::<Vec<_>>()
     };
     let slot = Sizes::default().slot(Rate::gbps(10));
+    // Each message misses three packets, whose frame times pass before the next one asks.
     assert_eq!(ask(Asking::Paced), [TIMEOUT, TIMEOUT + slot * 3, TIMEOUT + slot * 6]);
     assert_eq!(ask(Asking::AtOnce), [TIMEOUT; 3]);
 }

@@ -57,6 +57,8 @@ impl Sender {
         let packets = context.sizes.packets(message.bytes) as u32;
         let window = self.settings.rtt_packets(&path, context);
         let first = match (self.settings.unscheduled_bytes, self.settings.rtt_bytes) {
+            // One of several sharers counts the product at the rate of the path, one alone at that of its host's
+            // link.
             (0, 0) => context.bdp_packets(&path, &message.initial_window),
             (0, _) => window,
             (bytes, _) => packets_of(bytes, &context.sizes),
@@ -93,6 +95,7 @@ impl Sender {
     /// Puts a message where its rank is now among those that are ready, or takes it out.
     fn rank(&mut self, key: DefaultKey) {
         let out = &mut self.messages[key];
+        // Only messages with a packet to send have a rank, so that the first of `ready` always has one.
         let rank = out.pick().map(|_| out.remaining());
         if out.ranked == rank {
             return;
@@ -134,6 +137,7 @@ impl Sender {
 
     /// A class that came in a packet.
     fn class(&self, class: u32) -> u8 {
+        // From the wire: class 0 is that of control.
         class.clamp(1, self.priorities.lowest().into()) as u8
     }
 
@@ -145,6 +149,7 @@ impl Sender {
         let class = self.class(class);
         let out = &mut self.messages[key];
         out.state.step(SenderEvent::Resend);
+        // Both numbers come from the wire.
         if !out.ask(now, first, first.saturating_add(missing), class) {
             let (tag, entropy) = (out.message.tag, out.message.entropy);
             let busy = shared.control_packet(PacketKind::Busy, peer, id, tag, entropy);
@@ -168,6 +173,7 @@ impl Sender {
     /// The receiver has everything.
     pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
         let id = (packet.src, packet.message);
+        // The key is looked up first: it is a part of the entry in `ready`, and gone with the message.
         if let Some(key) = self.messages.find(id)
             && let Some(mut out) = self.messages.remove(id)
         {

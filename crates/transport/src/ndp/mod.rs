@@ -79,6 +79,7 @@ const PAPER_WINDOW: u32 = 30;
 impl NdpParams {
     /// Packets of the first window over `path`, shared or not.
     fn window(&self, path: &Path, context: &HostContext, initial_window: &InitialWindow) -> u32 {
+        // A window that a scenario gives stands, however small: the paper's is its default alone.
         let least = if self.window == 0 { PAPER_WINDOW } else { 0 };
         context.first_window(self.window, path, initial_window).max(least)
     }
@@ -149,6 +150,7 @@ pub type NdpEndpoint = Machine<Ndp>;
 #[inline]
 fn is_of_sender(packet: &Packet) -> bool {
     match packet.kind {
+        // A returned header is back at the message's sender.
         PacketKind::Header => !packet.flags.has(PacketFlags::BOUNCED),
         kind => kind == PacketKind::Data,
     }
@@ -162,6 +164,7 @@ impl TwoSided for Ndp {
     fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
+            // A header that came back fails the test, and the next arm has it.
             PacketKind::Data | PacketKind::Header if is_of_sender(packet) => {
                 receiver.arrived(shared, now, packet);
             }
@@ -188,6 +191,7 @@ impl TwoSided for Ndp {
         if ahead == Ahead::Far {
             machine.shared.anticipate();
         }
+        // A deadline or a free wire may concern either end.
         if packet.is_none_or(is_of_sender) {
             machine.receiver.anticipate(id, packet, ahead);
         }

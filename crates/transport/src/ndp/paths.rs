@@ -48,9 +48,12 @@ impl Paths {
         let limit = if params.paths == 0 { u64::from(u16::MAX) } else { params.paths };
         let count = match params.spray {
             Spray::Single => 1,
+            // `limit` has at most 16 bits.
             Spray::Permuted | Spray::Random => u64::from(there).min(limit).max(1) as u16,
         };
+        // A single path is the one that the message's own entropy stands for.
         let base = if numbered && params.spray != Spray::Single { 0 } else { entropy };
+        // Receivers keep no scores, because nothing answers their packets.
         let kept = if scored && params.outliers && count > 1 { usize::from(count) } else { 0 };
         Paths {
             spray: params.spray,
@@ -84,6 +87,7 @@ impl Paths {
         if self.order.len() == 1 {
             return path;
         }
+        // Bounded, because all other paths may be left out of this pass.
         for _ in 0..2 * self.order.len() {
             if but != Some(path) && !self.leaves_out(path) {
                 break;
@@ -153,11 +157,13 @@ impl Paths {
         let (mean_acks, mean_nacks) = (u64::from(self.total.acks), u64::from(self.total.nacks));
         let score = &mut self.board[usize::from(path)];
         let (acks, nacks) = (u64::from(score.acks), u64::from(score.nacks));
+        // Products instead of ratios: a dead path has no acknowledgements to divide by.
         let outlier = score.acks + score.nacks > self.samples
             && 4 * nacks * mean_acks > 5 * mean_nacks * acks
             && 10 * nacks > 3 * acks;
         score.avoid =
             if outlier { (score.avoid + 1).min(MOST_AVOIDED) } else { score.avoid.saturating_sub(1) };
+        // A path that has become better comes back without waiting for the passes of before.
         score.skip = score.skip.min(score.avoid);
     }
 }

@@ -50,6 +50,7 @@ impl PullQueue {
     pub(super) fn pop(&mut self) -> Option<MessageId> {
         let mut first = self.turns.first_entry()?;
         let key = first.get_mut().pop_front();
+        // `is_empty` looks at the map alone.
         if first.get().is_empty() {
             first.remove();
         }

@@ -91,6 +91,7 @@ impl Receiver {
         if index >= incoming.packets {
             return;
         }
+        // Headers and repetitions are signs of life as well.
         if incoming.idle.heard(now) {
             incoming.arm_timeout(shared, key, now);
         }
@@ -113,6 +114,7 @@ impl Receiver {
                 self.pulls.left(now);
             } else {
                 incoming.queued += 1;
+                // A message stands in the queue once, however many pulls it waits for.
                 if incoming.queued == 1 {
                     self.pulls.push(incoming.class, key);
                 }
@@ -147,6 +149,7 @@ impl Receiver {
         }
         let path = (shared.context.path)(peer);
         let timeout = self.params.timeout(&path).saturating_mul(SILENT_TIMEOUTS);
+        // Receivers that all began with the same path would meet on it.
         let seed = mix(u64::from(shared.context.host.0) << 32 | u64::from(id));
         let paths = Paths::new(&self.params, &path, packet.entropy, seed, false);
         let mut incoming = Incoming {
@@ -182,6 +185,7 @@ impl Receiver {
         self.pulls.armed = false;
         while self.pulls.next() <= now {
             let Some(key) = self.pulls.pop() else { return };
+            // Pulls of a message that is complete take no turn.
             let Some(incoming) = self.messages.named(key) else { continue };
             incoming.queued -= 1;
             incoming.idle.sent(now);
@@ -208,6 +212,7 @@ impl Receiver {
     /// Repeats the last pull when nothing has come of it: it may have been lost.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(incoming) = self.messages.named((peer, id)) else { return };
+        // A pull that waits here cannot have been answered.
         let (held, timeout) = (incoming.queued > 0, incoming.timeout());
         if !incoming.idle.expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
             return;

@@ -14,7 +14,9 @@ use headway_transport::{Endpoint, InitialWindow, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
+// A full frame at 10 Gb/s.
 const SLOT: Time = Time::ns(1230).saturating_add(Time::ps(400));
+// Two and a half largest round trips.
 const LOST: Time = Time::us(50);
 
 /// One host's NDP and the words for its outputs.
@@ -390,6 +392,7 @@ fn a_repetition_does_not_wait_for_a_finished_receiver_for_ever() {
     let sends = s.effects(us(900));
     assert_eq!(
         sends,
+        // Sixteen time-outs after the last word at 12 us; then one for the repetition itself.
         [(us(812), vec!["data 0 push again".to_string()]), (us(862), vec!["data 0 push again".into()])]
     );
     assert_eq!(s.on(us(901), ack(0, 1)), ["acknowledged"]);

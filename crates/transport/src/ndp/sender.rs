@@ -111,6 +111,7 @@ impl Sender {
             Ahead::Far => prefetch(out),
             Ahead::Near => {
                 let place =
+                    // Every answer has the index at the same place.
                     packet.and_then(|packet| Ack::read(packet).index.checked_sub(out.base)).unwrap_or(0);
                 out.slots.get(place as usize).into_iter().for_each(prefetch);
                 out.slots.front().into_iter().for_each(prefetch);
@@ -154,6 +155,7 @@ impl Sender {
         }
         // Acknowledgements of either sort say these two where pulls do.
         let Pull { arrived, permitted } = Pull::read(packet);
+        // A header has the size of its first window in that field.
         if packet.kind != PacketKind::Header {
             out.arrived_below(arrived);
         }
@@ -164,7 +166,9 @@ impl Sender {
         if pull {
             out.pull(permitted);
         }
+        // After the pull was counted, which may be all that is to come.
         out.keep_going(pull && packet.flags.has(PacketFlags::AGAIN));
+        // The deadline in force counts the doublings, and would come too late.
         if out.backoff > 0 {
             out.backoff = 0;
             out.watch(shared, now);
@@ -217,6 +221,7 @@ impl SendingHalf<TimerKey> for Sender {
         let packets = context.sizes.packets(message.bytes) as u32;
         let window = self.params.window(&path, context, &message.initial_window);
         let slot = context.sizes.slot(path.bottleneck);
+        // Unlike the receiving half's seed for a message of the same number, or both would take paths in step.
         let seed = mix(u64::from(context.host.0) << 32 | u64::from(message.id)) ^ 1;
         let out = Outgoing {
             message: *message,
@@ -253,11 +258,13 @@ impl SendingHalf<TimerKey> for Sender {
         loop {
             let key = self.turns.pop_front()?;
             let out = &mut self.messages[key];
+            // What it had to send may have been acknowledged since.
             let Some((index, flags)) = out.take() else {
                 out.in_turns = false;
                 continue;
             };
             let packet = out.data(&shared.context, now, index, flags);
+            // A deadline in force is of an earlier departure.
             if out.lost_at.is_none() {
                 out.watch(shared, now);
             }
@@ -336,6 +343,7 @@ impl Outgoing {
     /// Packet `index` leaves now.
     fn data(&mut self, context: &HostContext, now: Time, index: u32, flags: PacketFlags) -> Packet {
         let path = match self.slot(index).copied() {
+            // Any path but the one that its last copy took.
             Some(slot) => self.paths.next(Some(slot.path)),
             None => self.paths.next(None),
         };
@@ -348,6 +356,8 @@ impl Outgoing {
             }
         }
         self.away += 1;
+        // For its effect: entries that are over leave the front, so that `flight` stays as short as what is under
+        // way.
         self.oldest();
         self.flight.push_back((now, index));
         let packet = context.data_packet(&self.message, index, self.initial_window.window());
@@ -379,6 +389,7 @@ impl Outgoing {
     fn arrived(&mut self, index: u32) {
         let Some(slot) = self.slot(index) else { return };
         let was = std::mem::replace(slot, Slot { place: Place::There, ..*slot });
+        // Another acknowledgement of the same packet brings no other pull.
         if was.place == Place::There {
             return;
         }
@@ -395,6 +406,7 @@ impl Outgoing {
     fn arrived_below(&mut self, index: u32) {
         while self.base < index {
             let Some(slot) = self.slots.pop_front() else { return };
+            // Its own acknowledgement was lost; the receiver owes a pull for it all the same.
             if slot.place != Place::There {
                 self.leave(self.base, slot.place);
                 self.answered += 1;
@@ -485,6 +497,7 @@ impl Outgoing {
         if let Some(index) = self.again.pop_first() {
             self.repeat(index, true);
         } else if asked && self.message.responsive {
+            // Pushed, because a repeated pull has an old number and permits nothing.
             self.pushes = 1;
         }
     }
@@ -493,6 +506,7 @@ impl Outgoing {
     #[inline]
     fn oldest(&mut self) -> Option<(Time, u32)> {
         while let Some(&(sent, index)) = self.flight.front() {
+            // A packet that has left again has a later entry.
             if self.slot(index).is_some_and(|slot| slot.place == Place::Away && slot.sent == sent) {
                 return Some((sent, index));
             }

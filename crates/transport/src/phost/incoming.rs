@@ -184,6 +184,7 @@ impl Incoming {
         (message.cursor, message.fresh, message.free) = (a.free, a.free, a.free);
         if a.again {
             message.write_off_all();
+            // The free packets of a repeated announcement are not on their way: the first pass asks for them, too.
             message.cursor = 0;
         }
         message
@@ -219,6 +220,8 @@ impl Incoming {
     }
 
     fn authorise(&mut self, index: u32, attempt: u32, at: Time) {
+        // First attempts are overdue in the order of their numbers, which `checked` follows; repetitions wait longer
+        // each time.
         if attempt > 0 {
             let Terms { resend, longest, .. } = self.terms;
             let timeout = resend.saturating_mul(1 << attempt.min(MAX_BACKOFF)).min(longest.max(resend));
@@ -240,6 +243,7 @@ impl Incoming {
         let named = place.filter(|&n| self.authorised.get(n).is_some_and(|a| a.open && a.index == index));
         let place = named.or_else(|| self.authorised.iter().position(|a| a.open && a.index == index));
         let number = place.map_or(number, |n| self.first + n as u32);
+        // A number that was never issued comes from the wire, and answers nothing.
         if number < self.issued {
             self.answered = self.answered.max(number + 1);
         }
@@ -249,6 +253,8 @@ impl Incoming {
             self.retired.used += 1;
         }
         self.drop_front();
+        // In the authors' simulator an answer wakes nothing: the message is looked at when its turn at the pacer
+        // comes.
         if !self.terms.one_token {
             self.note_answer();
         }
@@ -315,13 +321,14 @@ impl Incoming {
     /// pHost §3: after the time-out a downgraded source gets a new window.
     pub(super) fn forgive(&mut self) {
         if self.terms.one_token {
+            // Room for exactly one token below the limit.
             self.answered = self.answered.max((self.issued + 1).saturating_sub(self.terms.limit));
-            // A source that is gone answers none, for as long as the run lasts.
+            // A source that is gone answers none, and the list would grow for as long as the run lasts.
             self.drop_front();
             return self.state.step(ReceiverEvent::Forgiven);
         }
         if !self.terms.passing {
-            // Tokens that were out are issued again, one for one.
+            // Tokens that were out are issued again, one for one, as repetitions: each has a deadline of its own.
             let open = self.authorised.iter().filter(|a| a.open).map(|a| (a.index, a.attempt.max(1)));
             self.lost.extend(open);
         }
@@ -340,6 +347,7 @@ impl Incoming {
     pub(super) fn release(&mut self, slots: u32) -> u32 {
         let repaid = slots.min(self.lent);
         self.lent -= repaid;
+        // A slot that it got became a token in most cases, which counts as given: the larger number has both.
         let count = (slots - repaid).min(self.given.max(self.gifts).saturating_sub(self.released));
         self.released += count;
         count
@@ -378,6 +386,7 @@ impl Incoming {
         }
         let place = number.checked_sub(self.first).and_then(|n| self.authorised.get_mut(n as usize));
         let Some(overdue) = place.filter(|a| a.open) else { return 0 };
+        // Left in its place, which follows from its number.
         overdue.open = false;
         self.open -= 1;
         if self.received.contains(overdue.index) {
@@ -391,6 +400,7 @@ impl Incoming {
 
     /// Time at which the oldest authorisation for a packet asked for the first time is overdue.
     fn next_unanswered(&mut self) -> Option<Time> {
+        // It only goes up, so that each authorisation is passed once.
         self.checked = self.checked.max(self.first);
         loop {
             let oldest = self.authorised.get((self.checked - self.first) as usize)?;
@@ -534,6 +544,7 @@ mod tests {
     fn every_authorisation_retires_once() {
         let mut m = message();
         run(&mut m, 3);
+        // The free packets were to leave by 5 and the tokens left at 10; both wait 100.
         assert_eq!(m.give_up_overdue(Time(111)), 5, "two free ones and three tokens");
         assert_eq!((m.open(), m.wanted()), (0, Some(3)));
         assert_eq!(m.ask(Time(111), 3), (8, true));

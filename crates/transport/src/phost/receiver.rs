@@ -55,6 +55,7 @@ impl Receiver {
         let message = &mut self.messages[key];
         let first = message.state == ReceiverState::Announced;
         let Data { index, message_bytes, number, .. } = Data::read(packet);
+        // Another length is of another message, or of a sender that does not keep to the protocol.
         if index >= message.packets || message_bytes != message.message_bytes {
             return;
         }
@@ -104,11 +105,14 @@ impl Receiver {
         let burst = match packet.kind {
             PacketKind::Rts if again => Time::ZERO,
             PacketKind::Rts => lifetime,
+            // A data packet does not say how long its burst takes; at the rate of this host's link it is at least
+            // that.
             _ => slot * u64::from(free),
         };
         let (tag, entropy) = (packet.tag, packet.entropy);
         let announced = Announced { peer, id, tag, entropy, packets, message_bytes, free, again, burst };
         self.announced += 1;
+        // Before the message is added, whose own free packets would count as awaited.
         if self.params.mode == Mode::Paced && self.params.hold_back && !again {
             self.hold_back(now, slot, free, terms.bdp);
         }
@@ -119,6 +123,7 @@ impl Receiver {
         }
         let key = self.messages.insert((peer, id), incoming);
         self.list(key);
+        // Nothing is on its way that could bring the message on.
         if free == 0 || again {
             self.messages[key].state.step(ReceiverEvent::Overdue);
             self.start(key, free);
@@ -170,6 +175,7 @@ impl Receiver {
         acknowledge(shared, src, id, tag, message.entropy);
         if self.params.mode == Mode::Arrival {
             debug_assert_eq!(message.open(), 0, "a token for a packet that is here");
+            // `slot_freed` is not reached for the last packet, whose slot goes on with the others.
             let left = message.slots + u32::from(freed);
             self.surplus(shared, now, &mut message, left);
         }
@@ -253,6 +259,7 @@ impl ReceivingHalf<TimerKey> for Receiver {
         self.listed.retain(|key| self.messages.contains_key(*key));
         for mut message in all {
             if self.params.mode == Mode::Arrival {
+                // Its tokens will not be answered, and their slots go on as well.
                 let left = message.slots + message.open();
                 self.surplus(shared, now, &mut message, left);
             }

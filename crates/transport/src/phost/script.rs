@@ -15,6 +15,7 @@ use headway_transport::{Endpoint, InitialWindow, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
+// A full frame at 10 Gb/s.
 const SLOT: Time = Time::ps(1_230_400);
 const RTT: Time = Time::ps(12_304_000);
 const LIMIT: usize = 12;
@@ -63,6 +64,7 @@ fn data(packets: u64, index: u32) -> Packet {
 fn token_from(src: HostId, number: u32, index: u32, remaining: u32) -> Packet {
     let mut packet = Packet::new(PacketKind::Token, src, HERE, 0);
     (packet.token, packet.index, packet.remaining) = (number, index, remaining);
+    // As a paced receiver grants it: one and a half frame times.
     packet.lifetime = slots(3) / 2;
     packet
 }

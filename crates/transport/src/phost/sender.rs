@@ -94,6 +94,7 @@ impl Sender {
         let free_expire = initial_window.as_ref().map_or(now, |o| o.end().saturating_add(life));
         self.opened += 1;
         let mut numbers = IndexWindow::default();
+        // Free tokens have the first numbers, so that a token with one of these is a duplicate.
         numbers.insert_below(initial_window.as_ref().map_or(0, FirstWindowSchedule::window));
         Outgoing {
             message: *message,
@@ -148,6 +149,7 @@ impl Sender {
         if !out.message.responsive || index >= out.packets || !out.fresh_number(number) {
             return;
         }
+        // Tokens overtake each other, and only the newest says how much is missing now.
         if number >= out.newest {
             out.newest = number;
             out.remaining = missing;
@@ -222,6 +224,7 @@ impl SendingHalf<TimerKey> for Sender {
                 continue;
             };
             if self.params.source_scheduler == Policy::Fair {
+                // With this policy `place` is the front.
                 self.ready.rotate_left(1);
             }
             out.idle.sent(now);
@@ -255,6 +258,7 @@ impl Outgoing {
     /// True if a token with this number has not arrived before; one that has is a duplicate of the network's
     /// making. Numbers far below the highest are not remembered one by one and count as duplicates.
     fn fresh_number(&mut self, number: u32) -> bool {
+        // The set keeps the number after its last one, which would overflow.
         if number == u32::MAX {
             return false;
         }
@@ -305,6 +309,7 @@ impl Outgoing {
             self.tokens.pop_front();
         }
         if self.free_expire < now {
+            // Free tokens expire together.
             self.free = self.window();
         }
         let token = self.tokens.front().map(|held| held.expires);

@@ -26,9 +26,11 @@ impl Receiver {
     pub(super) fn hold_back(&mut self, now: Time, slot: Time, free: u32, bdp: u32) {
         let mut awaited = 0;
         for message in self.messages.values() {
+            // A downgraded source is not expected to fill the pipe.
             if message.state != ReceiverState::Downgraded {
                 awaited += message.open();
             }
+            // All of the announcement is in excess then, however many follow.
             if awaited >= bdp {
                 break;
             }
@@ -37,7 +39,7 @@ impl Receiver {
         self.next_slot = self.next_slot.max(now) + slot * u64::from(excess);
     }
 
-    /// A message of which nothing is under way: no free tokens, or none that was not lost.
+    /// Begins with a message that has nothing under way: it has no free tokens, or all of them were lost.
     pub(super) fn start(&mut self, key: DefaultKey, free: u32) {
         if self.params.mode == Mode::Arrival {
             let message = &mut self.messages[key];
@@ -48,9 +50,11 @@ impl Receiver {
     /// One token each frame time while any message may have one. pHost §3
     pub(super) fn pace(&mut self, shared: &mut Shared, now: Time) {
         if now >= self.next_slot {
+            // With no message to serve the pacer sleeps, until an arrival or a deadline of a message leads here.
             let Some((place, index)) = self.turn(shared, now) else { return };
             let key = self.listed[place];
             self.use_slot(shared, now, key, index);
+            // Counted from now: slots without a message to serve are not made up for.
             self.next_slot = now + shared.context.sizes.slot(shared.context.nic);
             if self.params.scheduler == Policy::Fair {
                 self.listed.remove(place);
@@ -78,6 +82,7 @@ impl Receiver {
             let key = self.listed[place];
             let Some(index) = self.messages.get_mut(key).and_then(Incoming::wanted) else {
                 self.unlist(place);
+                // All of it is asked for: from now on it waits for the end of its pass.
                 self.arm(shared, now, key);
                 continue;
             };
@@ -88,6 +93,7 @@ impl Receiver {
                 if best.is_none_or(|(other, ..)| rank < other) {
                     best = Some((rank, place, index));
                 }
+                // The list is in the order of turns, so that the first message that may have one has it.
                 if self.params.scheduler == Policy::Fair {
                     break;
                 }
@@ -144,6 +150,7 @@ impl Receiver {
     fn use_slot(&mut self, shared: &mut Shared, now: Time, key: DefaultKey, index: u32) {
         self.issue(shared, now, key, index);
         let message = &mut self.messages[key];
+        // Messages of a paced receiver have no slots.
         message.slots = message.slots.saturating_sub(1);
     }
 
@@ -176,6 +183,7 @@ impl Receiver {
             let message = &self.messages[key];
             let full = message.state == ReceiverState::Downgraded
                 || message.unanswered() + message.slots >= message.terms.limit;
+            // A silent source would leave the slot unanswered like the others.
             if message.silent || (full && !keep) {
                 continue;
             }
@@ -249,6 +257,7 @@ impl Receiver {
     fn lend(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let message = &mut self.messages[key];
         message.slots += message.open();
+        // Before `forgive`, which gives up all that is open.
         let count = message.lend();
         message.forgive();
         message.silent = true;

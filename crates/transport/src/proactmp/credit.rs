@@ -41,6 +41,7 @@ impl CreditPool {
 
     /// The downlink has something to do.
     pub fn begin(&mut self, now: Time) {
+        // While the downlink is busy T_last stays: the time since then is idle credit.
         self.last.get_or_insert(now);
     }
 
@@ -51,6 +52,7 @@ impl CreditPool {
 
     /// Idle credit since the last allocation. ProactMP §III-C4, equation 3
     fn idle(&self, now: Time, owd: &Owd) -> u64 {
+        // Without T_last the allocation is a first one, which has no idle credit.
         let elapsed = now.saturating_sub(self.last.unwrap_or(now)).min(owd.time);
         (u128::from(elapsed.0) * u128::from(owd.bytes) / u128::from(owd.time.0)) as u64
     }
@@ -58,6 +60,7 @@ impl CreditPool {
     /// Bytes that may be given now. ProactMP §III-C4, algorithm 1, lines 7 to 17
     pub fn credit(&self, now: Time, owd: &Owd) -> u64 {
         let out = self.outstanding();
+        // `over` is -credits_rem of algorithm 1.
         let credit = match out.checked_sub(owd.bytes) {
             None | Some(0) => owd.bytes - out + self.idle(now, owd),
             Some(over) if over <= owd.bytes => self.idle(now, owd),
@@ -72,6 +75,7 @@ impl CreditPool {
         let spare = owd.bytes.saturating_sub(self.outstanding());
         let of_idle = u128::from(bytes.saturating_sub(spare));
         // Bytes times picoseconds may need more than 64 bits.
+        // Rounded up, so that rounding makes no credit.
         let spent = (of_idle * u128::from(owd.time.0)).div_ceil(u128::from(owd.bytes)) as u64;
         let elapsed = now.saturating_sub(self.last.unwrap_or(now)).min(owd.time);
         self.last = Some(now.saturating_sub(elapsed.saturating_sub(Time(spent))));

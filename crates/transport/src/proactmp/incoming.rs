@@ -146,6 +146,8 @@ impl Incoming {
     pub(super) fn arrive(&mut self, now: Time, packet: &Packet) -> Option<u64> {
         let Data { index, round_trip, .. } = Data::read(packet);
         (self.since, self.srtt) = (now, Time(u64::from(round_trip) * 1000));
+        // A sender that keeps to the protocol sends nothing beyond its permissions; such a packet would return credit
+        // that was never taken.
         if index >= self.granted || !self.received.insert(index) {
             return None;
         }
@@ -171,6 +173,7 @@ impl Incoming {
     pub(super) fn fits(&self, credit: u64, most: u32) -> (u32, u64) {
         let left = self.packets - self.granted;
         let count = match credit {
+            // The last packet may be shorter than the payload that credit is divided by.
             credit if credit >= self.ungranted() => left,
             credit => u32::try_from(credit / self.payload.max(1)).unwrap_or(u32::MAX),
         };
@@ -180,6 +183,7 @@ impl Incoming {
 
     /// Permits `count` more packets.
     pub(super) fn grant(&mut self, now: Time, count: u32) {
+        // The sender had nothing to send until now, so that its silence is not counted.
         if self.received.next_missing(0) >= self.granted {
             (self.since, self.looked) = (now, (self.high, now));
         }
@@ -193,6 +197,7 @@ impl Incoming {
 
     /// The state of the grants; with `answered`, in answer to that packet. ProactMP §III-C3
     pub(super) fn say_granted(&self, shared: &mut Shared, key: Key, answered: Option<&Packet>) {
+        // An answer takes the path of its packet, so that the round trip that it ends is of that subflow.
         let (number, entropy) = match answered.map(|packet| super::number_of(Data::read(packet).subflow)) {
             Some(number) => (number, self.paths.entropy(number as usize).unwrap_or(self.paths.last().1)),
             None => self.paths.last(),
@@ -243,7 +248,7 @@ impl Incoming {
         }
         let timeout = self.timeout(settings);
         let idle_at = self.since.saturating_add(settings.doubled(&self.path, timeout, self.backoff));
-        // A look finds nothing new until something arrives.
+        // Rescanning is pointless before the next arrival.
         let look = if self.since > self.looked.1 { self.looked.1.saturating_add(timeout) } else { idle_at };
         let at = idle_at.min(look);
         // An armed deadline that comes early looks again.

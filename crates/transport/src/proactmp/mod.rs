@@ -114,6 +114,7 @@ type Key = (HostId, u32);
 /// A subflow and the option Pro_Capable in one field: its number, and the number of subflows that a message may have, 0
 /// if the end that says so does not support several.
 const fn label(number: u32, allowed: u32) -> u32 {
+    // Both are at most 64.
     number & 0xffff | allowed << 16
 }
 

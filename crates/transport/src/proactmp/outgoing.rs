@@ -115,6 +115,7 @@ impl Outgoing {
         if self.next < self.released {
             return Some(Pick::Unscheduled(self.next));
         }
+        // Packets of a window that is spread out wait for their slots, and scheduled ones come after them.
         if self.next < self.initial_window.window() || self.next >= self.permitted {
             return None;
         }
@@ -156,6 +157,7 @@ impl Outgoing {
 
     /// Packets up to a number may be sent; one that comes late changes nothing. ProactMP §III-C3
     pub(super) fn permit(&mut self, settings: &Settings, context: &HostContext, number: u32) -> bool {
+        // The window takes no credit: a grant brings only what lies beyond it.
         let (before, number) = (self.permitted.max(self.initial_window.window()), number.min(self.limit()));
         if number <= before {
             return false;
@@ -178,10 +180,12 @@ impl Outgoing {
         let lately: Vec<u32> =
             (from..end.min(self.next)).filter(|i| self.shares.left_lately(*i, now)).collect();
         let timeout = settings.timeout(&self.path, self.shares.slowest());
+        // A packet that left within a base round trip has crossed the request, which then says nothing of the path.
         if lately.is_empty() {
             self.shares.missed(settings, from, end, now.saturating_sub(Time(timeout.0 / 2)));
         }
         for index in (from..end.min(self.next)).filter(|i| !lately.contains(i)) {
+            // A range may be asked for again before its packets have left.
             if !self.again.contains(&index) {
                 self.again.push_back(index);
             }
@@ -190,7 +194,7 @@ impl Outgoing {
         self.permit(settings, context, end);
     }
 
-    /// Paths are dead: what was in flight there is wanted again.
+    /// Queues the packets that were in flight on dead paths to be sent again.
     pub(super) fn path_lost(&mut self, lost: &dyn Fn(u32) -> bool) {
         for index in self.shares.path_lost(lost) {
             if !self.again.contains(&index) {
@@ -216,6 +220,7 @@ impl Outgoing {
         let fastest = self.shares.fastest();
         let (message_bytes, window) = (self.message.bytes, self.initial_window.window());
         let subflow = label(fastest as u32, self.allowed);
+        // No grant echoes a probe, so that it has no departure time.
         let probe = Probe { message_bytes, window, subflow, round_trip: 0, left: Time::ZERO };
         self.control(context, probe, fastest)
     }
@@ -233,6 +238,7 @@ impl Outgoing {
     /// The first subflow takes another path while nothing at all has been heard: its own may be dead.
     pub(super) fn try_another_path(&mut self, settings: &Settings) {
         if self.allowed > 1 && self.shares.slowest() == Time::ZERO {
+            // Another one at each time-out, in a circle.
             let number = self.idle.backoff() % self.allowed;
             let path = settings.path_manager.entropy(self.message.entropy, number, &self.path);
             self.shares.subflows[0].entropy = path;

@@ -132,6 +132,7 @@ impl Settings {
     /// Equation 1 for the end of `path`. ProactMP §III-C1
     pub(super) fn owd(&self, path: &Path, context: &HostContext) -> Owd {
         let time = if self.owd == Time::ZERO { Time(path.base_rtt.0 / 2) } else { self.owd };
+        // Equation 3 divides by it.
         let time = time.max(Time(1));
         let sizes = &context.sizes;
         let packet = u64::from(sizes.payload);
@@ -140,6 +141,7 @@ impl Settings {
         }
         let slot = sizes.slot(context.nic).0.max(1);
         let whole = time.0.div_ceil(slot).max(1) * packet;
+        // 128 bits, because picoseconds times bytes may exceed 64.
         let exact = (u128::from(time.0) * u128::from(packet) / u128::from(slot)) as u64;
         Owd { time, bytes: if self.whole_packets { whole } else { exact.max(packet) } }
     }

@@ -32,6 +32,7 @@ impl PathList {
 
     /// Both ends want `count` subflows; `entropy` says which path each takes.
     pub(super) fn extend(&mut self, count: u32, entropy: impl Fn(u32) -> u32) {
+        // Later packets repeat the number, and add nothing.
         for number in self.list.len() as u32..count {
             self.list.push(Joined { entropy: entropy(number), heard: None, asked: None, tries: 0 });
         }
@@ -64,14 +65,17 @@ impl PathList {
     /// A subflow to ask for now: one that is not there, or has been silent; no more than one at a time.
     pub(super) fn ask(&mut self, settings: &Settings, path: &Path, now: Time, timeout: Time) -> Option<u32> {
         let silent = |s: &Joined| {
+            // `None` is less than any time.
             let since = s.asked.max(s.heard);
             since.is_none_or(|at| now >= at.saturating_add(settings.doubled(path, timeout, s.tries)))
         };
+        // A Request is pending for as long as its time-out has not passed.
         if self.list.iter().any(|s| s.asked > s.heard && !silent(s)) {
             return None;
         }
         let number = self.list.iter().position(silent)?;
         let subflow = &mut self.list[number];
+        // A Request after which something was heard was not in vain.
         subflow.tries += u32::from(subflow.asked > subflow.heard);
         subflow.asked = Some(now);
         Some(number as u32)

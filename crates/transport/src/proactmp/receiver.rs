@@ -50,6 +50,7 @@ impl Receiver {
 
     fn remove(&mut self, now: Time, key: Key) -> Option<Incoming> {
         let message = self.messages.remove(&key)?;
+        // Its credit that no packet has answered will not be answered any more.
         self.credit.back(now, message.outstanding());
         self.held.set(now, self.held.value() - message.held);
         self.ages.remove(&(message.age, key));
@@ -72,6 +73,7 @@ impl Receiver {
         let before = message.held;
         if let Some(credit) = message.arrive(now, packet) {
             shared.delivered(packet);
+            // Before `answer`, which may give it out again at once.
             self.credit.back(now, credit);
             // The stored length counts from now on: a stray packet may state another length than the message
             // in its place has.
@@ -155,6 +157,7 @@ impl Receiver {
             let Some(message) = self.messages.get_mut(&key) else { break };
             let most = if self.settings.order == Order::Rr { 1 } else { u32::MAX };
             let (count, bytes) = message.fits(self.credit.credit(now, &message.owd), most);
+            // Less than a packet is left. It stays in the pool, with the time in which it came up.
             if count == 0 {
                 break;
             }
@@ -233,7 +236,7 @@ impl ReceivingHalf<TimerKey> for Receiver {
         self.allocate(shared, now, None);
     }
 
-    /// Grants may have been on their way there: what is granted is said again, by another path.
+    /// Grants may have been lost with the path: each message's is repeated on another one.
     fn path_lost(&mut self, shared: &mut Shared, peer: HostId, _: &dyn Fn(u32) -> bool) {
         let mut all: Vec<Key> = self.messages.keys().filter(|key| key.0 == peer).copied().collect();
         all.sort_unstable();

@@ -254,5 +254,6 @@ fn a_peer_that_is_gone_leaves_no_state_and_no_credit() {
     assert_eq!(s.machine.live_messages(), 0);
     let gauges = s.machine.gauges(us(60));
     let credit = gauges.iter().find(|g| g.name == "outstanding_credit_bytes").expect("a gauge");
+    // OWDbytes, which the first packet brought.
     assert_eq!((credit.value, credit.max), (0, 2 * FULL));
 }

@@ -64,6 +64,7 @@ impl Sender {
 
     /// Something has changed: goes on to the first message in line that has a packet to send.
     fn settle(&mut self, shared: &Shared) {
+        // `is_ready` goes by the front alone, which therefore has to have a packet to send.
         while let Some(&key) = self.ready.front() {
             let Some(out) = self.messages.get_mut(key) else {
                 self.ready.pop_front();
@@ -92,6 +93,7 @@ impl Sender {
         let out = &mut self.messages[key];
         let Grant { answers, permitted, subflow, echo, .. } = Grant::read(grant);
         let number = number_of(subflow) as usize;
+        // The number comes from the wire, and may be of no subflow.
         let answers = answers > 0 && number < out.shares.subflows.len();
         if answers {
             out.shares.heard(&self.settings, number, now, echo);
@@ -99,6 +101,7 @@ impl Sender {
         }
         let news = out.permit(&self.settings, &shared.context, permitted);
         out.state.step(SenderEvent::Grant);
+        // A grant that is neither may be an old one that comes late: it shows no progress.
         if news || answers {
             self.heard(shared, now, key);
         }
@@ -110,6 +113,7 @@ impl Sender {
     pub(super) fn resend(&mut self, shared: &mut Shared, now: Time, ask: &Packet) {
         let Some(key) = self.messages.find((ask.src, ask.message)) else { return };
         let out = &mut self.messages[key];
+        // The Request is lost. A receiver repeats it ahead of each RESEND.
         if !out.has_begun() {
             return;
         }
@@ -133,6 +137,7 @@ impl Sender {
             shared.control.extend(response);
             return;
         }
+        // A repeated Request changes nothing.
         if !out.has_begun() {
             self.begin(shared, now, key);
             self.heard(shared, now, key);
@@ -153,6 +158,7 @@ impl Sender {
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
+        // An announced message has nothing to wait for here: its time-out is for the Request.
         let held = out.queued || out.initial_window.next().is_some() && out.has_begun();
         let timeout = out.timeout(&self.settings);
         if !out.idle.expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
@@ -189,6 +195,7 @@ impl SendingHalf<TimerKey> for Sender {
         out.queued = false;
         let pick = out.pick(&shared.context)?;
         let packet = out.depart(&shared.context, now, pick);
+        // To the end of the line: messages take turns, a packet each.
         self.queue(shared, key);
         self.settle(shared);
         Some(packet)

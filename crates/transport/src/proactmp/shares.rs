@@ -79,6 +79,7 @@ impl Subflow {
     /// A round trip, smoothed by an eighth.
     fn sample(&mut self, rtt: Time) {
         self.rtt = rtt;
+        // Divided before they are added: an echo off the wire may be of any size.
         self.srtt = Some(self.srtt.map_or(rtt, |old| Time(old.0 - old.0 / 8 + rtt.0 / 8)));
     }
 }
@@ -101,6 +102,7 @@ pub(super) struct Shares {
 impl Shares {
     /// The first of `count` subflows is established, the others are absent. A subflow may have `cap` bytes in flight.
     pub(super) fn new(entropy: u32, count: u32, base_rtt: Time, cap: Option<u64>, now: Time) -> Shares {
+        // `count` is 0 where this host does not support several.
         let mut subflows: Vec<Subflow> = (0..count.max(1)).map(|_| Subflow::new(entropy)).collect();
         subflows[0].state = SubflowState::Established;
         Shares { subflows, base_rtt, recent: VecDeque::new(), granted_at: now, cap, filled: false }
@@ -194,6 +196,7 @@ impl Shares {
         }
         for (number, subflow) in self.subflows.iter_mut().enumerate() {
             let grants = self.recent.iter().filter(|n| **n == number).count() as u64;
+            // Without a weight a subflow would get no credit, and so would never bring a grant again.
             subflow.weight = grants.max(u64::from(subflow.state == SubflowState::Established));
         }
     }
@@ -203,6 +206,7 @@ impl Shares {
         let base = self.base_rtt;
         let share = |s: &Subflow| {
             let rtt = if settings.raw_rtt && s.srtt.is_some() { s.rtt } else { s.srtt.unwrap_or(base) };
+            // At least 1 ps, because the share divides by it.
             let ns = rtt.0.max(1) as f64 / 1e3;
             if s.is_established() { s.weight as f64 / (ns * ns) } else { 0.0 }
         };
@@ -210,6 +214,7 @@ impl Shares {
         if all > 0.0 {
             self.subflows.iter_mut().for_each(|s| s.budget += bytes as f64 * (share(s) / all));
         } else {
+            // Before the first grant every weight is 0.
             let first = self.fastest();
             self.subflows[first].budget += bytes as f64;
         }
@@ -241,6 +246,7 @@ impl Shares {
             }
             flying.extend(subflow.flight.iter().map(|flown| flown.index));
             subflow.land(|_| true);
+            // The last one stays, whatever its path is like: a message has to send by something.
             if self.established() > 1 {
                 self.remove(number);
             }
@@ -363,6 +369,8 @@ mod tests {
         shares.depart(1, Time::us(1), 8, 1460, true);
         shares.missed(&removing, 7, 8, Time::ZERO);
         assert_eq!(shares.subflows[0].state, SubflowState::Removed);
+        // Half of 6000 bytes each, and what 0 had left after a packet of 1460, 1540; subflow 1 has paid for one as
+        // well.
         assert_eq!((shares.subflows[0].in_flight, shares.subflows[1].budget), (0, 3080.0));
         assert_eq!(shares.pick(1460), Some(1));
         // The other falls silent as well: back to the first, for want of a better one.

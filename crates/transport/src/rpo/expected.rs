@@ -6,7 +6,7 @@ use crate::timers::Timers;
 use headway_units::Time;
 use std::collections::VecDeque;
 
-/// The permitted packets of one message, each with the time of its permission, or if it was permitted again, with
+/// The permitted packets of one message, each with the time of its permission. A packet that was permitted again has
 /// a deadline of its own. Time-outs are the same for all permissions of a kind, so that the earliest is the first.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
@@ -40,6 +40,7 @@ impl Expected {
             self.granted[0].push_back((now, self.ends.0));
             self.ends.0 += 1;
         }
+        // The normal packet may have been the last between the two ends.
         if !marked && self.ends.0 < self.ends.1 {
             self.ends.1 -= 1;
             self.granted[1].push_back((now, self.ends.1));
@@ -69,6 +70,8 @@ impl Expected {
             self.pass_window();
         }
         for granted in &mut self.granted {
+            // Entries keep the time of the grant and no deadline, because the time-out follows the measured round
+            // trip.
             while let Some(&(_, index)) = granted.front().filter(|e| e.0.saturating_add(timeout) <= now) {
                 missing(index, 0);
                 granted.pop_front();

@@ -104,6 +104,7 @@ impl RpoParams {
     /// `factor` of the round trips that time-outs count.
     fn timeout(&self, path: &crate::Path, factor: f64) -> Time {
         let rtt = match self.loss_timer {
+            // The measured round trip starts from this one, and never falls below it.
             LossTimer::BaseRtt | LossTimer::Measured => path.base_rtt,
             LossTimer::MaxRtt => path.max_rtt,
         };
@@ -175,6 +176,7 @@ impl Promised for Rpo {
     fn promises(params: &RpoParams, path: &crate::Path, _: u64) -> Promises {
         // A lost tail waits for the receiver's time-out, and its repair for a round trip.
         let slow = params.timeout(path, params.loss_timeout.max(params.restart_timeout) + 1.0);
+        // Time-outs that count the base round trip may be shorter than the way through full buffers.
         Promises { repair: slow.max(path.max_rtt * 4), ramp: Time::ZERO }
     }
 }

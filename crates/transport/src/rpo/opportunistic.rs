@@ -22,6 +22,7 @@ impl Opportunistic {
 
     /// A packet is queued at the host, perhaps not for the first time.
     pub(super) fn queue(&mut self, index: u32, again: bool) {
+        // A packet that has left before changes from under way to waiting; its old departure means nothing any more.
         self.remove(index);
         if again {
             self.repeats.insert(index);
@@ -32,6 +33,7 @@ impl Opportunistic {
 
     /// A packet leaves the host; `false` if it does not wait there.
     pub(super) fn leave(&mut self, now: Time, index: u32) -> bool {
+        // An entry in the host's queue may be of a packet that became a normal one, or left through another entry.
         let Some(left) = self.packets.get_mut(&index).filter(|left| left.is_none()) else { return false };
         *left = Some(now);
         self.departures.push_back((now, index));
@@ -66,6 +68,7 @@ impl Opportunistic {
 
     /// The smallest packet that waits at the host, or left at least `age` ago; and whether it has ever left.
     pub(super) fn due(&mut self, now: Time, age: Time) -> Option<(u32, bool)> {
+        // The search below looks at every packet; the oldest departure shows in most cases that it would find none.
         if self.waiting == 0 && self.oldest().is_none_or(|at| at.saturating_add(age) > now) {
             return None;
         }
@@ -77,6 +80,7 @@ impl Opportunistic {
     /// Departure time of the first of those under way.
     pub(super) fn oldest(&mut self) -> Option<Time> {
         while let Some(&(at, index)) = self.departures.front() {
+            // Departures are not searched when packets go: an entry counts while its packet still has this time.
             if self.packets.get(&index) == Some(&Some(at)) {
                 return Some(at);
             }

@@ -62,7 +62,7 @@ pub(super) struct Outgoing {
     opportunistic: Opportunistic,
     /// Packets to send again.
     lost: BTreeSet<u32>,
-    /// Packets that permissions at hand have repeated, of which nothing has been heard since.
+    /// Packets repeated with permissions at hand, until something is heard of them.
     repaired: BTreeSet<u32>,
     /// Departures of normal and of opportunistic packets.
     logs: [SentLog; 2],
@@ -114,6 +114,7 @@ impl Outgoing {
             restart,
             idle: IdleTimer::new(now, path),
         };
+        // Nothing lies between the ends of a message that fits into its first window.
         out.meet();
         out
     }
@@ -149,17 +150,21 @@ impl Outgoing {
     /// Takes in the arrivals and losses of a grant; `false` for a grant heard before.
     pub(super) fn acknowledge(&mut self, now: Time, grant: &Packet, tolerance: Option<u32>) -> bool {
         let Grant { index, departure, arrived_below, arrived_from, .. } = Grant::read(grant);
+        // The fields come from the wire: neither may point beyond the message.
         self.arrived.skip_to(arrived_below.min(self.packets));
         let above = arrived_from.min(self.above.into()) as u32;
         if above < self.above {
             self.above = above;
             self.opportunistic.remove_from(above);
         }
+        // A repeated grant answers no departure.
         if grant.flags.has(PacketFlags::AGAIN) {
             return true;
         }
         let (queue, number) = ((departure & 1) as usize, departure >> 1);
         let left = self.logs[queue].take(number, index);
+        // Without an entry the grant is a duplicate, or answers a departure that counts as lost: that one still
+        // permits.
         if left.is_none() && self.has_arrived(index) {
             return false;
         }
@@ -168,10 +173,13 @@ impl Outgoing {
         self.lost.remove(&index);
         self.repaired.remove(&index);
         let Some(left) = left else { return true };
+        // Opportunistic packets wait for as long as normal ones need the link, which would stretch the time-out of
+        // those.
         if queue == 0 && !left.repeated {
             self.measured(now.saturating_sub(left.at));
         }
         while let Some(index) = self.logs[queue].overtaken(number, tolerance.unwrap_or(REMEMBERED)) {
+            // Without a tolerance the sender finds no losses: entries are dropped only to bound the log.
             if tolerance.is_some() {
                 self.overtaken(queue, index);
             }
@@ -181,6 +189,7 @@ impl Outgoing {
 
     /// A normal packet's round trip.
     fn measured(&mut self, round_trip: Time) {
+        // The first sample counts in full, later ones by an eighth, as in RFC 6298 §2.
         let before = if self.round_trip == Time::ZERO { round_trip } else { self.round_trip };
         self.round_trip = Time((before.0.saturating_mul(7).saturating_add(round_trip.0)) / 8);
     }
@@ -188,6 +197,7 @@ impl Outgoing {
     /// A departure that later ones of its queue have overtaken: the packet is lost, unless it has arrived
     /// otherwise or left again.
     fn overtaken(&mut self, queue: usize, index: u32) {
+        // An opportunistic packet that is not in the set any more became a normal one, whose own departure decides.
         let current = queue == 0 || self.opportunistic.remove(index);
         if current && !self.has_arrived(index) {
             self.repaired.remove(&index);
@@ -219,6 +229,8 @@ impl Outgoing {
         loop {
             let index = self.lost.first().copied().filter(|&i| i < self.back || self.has_met())?;
             self.lost.remove(&index);
+            // Arrivals known by `arrived_below` and `arrived_from` do not touch `lost`; their entries are dropped
+            // here.
             if !self.has_arrived(index) {
                 self.queued.push(index);
                 self.repaired.insert(index);
@@ -266,6 +278,7 @@ impl Outgoing {
         if met {
             return None;
         }
+        // The ends have not met, so that `back` is above `front`.
         self.back -= 1;
         self.opportunistic.queue(self.back, false);
         let index = self.back;
@@ -282,6 +295,7 @@ impl Outgoing {
             return None;
         }
         let unsent = index >= self.front && index < self.back;
+        // With nothing else left to send, a permission put aside would find no use: the packet itself goes again.
         let others = !self.has_met() || !self.lost.is_empty();
         if unsent || (any && self.repaired.remove(&index) && others) {
             self.credit = self.credit.saturating_add(1);
@@ -292,11 +306,13 @@ impl Outgoing {
         }
         let in_turn = index >= self.departed[self.is_after_window(index)] && index < self.front;
         let waits = self.opportunistic.waits(index);
+        // It still waits at this host, and leaves without being asked for.
         if in_turn || self.queued.contains(&index) || (waits && !self.has_met()) {
             return None;
         }
         self.lost.remove(&index);
         self.logs.iter_mut().for_each(|log| log.repeat(index));
+        // An opportunistic packet that waited here changes queues now and has never left.
         let again = !waits;
         if index >= self.back && !self.has_met() {
             self.opportunistic.queue(index, again);
@@ -321,6 +337,7 @@ impl Outgoing {
             Some(place) => {
                 self.queued.swap_remove(place);
             }
+            // A packet that is not in `queued` leaves in order, so that all before it have left.
             None => self.departed[self.is_after_window(next.index)] = next.index + 1,
         }
         // The lowest bit says which of the logs it is.
@@ -381,6 +398,7 @@ impl Outgoing {
         }
         self.state.step(SenderEvent::IdleTimeout);
         self.arm_timeout(shared, now);
+        // A window that waits for its slots, or for the wire, may not have sent even packet 0.
         let waits = self.departed[0] == 0 || self.queued.contains(&0);
         if waits {
             return None;

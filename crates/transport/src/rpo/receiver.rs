@@ -118,6 +118,7 @@ impl Receiver {
             return;
         }
         let echoed = incoming.echo(packet, self.params.opportunistic_mark);
+        // A sender without opportunistic packets and a marked one look the same from here: a packet for each grant.
         let marked = echoed || !self.params.opportunistic;
         incoming.grant(shared, key, packet, marked);
         if let Some(expected) = &mut incoming.expected {
@@ -203,6 +204,7 @@ impl Receiver {
         if now >= incoming.silent_at() {
             self.again.push((key, Again::Silence));
             incoming.heard = now;
+            // None by default: the paper's time-out does not double.
             incoming.attempts = (incoming.attempts + 1).min(self.params.backoff as u32);
         }
         incoming.arm(shared, now, key);
@@ -215,6 +217,8 @@ impl Receiver {
     pub(super) fn reissue(&mut self, shared: &mut Shared, now: Time) {
         self.again.due();
         let slot = match self.params.reissue {
+            // Where only senders find losses, a receiver asks once a silence for one packet, too rarely to need a
+            // pace.
             Reissue::Paced if self.params.detection != Detection::Acknowledgements => {
                 shared.context.sizes.slot(shared.context.nic)
             }
@@ -279,6 +283,7 @@ impl Incoming {
         }
         self.received_bytes += u64::from(packet.payload);
         let in_order = u64::from(self.received.next_missing(0)) * u64::from(sizes.payload);
+        // The last packet may be shorter than a full payload.
         self.held = self.received_bytes.saturating_sub(in_order.min(self.bytes));
         (self.heard, self.attempts) = (now, 0);
     }

@@ -15,7 +15,9 @@ use headway_transport::{Endpoint, EndpointEvent, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
+// A full frame at 10 Gb/s.
 const SLOT: Time = Time::ns(1230).saturating_add(Time::ps(400));
+// Ten of these.
 const RTT: Time = Time::ps(12_304_000);
 
 /// One host's RPO and the words for its outputs.
@@ -51,6 +53,7 @@ fn silent() -> RpoParams {
 fn data(packets: u64, index: u32) -> Packet {
     let mut packet = Packet::new(PacketKind::Data, PEER, HERE, 0);
     packet.index = index;
+    // The first window of `params`.
     packet.count = packets.min(4) as u32;
     packet.message_bytes = packets * FULL;
     packet.payload = FULL as u16;
@@ -95,6 +98,7 @@ impl Script {
         (grant.index, grant.token) = (index, sent.token);
         grant.count = if ece { 1 } else { 2 };
         grant.flags = PacketFlags::when(ece, PacketFlags::ECE);
+        // Beyond every message here: nothing has arrived from its end.
         grant.message_bytes = 1000;
         grant
     }

@@ -57,6 +57,7 @@ impl Sender {
             normal: VecDeque::new(),
             opportunistic: VecDeque::new(),
             waiting: 0,
+            // Replaced by `open`, as soon as there is a path to measure by.
             spare: SpareMeter::new(headway_units::Rate::gbps(1), Time::ZERO, Time::ZERO),
             period: Time::ZERO,
             data_packets: 0,
@@ -80,7 +81,9 @@ impl Sender {
     pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
         let Some(key) = self.messages.find((grant.src, grant.message)) else { return };
         let before = self.messages[key].waiting_opportunistic();
+        // It queues, drops and converts opportunistic packets: what they add up to follows by difference.
         self.answer(shared, now, grant, key);
+        // Added before it is subtracted, because the numbers have no sign.
         self.waiting = self.waiting + self.messages[key].waiting_opportunistic() - before;
     }
 
@@ -156,6 +159,7 @@ impl Sender {
             if run.count == 0 {
                 self.normal.pop_front();
             }
+            // Packets of a finished message are left in the queue, rather than searched for.
             let Some(out) = self.messages.get_mut(key) else { continue };
             let token = out.normal_leaves(now, next);
             let mut packet = data(out, &shared.context, next, token);
@@ -196,6 +200,7 @@ impl SendingHalf<TimerKey> for Sender {
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
         let window = context.first_window(self.params.window, &path, &message.initial_window);
+        // k counts the longest round trip so far; a longer one starts the measurement again.
         if path.base_rtt > self.period {
             self.period = path.base_rtt;
             self.spare = SpareMeter::new(context.nic, path.base_rtt, now + path.base_rtt);
@@ -249,6 +254,7 @@ impl SendingHalf<TimerKey> for Sender {
 impl Run {
     /// True if a packet continues this run.
     fn follows(&self, next: Next) -> bool {
+        // All of a run has the flags of its first packet, and a repetition has one of its own.
         !self.next.again && !next.again && self.next.index + self.count == next.index
     }
 }

@@ -48,6 +48,7 @@ impl SentLog {
     pub(super) fn take(&mut self, number: u32, index: u32) -> Option<Departure> {
         // A number before the base wraps to a place beyond the end, and finds nothing.
         let place = number.wrapping_sub(self.base) as usize;
+        // An answer counts only if packet and departure fit together: both numbers come from the wire.
         let departure = self.left.get_mut(place)?.take_if(|entry| entry.index == index)?;
         while self.left.front() == Some(&None) {
             self.drop_first();
@@ -91,6 +92,7 @@ impl SentLog {
         self.left
             .pop_front()
             .flatten()
+            // A packet that left again has a later departure to be judged by.
             .filter(|departure| !departure.repeated)
             .map(|departure| departure.index)
     }
@@ -143,6 +145,7 @@ mod tests {
                 log.push(0, Time(at))
             })
             .collect();
+        // Two for each of 2 packets, and 1000: the last 1004 of 5000 departures, from number 3996 on.
         assert_eq!(log.left.len(), 1004);
         assert_eq!(numbers, (0..5000).collect::<Vec<_>>());
         assert_eq!(log.take(3995, 0), None, "too long ago");

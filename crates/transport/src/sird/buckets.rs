@@ -77,6 +77,7 @@ impl Buckets {
         self.packets += 1;
         self.network.marked += u32::from(marked);
         self.host.marked += u32::from(congested);
+        // Before the loops: a batch that this packet completes counts for the cut that it may cause.
         if self.packets >= self.batch {
             let packets = self.packets as f64;
             for side in [&mut self.network, &mut self.host] {

@@ -103,6 +103,7 @@ impl Incoming {
         };
         incoming.granted = window.min(packets);
         if let Some(last) = incoming.granted.checked_sub(1) {
+            // All packets but the last of a window are full; that one may be the tail of the message.
             incoming.out = u64::from(sizes.full_wire()) * u64::from(last) + incoming.wire(sizes, last);
         }
         incoming
@@ -124,7 +125,7 @@ impl Incoming {
         self.packets - self.received.len()
     }
 
-    /// The next packet that has no credit, if there is one. In a pool of a pair every packet is that one until it arrives.
+    /// The next packet that needs credit, if any does. Where a pair has one pool, a packet needs credit until it arrives.
     pub(super) fn next(&self) -> Option<u32> {
         let next = self.received.next_missing(self.granted);
         (next < self.packets).then_some(next)
@@ -140,6 +141,8 @@ impl Incoming {
         if let Some(share) = &mut self.share {
             share.end = share.end.max(index + 1);
         }
+        // A packet of a pool, or of a sender that does not keep to the protocol, was not counted when credit was
+        // given.
         let answered = if index < self.granted { self.wire(sizes, index) } else { 0 };
         self.out -= answered;
         Some(answered)
@@ -165,6 +168,7 @@ impl Incoming {
 
     /// Looks for lost credit in a while, if any is out and no deadline is in force.
     pub(super) fn watch(&mut self, shared: &mut Shared, (peer, id): MessageId, now: Time) {
+        // In a pool the receiver does not know which message its sender spends credit on, so that all are watched.
         if self.armed == Time::MAX && (self.out > 0 || self.share.is_some()) {
             // Nothing is lost of a large first window before it had the time to leave.
             let path = (shared.context.path)(peer);

@@ -108,6 +108,7 @@ impl Budget {
             0 => bdp_bytes(&(context.path)(peer), context.nic),
             bytes => bytes,
         };
+        // Credit for less than a frame would never release a packet.
         Budget { bdp: bdp.max(frame), frame }
     }
 
@@ -197,6 +198,7 @@ pub type SirdEndpoint = Machine<Sird>;
 /// Marks a credit's number as counted from the beginning of the message.
 const CUMULATIVE: PacketFlags = PacketFlags::PULL;
 /// Marks a credit that all messages of a pair of hosts may use.
+// Only data is sent unscheduled, so that this bit is free in a credit.
 const POOLED: PacketFlags = PacketFlags::UNSCHEDULED;
 
 impl TwoSided for Sird {

@@ -91,6 +91,7 @@ impl Outgoing {
 
     /// True if its receiver knows nothing of it.
     pub(super) fn is_fresh(&self) -> bool {
+        // Without a first window a request has announced it.
         self.window > 0 && self.departed.is_empty()
     }
 
@@ -100,6 +101,7 @@ impl Outgoing {
         if next >= end {
             return 0;
         }
+        // Only the last packet of a message may be short.
         u64::from(sizes.full_wire()) * u64::from(end - 1 - next) + wire(sizes, &self.message, end - 1)
     }
 
@@ -108,6 +110,7 @@ impl Outgoing {
         if pool == Pool::Message {
             return self.pick().map(|index| (index, false));
         }
+        // The first window before repetitions, because it takes no credit.
         let next = self.departed.next_missing(0);
         if next < self.released {
             return Some((next, false));
@@ -134,6 +137,7 @@ impl Outgoing {
 
     /// A credit raises the number of permitted packets; one that comes late changes nothing.
     pub(super) fn permit(&mut self, number: u32) {
+        // The number comes from the wire.
         let number = number.min(self.packets);
         if number > self.permitted {
             self.permitted = number;
@@ -166,6 +170,7 @@ impl Outgoing {
         let again = !self.departed.insert(index);
         let packet = context.data_packet(&self.message, index, self.window);
         let mut packet = Data { congested: congested.into(), ..Data::read(&packet) }.on(packet);
+        // Credit is given again for a repetition, so that it is scheduled like the rest.
         let scheduled = again || index >= self.window;
         packet.priority = if priorities && scheduled { 2 } else { 1 };
         packet.ecn = Ecn::Ect;

@@ -35,6 +35,7 @@ impl PairCredit {
     pub(super) fn give_up(&mut self, packets: u32, bytes: u64) {
         self.missing -= packets;
         self.missing_bytes -= bytes;
+        // The credit for them may still be out; what it stands for is no more than is left to come.
         self.bytes = self.bytes.min(self.missing_bytes);
     }
 
@@ -71,6 +72,7 @@ impl PairCredit {
 
     /// Nothing has come for so long: all credit is taken for lost, but once in this time for all messages together.
     pub(super) fn write_off(&mut self, now: Time, silence: Time) {
+        // Time 0 stands for never.
         if self.written_off == Time::ZERO || now.saturating_sub(self.written_off) >= silence {
             self.written_off = now;
             self.lose(u32::MAX);

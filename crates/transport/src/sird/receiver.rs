@@ -16,7 +16,7 @@ use headway_packet::{Ecn, HostId, Packet, TypedView};
 use headway_units::{Rate, Time};
 use rustc_hash::FxHashMap;
 
-/// A sender, while it has messages: its buckets are forgotten when it falls silent.
+/// A sender from its first message on: the next one finds its buckets as the last one left them.
 struct Peer {
     buckets: Buckets,
     budget: Budget,
@@ -79,7 +79,7 @@ impl Receiver {
         }
         let arrived = incoming.arrives(&sizes, index);
         let whole = incoming.remaining() == 0;
-        // Of a pool of a pair: a packet that needed credit, whichever credit brought it.
+        // In a pool of a pair, a packet that needed credit has been paid for by whichever credit came.
         let paid = if index >= incoming.granted { incoming.wire(&sizes, index) } else { 0 };
         let share = incoming.share.as_mut().filter(|_| arrived.is_some() && paid > 0);
         let pooled = share.map(|share| {
@@ -87,6 +87,7 @@ impl Receiver {
             share.missing_bytes -= paid;
         });
         if let Some(peer) = self.peers.get_mut(&key.0) {
+            // Repetitions count as well: their marks say as much about the path.
             peer.buckets.packet(packet.ecn == Ecn::Ce, congested > 0);
             peer.pair.heard = now;
         }
@@ -245,6 +246,7 @@ impl Receiver {
         }
         let Receiver { ranking, messages, peers, params, .. } = self;
         let (out, limit) = (self.out, self.limit);
+        // The first may have all that its sender can use, and another not yet.
         ranking.first(usize::MAX).find_map(|key| {
             let incoming = messages.named(key)?;
             let peer = peers.get(&key.0)?;

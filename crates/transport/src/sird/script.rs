@@ -13,7 +13,9 @@ use headway_transport::{Endpoint, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
+// A full frame at 10 Gb/s.
 const SLOT: Time = Time(1_230_400);
+// Three largest round trips.
 const TIMEOUT: Time = Time::us(60);
 
 struct Script {

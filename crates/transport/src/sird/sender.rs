@@ -112,9 +112,10 @@ impl Sender {
         if !short && self.params.unscheduled == Unscheduled::Short {
             return None;
         }
-        // What this receiver's messages hold without it, and this message, is one bandwidth-delay product.
+        // Unused credit for this receiver and the window of this message are one bandwidth-delay product together.
         let held = self.pools.get(&message.dst).map_or(0, |held| held.bytes);
         let room = budget.bdp.saturating_sub(held) / budget.frame;
+        // At least one packet, which announces the message.
         Some(schedule(u32::try_from(room).unwrap_or(u32::MAX).max(1)))
     }
 
@@ -161,7 +162,7 @@ impl Sender {
         self.settle(peer);
     }
 
-    /// The packets that can be sent to a receiver, or the credit of its pool, have changed.
+    /// Brings a receiver's line up to date after its packets, or the credit of its pool, have changed.
     fn settle(&mut self, peer: HostId) {
         let Some(line) = self.lines.get_mut(&peer) else { return };
         line.credited = self.pools.get(&peer).is_some_and(|held| held.permits.unused() > 0);
@@ -250,7 +251,7 @@ impl Sender {
         }
     }
 
-    /// Announces a message again of which nothing is heard: it, or the receiver's last packet, may be lost.
+    /// Announces a message again after silence: the announcement, or the receiver's last packet, may be lost.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
@@ -272,12 +273,15 @@ impl Sender {
     fn next_receiver(&mut self) -> Option<HostId> {
         let shortest = self.lines.iter().filter(|(_, line)| line.active);
         let shortest = shortest.map(|(peer, line)| (line.first(), *peer)).min()?.1;
+        // Without others no receiver runs up a claim.
         if self.active == 1 {
             return Some(shortest);
         }
         let share = self.params.shortest_share;
         let even = (1.0 - share) / f64::from(self.active);
         loop {
+            // Each round adds one packet in all, so that some receiver has a whole one after as many rounds as there
+            // are receivers.
             for (peer, line) in self.lines.iter_mut().filter(|(_, line)| line.active) {
                 line.deficit += even + if *peer == shortest { share } else { 0.0 };
             }
@@ -319,6 +323,7 @@ impl SendingHalf<TimerKey> for Sender {
         let peer = self.next_receiver()?;
         let line = &self.lines[&peer];
         let fresh = line.fresh.first().map(|(_, _, id)| *id);
+        // A message that its receiver does not know is announced by its first packet.
         let id = fresh.or_else(|| line.first().map(|(_, _, id)| id))?;
         let key = self.messages.find((peer, id))?;
         let frame = u64::from(shared.context.sizes.full_wire());

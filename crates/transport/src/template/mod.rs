@@ -56,7 +56,7 @@ crate::timer_keys! {
     }
 }
 type Shared = crate::shared::Shared<TimerKey>;
-/// The instance machine of one host, with all its messages.
+/// The template's machine of one host, with all its messages.
 pub type TemplateEndpoint = Machine<Template>;
 
 impl TwoSided for Template {
@@ -121,12 +121,14 @@ impl SendingHalf<TimerKey> for Sender {
         let packets = shared.context.sizes.packets(message.bytes) as u32;
         let out = Outgoing { message: *message, packets, window, next: window, acked };
         self.messages.insert((peer, id), out);
+        // Those of this instant must be ready before the driver asks for the next deadline.
         self.ready.extend(std::iter::from_fn(|| shared.timers.pop_due(now)).map(|(_, turn)| turn));
     }
     fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         loop {
             let TimerKey::Turn(peer, id, index, times) = self.ready.pop_front()?;
             let out = self.messages.get(&(peer, id)).filter(|out| !out.acked.contains(index));
+            // Deadlines are not cancelled: the turn of a packet that was acknowledged since comes to nothing.
             let Some(out) = out else { continue };
             let timeout = (shared.context.path)(peer).max_rtt.saturating_mul(2 << times.min(10));
             shared.timers.arm(now.saturating_add(timeout), TimerKey::Turn(peer, id, index, times + 1));

@@ -49,6 +49,7 @@ fn message(id: u32, packets: u64) -> Message {
 #[cfg(debug_assertions)]
 #[should_panic(expected = "before the events of the last one were drained")]
 fn an_input_before_the_events_are_drained_is_a_bug() {
+    // The assertions are those of the wrapper, whichever machine is inside.
     let mut checked = Checked::new(machine("template"));
     checked.open(Time::us(1), &message(0, 1));
     checked.open(Time::us(1), &message(1, 1));
@@ -95,6 +96,7 @@ fn an_unresponsive_message_sends_its_first_window_alone() {
                     assert!(packet.index < window, "{name}: packet {} of {window}", packet.index);
                 }
             }
+            // Permissions of every family of transports: each machine hears its own and ignores the others.
             let kinds =
                 [PacketKind::Grant, PacketKind::Token, PacketKind::Ack, PacketKind::Pull, PacketKind::Credit];
             let kind = kinds[step as usize % kinds.len()];

@@ -84,6 +84,7 @@ const CHECK: Part = Part {
     ..Part::always("Check", "headway.check", CHECK_FIELDS)
 };
 /// Kinds that keep their seal.
+// All but 6, a header, whose seal was cut off with the payload.
 const WHOLE: &[u64] = &[0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13];
 const SEAL: Tail = Tail {
     title: "Seal",
@@ -102,6 +103,7 @@ const COUNTS: &[u64; MOST_ADDRESSES] = &[1, 2, 3, 4, 5, 6, 7, 8];
 
 /// The address with a number, from 0, of a list: there where it has as many.
 const fn listed(number: usize) -> Part {
+    // Written out: slices made in a loop would not live as long as a `When`.
     const FROM: [When; MOST_ADDRESSES] = [
         &[("count", COUNTS)],
         &[("count", COUNTS.split_at(1).1)],
@@ -128,7 +130,7 @@ const LIST: &[Part] = &[
     listed(6),
     listed(7),
 ];
-/// Of a packet, in order.
+/// Parts of a packet, in order.
 const PACKET: &[Part] =
     &[HEADER, SESSION, CROSSED, Part::hop(1), Part::hop(2), Part::hop(3), Part::hop(4), Part::hop(5), CHECK];
 
@@ -159,6 +161,7 @@ fn the_dissector_is_made_from_the_tables_of_fields() {
         std::fs::write(&path, &fresh).expect("the script can be written");
     }
     let there = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    // `assert_eq` would print both files.
     assert!(there == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
 }
 
@@ -168,9 +171,9 @@ struct Meaning {
     field: &'static str,
     /// Kinds of packets that have it.
     kinds: Vec<PacketKind>,
-    /// that have these flags,
+    /// Flags that all of them have.
     flags: PacketFlags,
-    /// of this protocol, by its number from 1; `None` where it is the same for all that send such packets.
+    /// Protocol of the packets, by its number from 1; `None` where all that send such packets mean the same.
     family: Option<usize>,
     doc: &'static str,
 }
@@ -212,12 +215,14 @@ fn all_meanings() -> Vec<Meaning> {
                 };
                 match found.iter_mut().find(alike) {
                     Some(known) if known.kinds.contains(&view.kind) => {}
+                    // Kinds with one meaning share a line of the page.
                     Some(known) => known.kinds.push(view.kind),
                     None => found.push(Meaning { field, kinds: vec![view.kind], flags, family, doc }),
                 }
             }
         }
     }
+    // Stable, so that equals stay in the order of the registry, and the files written from them the same.
     found.sort_by_key(|one| {
         (one.flags == PacketFlags(0), FIELD_ORDER.iter().position(|name| *name == one.field))
     });
@@ -258,6 +263,7 @@ fn the_parts_of_a_packet_are_those_that_its_envelope_says() {
             let holds = |part: &&Part| {
                 part.when.iter().all(|(field, values)| match *field {
                     "envelope" => values.contains(&(envelope as u64)),
+                    // Parts of a packet depend on these two fields alone.
                     _ => values.contains(&(kind as u64)),
                 })
             };
@@ -325,6 +331,7 @@ fn a_second_table_of_fields_has_its_own_offsets_and_condition() {
             name: "cookie",
             offset: 480,
             bits: 64,
+            // Lua has to read the quotes as part of the string.
             doc: "A \"token\"",
             values: &[],
             mutable: Mutable::Never,

@@ -56,11 +56,13 @@ fn message(id: u32, bytes: u64) -> Message {
 fn talk(name: &str, params: &[(&'static str, ParamValue)]) {
     let mut hosts = [machine(name, params, 0), machine(name, params, 1)];
     let (mut now, mut flying, mut sent, mut steps) = (Time::ZERO, Vec::<(Time, Packet)>::new(), 0, 0);
+    // Less than a packet, more than a window, and a few packets.
     for (id, bytes) in [(0, 100), (1, 60_000), (2, 3000)] {
         hosts[0].open(now, &message(id, bytes));
         settle(&mut hosts, now, &mut flying, &mut sent);
     }
     while sent < MOST_PACKETS && now < Time::s(1) {
+        // The earliest goes to the end, from where `pop` takes it.
         flying.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
         let arrival = flying.last().map(|(at, _)| *at);
         let timers = hosts.iter().filter_map(|host| host.next_timeout()).min();
@@ -88,6 +90,7 @@ fn talk(name: &str, params: &[(&'static str, ParamValue)]) {
 fn settle(hosts: &mut [Machine; 2], now: Time, flying: &mut Vec<(Time, Packet)>, sent: &mut usize) {
     for host in hosts {
         while host.poll_event().is_some() {}
+        // A few at a time, so that arrivals and deadlines come in between even where a machine never stops.
         for _ in 0..20 {
             let Some(mut packet) = host.poll_transmit(now) else { break };
             while host.poll_event().is_some() {}
@@ -137,6 +140,7 @@ fn try_all(cases: impl Iterator<Item = (&'static str, Vec<(&'static str, ParamVa
     let (mut broken, mut tried) = (Vec::new(), 0);
     for (name, params) in cases {
         for way in [talk, talk_to_nobody] {
+            // All cases are tried before the test fails, so that one run names every broken value.
             if catch_unwind(|| way(name, &params)).is_err() {
                 broken.push((name, params.clone()));
             }
@@ -306,8 +310,8 @@ fn what_follows_from_the_network_is_within_its_range() {
     assert!(tried >= 36 * 5, "only {tried}");
 }
 
-/// A transport that gives out credits bounds those on their way: no fewer for a longer trip, and never a whole link's
-/// share for a message that is over in the first of its round trips.
+/// A transport that gives out credits bounds those on their way: the bound does not fall for a longer trip, and a message
+/// that ends within its first round trip never gets a whole link's share.
 #[test]
 fn credits_have_a_bound_where_there_are_any() {
     let demand = |packets, trip| CreditDemand {

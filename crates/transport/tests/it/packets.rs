@@ -46,12 +46,14 @@ proptest! {
         for entry in registry::all() {
             for view in entry.packets.views {
                 for seed in &seeds {
+                    // Only the fields of the seed were drawn: each view fills in its kind.
                     let packet = Packet { kind: view.kind, ..*seed };
                     prop_assert!((view.comes_back)(&packet), "{} {:?}", entry.info.name, view.kind);
                     let rewritten = (view.rewritten)(&packet);
                     for (field, held) in fields(&rewritten) {
                         let declared = view.fields.iter().any(|one| one.field == field);
                         let was = fields(&packet).into_iter().find(|(name, _)| *name == field).map(|(_, n)| n);
+                        // Rewriting starts from an empty packet.
                         let expected = if declared { was } else { Some(0) };
                         prop_assert_eq!(Some(held), expected, "{} {:?} {}", entry.info.name, view.kind, field);
                     }
@@ -71,6 +73,7 @@ fn sent(name: &str, plan: &Plan) -> Vec<Packet> {
 
 #[test]
 fn nothing_leaves_a_host_that_is_not_declared() {
+    // The plans are the same each time: luck must not decide which packets are seen.
     let mut runner = TestRunner::deterministic();
     let plans: Vec<Plan> =
         (0..60).map(|_| plan::any_plan().new_tree(&mut runner).expect("a plan").current()).collect();

@@ -12,11 +12,13 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 const NIC: Rate = Rate::gbps(10);
 const SLOT: Time = Time::ps(1_230_400);
+// 84 bytes at 10 Gb/s.
 const CONTROL: Time = Time::ps(67_200);
 /// One way over one link: two frames, two control packets and four of these make ten slots.
 const DELAY: Time = Time::ps((10 * SLOT.0 - 2 * SLOT.0 - 2 * CONTROL.0) / 4);
 const RTT: Time = Time::ps(10 * SLOT.0);
 const FULL: u64 = 1460;
+// A bandwidth-delay product of ten packets, and two.
 const LIMIT: usize = 12;
 const BUFFER: usize = 10;
 
@@ -357,6 +359,7 @@ fn a_source_that_stops_answering_gets_the_limit_of_tokens_and_others_its_slots()
         }
         // The other one has all the link, but for paced slots that went to the silent one.
         let slots = net.rate(1, SLOT * 200, SLOT * 1000);
+        // The silent source gets the limit in each downgrade time, which is three round trips of ten slots.
         let least = if mode == Mode::Paced { 800 - 800 * LIMIT / 30 } else { 800 };
         assert!(slots >= least - 10, "{mode:?} {policy:?}: {slots} packets in 800 slots");
     }
@@ -462,6 +465,7 @@ fn a_message_of_which_everything_was_lost_is_announced_again() {
         net.lose = Box::new(|now, _| now < SLOT * 30);
         net.run(Time::ms(10));
         let announced: Vec<_> = net.sent(0, PacketKind::Rts).iter().map(|d| d.at).collect();
+        // The tenth packet leaves then, and a largest round trip is two of the smallest.
         let again = CONTROL + SLOT * 9 + RTT * 6;
         assert_eq!(announced, [Time::ZERO, again], "three largest round trips after the last packet");
         let restart = again + CONTROL * 4 + DELAY * 4;
@@ -507,6 +511,7 @@ fn everyone_gets_through_an_incast() {
 fn losses_and_false_alarms_neither_shrink_nor_swell_the_window() {
     // One packet and one token in 17 are lost for a while, and answers come too late for impatient
     // receivers; afterwards the link is as full as before, and not fuller.
+    // Nine slots are less than the round trip of ten, so that each answer comes after its time-out.
     for resend_wait in [0, 9] {
         let params = PhostParams { resend_wait, ..params(Mode::Arrival, Policy::Fair) };
         let mut net = Network::new(2, &params);

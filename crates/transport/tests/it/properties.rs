@@ -140,12 +140,15 @@ fn cost_of(name: &str, parameters: &[u8], lost: &[u32]) -> Repair {
 #[test]
 fn tcp_repairs_losses_by_each_kind_of_recovery() {
     let rtt = Plan::perfect(8, Vec::new()).path().base_rtt;
+    // The thirteenth parameter of TCP is `recovery`, whose second word is NewReno's.
     let (sack, newreno) = (&[][..], &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1][..]);
     for parameters in [sack, newreno] {
+        // Packet 38 is the last with three behind it, whose acknowledgements show the loss.
         for nth in 2..39 {
             let cost = cost_of("tcp", parameters, &[nth]);
             assert!(cost.extra == 1 && cost.delay <= rtt * 4, "packet {nth}: {}", cost.delay);
         }
+        // 10 ms is the least time-out of TCP's default parameters.
         let tail = cost_of("tcp", parameters, &[41]).delay;
         assert!(tail >= Time::ms(10) && tail <= Time::ms(10) + rtt * 2, "a time-out: {tail}");
     }
@@ -194,6 +197,7 @@ fn receiver_driven(name: &str) -> bool {
 fn every_fault_is_caught() {
     for name in harness::transports() {
         for &fault in Fault::ALL {
+            // Where permissions cannot be counted, a second copy looks like a repetition.
             if fault == Fault::SendsTwice && !receiver_driven(name) {
                 continue;
             }

@@ -55,7 +55,9 @@ fn cases() -> impl Strategy<Value = Case> {
 impl Case {
     /// Other values than the default for a quarter of the parameters; of none where the lot is 0.
     fn parameters(&self, specs: Vec<ParamSpec>) -> Vec<(&'static str, ParamValue)> {
+        // Hashed first: `lot ^ i` is the same number for many pairs.
         let lots = specs.into_iter().zip(0u64..).map(|(spec, i)| (spec, mix(self.lot ^ mix(i))));
+        // `within` goes by lower bits, so that the choice says nothing of the value.
         let chosen = lots.filter(|(_, lot)| self.lot != 0 && lot >> 60 & 3 == 0);
         chosen.map(|(spec, lot)| (spec.name, within(&spec, lot))).collect()
     }
@@ -112,6 +114,7 @@ proptest! {
     #[test]
     fn every_controller_keeps_its_promises(number in 0..controlled().len(), case in cases()) {
         let name = controlled()[number];
+        // Calls of an earlier case of this thread are forgotten.
         calls();
         let first = run(name, &case);
         prop_assert_eq!(first, run(name, &case), "{} decides otherwise the second time", name);
@@ -140,6 +143,7 @@ fn a_wrong_controller_is_found_out() {
         let case = something_of_everything();
         let run = || std::panic::catch_unwind(|| case.run::<Tcp<Watched<Wrong>>>());
         Wrong::begin(fault);
+        // A case that panicked left its calls behind.
         calls();
         let (first, second) = (run(), run());
         !matches!((first, second), (Ok(first), Ok(second)) if first == second)
@@ -149,7 +153,7 @@ fn a_wrong_controller_is_found_out() {
     }
 }
 
-/// Every line of the registry that has a controller is walked, and whatever can be asked of one is asked of each.
+/// Every transport with a controller is walked, and each controller gets every kind of call.
 #[test]
 fn every_kind_of_call_is_made_of_every_controller() {
     let mut runner = TestRunner::deterministic();
@@ -177,6 +181,7 @@ fn rounds<C: CongestionControl>(
 ) -> Window {
     let flow = Flow {
         start: Time::ZERO,
+        // Longer than any of the cases, so that no controller sees its end.
         bytes: 1 << 40,
         packets: 1 << 28,
         payload: 1460,
@@ -194,6 +199,7 @@ fn rounds<C: CongestionControl>(
     };
     let mut control = C::new(params, &ConnectionParams::default(), &flow);
     let (mut window, mut una, mut reducing) = (start, 0, None);
+    // From 1: acknowledgements of the first round come a round trip after the start.
     for (round, marks) in (1..).zip(marks) {
         for packet in 0..window.cwnd as u32 {
             una += 1;
@@ -207,6 +213,7 @@ fn rounds<C: CongestionControl>(
             control.acknowledged(&mut window, &ack);
             reducing = reducing.filter(|point| una <= *point);
             if ack.ece && reducing.is_none() {
+                // As the machine does: marks leave at least `min_window`, which is two packets.
                 let target = control.marked(&window, &ack).max(window.cwnd.min(2.0));
                 window = Window { cwnd: target, ssthresh: target };
                 reducing = Some(ack.next);
@@ -295,7 +302,7 @@ proptest! {
     }
 }
 
-/// Nor does a controller that takes marks for good news go unnoticed there.
+/// That test notices a controller that takes marks for good news.
 #[test]
 fn a_controller_that_likes_marks_is_found_out() {
     let window = Window { cwnd: 20.0, ssthresh: 10.0 };

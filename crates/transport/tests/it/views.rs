@@ -30,8 +30,10 @@ fn first_word(text: &str) -> &str {
 
 /// The names of packets in a source.
 fn packet_names(source: &str) -> BTreeSet<&str> {
+    // By this name closures have packets without a type next to it.
     let mut names = BTreeSet::from(["packet"]);
     for typed in [": Packet", ": &Packet", ": &mut Packet", ": Option<&Packet>", ": Option<Packet>"] {
+        // Other types have names that begin with these.
         let ends = |at: usize| !source[at + typed.len()..].starts_with(is_word);
         names.extend(
             source.match_indices(typed).filter(|(at, _)| ends(*at)).map(|(at, _)| last_word(&source[..at])),
@@ -42,6 +44,7 @@ fn packet_names(source: &str) -> BTreeSet<&str> {
         let made = made.strip_prefix("mut ").unwrap_or(made);
         if let Some((name, value)) = made.split_once(" = ")
             && MAKERS.iter().any(|maker| value.contains(maker))
+            // The value of a block need not be the packet made inside it.
             && !value.contains('{')
         {
             names.insert(name);
@@ -57,7 +60,9 @@ fn raw_fields(source: &str) -> Vec<String> {
     for name in packet_names(source) {
         for (at, _) in source.match_indices(&format!("{name}.")) {
             let field = first_word(&source[at + name.len() + 1..]);
+            // Neither the end of a longer word nor a field of another value.
             let whole = last_word(&source[..at + name.len()]) == name && !source[..at].ends_with('.');
+            // A method may be called like a field.
             let call = source[at + name.len() + 1 + field.len()..].starts_with('(');
             if whole && !call && FIELDS.contains(&field) {
                 found.push(format!("line {}: {name}.{field}", source[..at].lines().count()));
@@ -69,6 +74,7 @@ fn raw_fields(source: &str) -> Vec<String> {
         // The rest after `..` comes from another value and names no field.
         let body = body.split("..").next().unwrap_or_default();
         let names = body.split(',').map(|entry| first_word(entry.trim()));
+        // A signature and the body after it look alike, and so does a type whose name ends in the same word.
         if !source[..at].ends_with("-> ") && last_word(&source[..at]).is_empty() {
             found.extend(
                 names
@@ -88,6 +94,7 @@ fn machines(folder: &Path, protocol: bool, into: &mut Vec<PathBuf>) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if path.is_dir() {
             machines(&path, protocol, into);
+        // Aeolus is a part of several protocols, and lies outside of their folders.
         } else if (protocol && !["packets.rs", "script.rs"].contains(&name)) || name == "aeolus.rs" {
             into.push(path);
         }
@@ -99,6 +106,7 @@ fn machines_go_by_the_names_of_their_views() {
     let mut sources = Vec::new();
     machines(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), false, &mut sources);
     assert!(sources.len() > 60, "{} sources are too few: has the layout changed?", sources.len());
+    // File systems list folders in any order.
     sources.sort();
     let mut wrong = Vec::new();
     for path in sources {

@@ -101,6 +101,7 @@ pub(crate) trait Steps {
             self.machine().timeout(at);
             let mut effect = self.events();
             effect.extend(self.sends(at));
+            // A deadline whose reason is gone passes without effect: machines cancel lazily.
             if !effect.is_empty() {
                 out.push((at, effect));
             }
@@ -112,6 +113,7 @@ pub(crate) trait Steps {
     fn packet(&mut self, now: Time) -> Option<Packet> {
         let wanted = self.machine().wants_transmit();
         let packet = self.machine().poll_transmit(now);
+        // A driver offers the wire only to a machine that says that it wants it.
         assert!(wanted || packet.is_none(), "a packet nobody announced");
         packet
     }

@@ -31,6 +31,8 @@ pub enum Step {
 /// Operations of any kind, and the usual ones more often.
 pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     let round = (1u8..=64, prop_oneof![3 => Just(0u64), 1 => any::<u64>()]);
+    // Below the time of a packet, within round trips, beyond time-outs, and so long that sums come near the end of
+    // the clock.
     let wait = prop_oneof![
         2 => 0u64..1_000,
         6 => 0u64..500_000_000,
@@ -151,6 +153,7 @@ impl Line {
                 Step::Lose(count) => drop(self.air.drain(..usize::from(count).min(self.air.len()))),
                 Step::Repeat(which) => self.air.extend(self.one(which).map(|at| self.air[at])),
                 Step::Echo(which, part) => self.echo(which, part),
+                // The last instant of the clock stands for never.
                 Step::Wait(ps) => self.wait(self.now.saturating_add(Time(ps)).min(Time(u64::MAX - 1))),
                 Step::Expire => {
                     if let Some(at) = self.next().filter(|at| *at < Time(u64::MAX - 1)) {
@@ -192,6 +195,7 @@ impl Line {
 
     fn echo(&mut self, which: u16, part: u16) {
         let Some(at) = self.one(which).filter(|at| self.air[*at].kind == PacketKind::Ack) else { return };
+        // In 64 bits, times near the end of the clock would overflow.
         let back = ((u128::from(self.now.0) * u128::from(part)) >> 16) as u64;
         self.air[at].lifetime = Time(self.now.0 - back);
     }
@@ -202,6 +206,7 @@ impl Line {
 
     /// Time passes until `until`, and every deadline before that is met.
     fn wait(&mut self, until: Time) {
+        // A bound on the time of a case: of a wait with more deadlines the rest is left out.
         for _ in 0..2000 {
             let Some(at) = self.next().filter(|at| *at <= until) else { break };
             assert!(at >= self.now, "a deadline at {at}, asked for at {} or later", self.now);

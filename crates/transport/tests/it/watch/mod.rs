@@ -15,6 +15,7 @@ use std::cell::RefCell;
 pub type Call = (&'static str, Window, f64, f64);
 
 thread_local! {
+    // The machine owns its controllers, and a test cannot reach them there.
     static CALLS: RefCell<Vec<Call>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -63,6 +64,7 @@ impl<C: CongestionControl> Watched<C> {
     /// A window that a controller wants, or has made.
     fn check(what: &str, before: &Window, cwnd: f64, most: f64) {
         assert!(cwnd.is_finite() && cwnd >= 0.0, "{what}: {cwnd} of {before:?}");
+        // Windows are floats, and the order of a sum moves their last places.
         assert!(cwnd <= most * (1.0 + 1e-9), "{what}: {cwnd} of {before:?}, where {most} is the most");
     }
 
@@ -94,6 +96,7 @@ impl<C: CongestionControl> CongestionControl for Watched<C> {
             min_window: connection.min_window as f64,
             ceiling: None,
             peak: f64::from(C::LEAST_INITIAL_WINDOW),
+            // Nothing was cut yet, so that any window may follow a repair.
             before_cut: f64::INFINITY,
             flight: 0.0,
         }
@@ -107,12 +110,14 @@ impl<C: CongestionControl> CongestionControl for Watched<C> {
         self.flight = ack.pipe_before.max(ack.pipe).into();
         let before = *window;
         self.control.acknowledged(window, ack);
+        // BBR keeps four packets, however little it measures.
         let owned = (self.peak + f64::from(ack.delivered)).max(f64::from(ack.pipe + ack.delivered));
         let most = if C::OWNS_WINDOW { owned.max(4.0) } else { before.cwnd.max(2.0) };
         Self::check("book-keeping", &before, window.cwnd, most);
         self.note("acknowledged", before, (window.cwnd, window.ssthresh));
         self.look(window);
         if let Some(gap) = self.gap() {
+            // `None` is for a controller that does not pace.
             assert!(gap > Time::ZERO, "packets without any time between them");
         }
         let shown = self.control.shown();
@@ -127,6 +132,7 @@ impl<C: CongestionControl> CongestionControl for Watched<C> {
         let before = *window;
         self.control.grow(window, ack);
         let acked = f64::from(ack.acked);
+        // Parameters other than the preset's may ask for any growth.
         if self.usual || before.cwnd + acked <= before.ssthresh {
             let moved = if C::COUPLED && !before.slow_start() { acked / 2.0 } else { 0.0 };
             Self::check("growth", &before, window.cwnd, before.cwnd + acked + moved);

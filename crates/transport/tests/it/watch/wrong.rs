@@ -8,12 +8,14 @@ use headway_units::Time;
 use std::cell::Cell;
 
 thread_local! {
+    // Machines make their controllers without a word from the test.
     static DRAWS: Cell<u32> = const { Cell::new(0) };
     static FAULT: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Fault of a controller, by number.
 pub const FAULTS: &[&str] = &[
+    // The checks must pass a controller that does nothing wrong.
     "nothing",
     "two packets for each that is acknowledged",
     "book-keeping that makes windows",
@@ -61,6 +63,7 @@ impl CongestionControl for Wrong {
             8 => window.cwnd = f64::NAN,
             10 => {
                 DRAWS.set(DRAWS.get() + 1);
+                // Too little for any bound to notice: only a second run of the same case shows it.
                 window.cwnd -= 0.1 / f64::from(DRAWS.get());
             }
             _ => {}
