@@ -227,6 +227,7 @@ pub struct Refusal(i32);
 
 impl Refusal {
     pub(crate) fn of(error: &io::Error) -> Refusal {
+        // Errors of the standard library's own have no number; none of them comes from a send.
         Refusal(error.raw_os_error().unwrap_or_default())
     }
 

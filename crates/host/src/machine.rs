@@ -25,6 +25,7 @@ impl PathTable {
     pub(crate) fn set(&self, host: HostId, path: Path) {
         let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         let place = host.0 as usize;
+        // Grows to the largest number only; numbers of peers are places in a slab, and so are small.
         if paths.len() <= place {
             paths.resize(place + 1, self.default);
         }
@@ -53,6 +54,7 @@ impl Machine {
             host,
             nic: config.rate(),
             sizes,
+            // Real hosts need no repeatable choices, and peers must not be able to tell seeds apart.
             seed: 0,
             path: Box::new(move |peer| paths.get(peer)),
         };

@@ -11,6 +11,7 @@ const COLUMNS: &[Column] = &[
         f64::from(path.state == PathState::Open)
     }),
     ("path_round_trip_seconds", "gauge", "Smoothed round trip of challenges.", |path| {
+        // A line for every path in each scrape, so that series have no gaps before the first answer.
         path.round_trip.map_or(0.0, headway_units::Time::as_secs_f64)
     }),
     ("path_mtu_bytes", "gauge", "Longest IP packet that is known to arrive.", |path| path.mtu.into()),

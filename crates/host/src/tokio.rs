@@ -78,6 +78,7 @@ impl Endpoint {
         longest: Duration,
     ) -> Result<Bytes, CallError> {
         let call = self.blocking.inner().call(peer, request.into(), true)?;
+        // A clone: the call itself stays here, and gives the reply up when this future is dropped.
         let reply = ::tokio::time::timeout(longest, call.completion.clone()).await;
         call.outcome(reply.ok())
     }
@@ -99,6 +100,7 @@ impl Endpoint {
     pub async fn recv(&self) -> Result<Received, RecvError> {
         let inner = self.blocking.inner();
         let message = poll_fn(|context| {
+            // Asked at each poll: the process may have been forked since the last one.
             inner.shared().owned()?;
             match inner.shared().inbox.poll_take(context.waker()) {
                 Some(message) => Poll::Ready(message),
