@@ -252,6 +252,7 @@ fn expand(root: &Hkdf<Sha256>, info: &[&[u8]]) -> Zeroizing<[u8; 32]> {
 
 fn nonce(counter: u64) -> Nonce {
     let mut nonce = [0; 12];
+    // 96 bits as RFC 5116 wants them; the upper 32 stay zero, because each direction has a key of its own.
     nonce[4..].copy_from_slice(&counter.to_be_bytes());
     Nonce::assume_unique_for_key(nonce)
 }

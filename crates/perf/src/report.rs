@@ -99,6 +99,8 @@ impl Measured {
             pace_gbps: carrier.pace().map(|pace| pace.rate.bps() as f64 * 1e-9),
             pace: carrier.pace().map(ToString::to_string),
             base_rtt_us: carrier.base_rtt_us(),
+            // Read when the report is made: a signal that came while the totals were asked for counts as well,
+            // and does no harm.
             interrupted: stop::asked(),
         }
     }
