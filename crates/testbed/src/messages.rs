@@ -146,6 +146,7 @@ pub fn unpack_gauge((name, value, max, mean): &GaugeMessage) -> Gauge {
 fn known(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    // Without this every sample would leak its name again.
     if let Some(same) = names.get(name) {
         return same;
     }
@@ -310,6 +311,7 @@ pub fn pack(sample: &Sample) -> Option<LinkSample> {
 pub fn unpack(sample: &LinkSample) -> Sample {
     let (at, link, name, value) = sample;
     let metric = LINK_METRICS.into_iter().find(|m| m.name() == name);
+    // Both programs are of one version, so a name that is none of these can only be a gauge.
     let metric = metric.unwrap_or_else(|| Metric::Gauge(known(name)));
     Sample { at: Time(*at), entity: Entity::Link(*link), metric, value: *value }
 }
@@ -328,6 +330,7 @@ pub fn listen() -> Receiver<ControlCommand> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            // A line that is no command is skipped: nobody but the testbed's own process writes here.
             if let Ok(command) = serde_json::from_str(&line)
                 && sender.send(command).is_err()
             {
