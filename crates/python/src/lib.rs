@@ -105,6 +105,7 @@ fn keep_memory() -> std::ffi::c_long {
     // SAFETY: options of the allocator may be read and set at any time.
     unsafe {
         let before = libmimalloc_sys::mi_option_get(PURGE_DELAY);
+        // -1 means never; 0 would give pages back at once.
         libmimalloc_sys::mi_option_set(PURGE_DELAY, -1);
         before
     }
