@@ -82,7 +82,7 @@ pub struct hw_event {
     pub message: *mut hw_message,
 }
 
-/// Why a function does not answer `HW_OK`.
+/// Reason for which a function does not answer `HW_OK`.
 pub(crate) struct Failure {
     status: hw_status,
     text: String,
@@ -149,7 +149,7 @@ pub(crate) unsafe fn place<T>(pointer: *mut T, what: &str) -> Answer<Place<T>> {
     NonNull::new(pointer).map(Place).ok_or_else(|| bad(format!("the place for {what} is a null pointer")))
 }
 
-/// Where a value may be written. Nothing need be there, so that there is no reference to it.
+/// Place for a value. It need not be initialised, so that there is no reference to it.
 pub(crate) struct Place<T>(NonNull<T>);
 
 impl<T> Place<T> {

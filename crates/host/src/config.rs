@@ -181,7 +181,7 @@ pub struct Config {
     /// More addresses of this host, for more paths to peers that have several or know what to do with them: each has a socket of its
     /// own. With port 0, one that differs from the endpoint's has the endpoint's port, and the same address once more any port.
     pub addresses: Vec<SocketAddr>,
-    /// Whether its addresses follow the interfaces of this host: one that an interface has no more is removed, and added again when it
+    /// True if its addresses follow the interfaces of this host: one that an interface loses is removed, and added again when it
     /// is back. Otherwise [`crate::Endpoint::add_address`] and [`crate::Endpoint::remove_address`] alone change them.
     pub follow_interfaces: bool,
     /// Without an answer for so long, a path counts as dead, and what is meant for it takes another. A quarter of that is between two

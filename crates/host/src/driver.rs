@@ -63,7 +63,7 @@ pub(crate) struct Driver {
     /// Requests without a reply, acknowledged or not.
     calls: FxHashMap<(SocketAddr, u64), Completion<CallOutcome>>,
     received: Batch,
-    /// Whether somebody has got what he waits for since this was last asked.
+    /// True if an awaited outcome was completed since this was last asked.
     answered: bool,
 }
 
@@ -110,7 +110,7 @@ impl Driver {
         Time::ns(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
-    /// What can be waited at for datagrams, and closes no sooner than whoever waits is done.
+    /// Descriptors to wait at for datagrams; they stay open for as long as a waiting thread holds them.
     pub(crate) fn handles(&self) -> Handles {
         Arc::clone(&self.handles)
     }
@@ -296,7 +296,7 @@ impl Driver {
         }
         while !self.ports.iter().flatten().any(|port| port.sending.is_full()) {
             let Some(transmit) = self.core.poll_due(now, until, &mut self.scratch) else { break };
-            // What would leave from an address that is gone is lost.
+            // A datagram from an address that is gone is lost, as it would be in the network.
             let Some(Some(port)) = self.ports.get_mut(usize::from(transmit.local)) else { continue };
             port.sending.room()[..transmit.length].copy_from_slice(&self.scratch[..transmit.length]);
             port.sending.push(envelope(&transmit));
@@ -382,7 +382,7 @@ impl Driver {
     }
 }
 
-/// What the kernel refused.
+/// Refusals of the kernel.
 impl Driver {
     /// Last refusals, for endpoints to read.
     pub(crate) fn refused(&self) -> Arc<Mutex<Refused>> {

@@ -91,7 +91,7 @@ fn io_error(what: &'static str) -> impl Fn(io::Error) -> BindError {
 }
 
 impl Endpoint {
-    /// An endpoint at `address`, which must be IPv4; port 0 = any.
+    /// An endpoint at `address`, of IPv4 or IPv6; port 0 = any.
     ///
     /// # Errors
     /// An address that is not loopback, unless [`Config::admission`] admits peers; a configuration
@@ -231,7 +231,7 @@ impl Endpoint {
     /// Another address of this host, for more paths to all peers: see [`Config::addresses`]. Where it is bound.
     ///
     /// # Errors
-    /// What [`AddressError`] says; the endpoint goes on as before.
+    /// Those of [`AddressError`]; the endpoint goes on as before.
     pub fn add_address(&self, address: SocketAddr) -> Result<SocketAddr, AddressError> {
         self.change_address(|completion| Request::AddAddress(address, completion))
     }
@@ -258,8 +258,8 @@ impl Endpoint {
         outcome
     }
 
-    /// What is known of the paths to peers, where one end has several addresses; empty otherwise, and from an endpoint that is
-    /// closed.
+    /// State and counters of the paths to peers, where one end has several addresses; empty otherwise, and from a closed
+    /// endpoint.
     pub fn paths(&self) -> Vec<PathInfo> {
         if self.check_process().is_err() {
             return Vec::new();

@@ -1,7 +1,7 @@
 //! Addresses of an endpoint that follow the interfaces of its host.
 //!
 //! The kernel tells a netlink socket when an address or an interface comes or goes. What it says is a reason to look, and nothing
-//! more: which addresses there are is asked anew each time, so that a message that was lost or misread does no harm.
+//! more: the addresses are asked for again each time, so that a message that was lost or misread does no harm.
 #![allow(clippy::disallowed_methods, reason = "asks the kernel, in a thread of its own")]
 
 use crate::completion::Completion;

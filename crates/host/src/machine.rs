@@ -66,7 +66,7 @@ impl Machine {
         if capabilities.telemetry > 0 && !config.telemetry {
             return Err(ConfigError::NeedsTelemetry(info.name));
         }
-        // Where paths have numbers, subflows take different ones; elsewhere this says nothing. Who says the paths says this, too.
+        // Subflows take different paths only where paths have numbers. A user who sets `paths` sets this, too.
         let has_manager = registry::find(&config.transport)
             .is_some_and(|found| found.params.iter().any(|param| param.name == "path_manager"));
         let mut params = config.params.clone();

@@ -3,7 +3,7 @@
 use crate::core::{PathInfo, PathState};
 use std::net::SocketAddr;
 
-/// What is said of a path: its name, its type, its meaning and its value.
+/// A metric of a path: its name, its type, its meaning and its value.
 type Column = (&'static str, &'static str, &'static str, fn(&PathInfo) -> f64);
 
 const COLUMNS: &[Column] = &[

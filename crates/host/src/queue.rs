@@ -239,7 +239,7 @@ impl Queue {
     pub fn next(&self) -> Result<Option<Outcome>, RecvError> {
         self.inner.shared().owned()?;
         loop {
-            // Before calls that are late: a reply that has come counts, even if nobody has asked for it in
+            // Before calls that are late: a reply that has come counts, even if it was not fetched in
             // time.
             if let Some(outcome) = self.take_over() {
                 return Ok(Some(outcome));

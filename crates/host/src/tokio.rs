@@ -125,7 +125,7 @@ impl Endpoint {
     /// Another address of this host: see [`crate::Endpoint::add_address`].
     ///
     /// # Errors
-    /// What [`AddressError`] says; the endpoint goes on as before.
+    /// Those of [`AddressError`]; the endpoint goes on as before.
     pub async fn add_address(&self, address: SocketAddr) -> Result<SocketAddr, AddressError> {
         self.change_address(|completion| Request::AddAddress(address, completion)).await
     }
@@ -151,7 +151,7 @@ impl Endpoint {
         outcome
     }
 
-    /// What is known of the paths to peers, where one end has several addresses.
+    /// State and counters of the paths to peers, where one end has several addresses.
     pub async fn paths(&self) -> Vec<PathInfo> {
         if self.check_process().is_err() {
             return Vec::new();

@@ -106,7 +106,7 @@ impl Socket {
         self.socket.as_raw_fd()
     }
 
-    /// Whether datagrams may arrive in rows.
+    /// True if datagrams may arrive in rows.
     pub(crate) fn has_rows(&self) -> bool {
         self.rows
     }

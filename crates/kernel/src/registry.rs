@@ -63,7 +63,7 @@ pub fn available() -> Result<(), KernelError> {
     layout().map(|_| ())
 }
 
-/// What loading takes: CAP_NET_ADMIN, and CAP_BPF and CAP_PERFMON or, on its own, CAP_SYS_ADMIN. linux/capability.h
+/// Capabilities for loading: CAP_NET_ADMIN, and CAP_BPF and CAP_PERFMON or, on its own, CAP_SYS_ADMIN. linux/capability.h
 const NET_ADMIN: (u32, &str) = (12, "CAP_NET_ADMIN");
 const SYS_ADMIN: (u32, &str) = (21, "CAP_SYS_ADMIN");
 const PERFMON: (u32, &str) = (38, "CAP_PERFMON");
@@ -104,7 +104,7 @@ pub fn load(
     let refused = |error: libbpf_rs::Error| refusal(control, &name, &error);
     // Kept instead of printed: the verifier's log is many lines, of which the last ones say why.
     libbpf_rs::set_print(Some((PrintLevel::Warn, remember)));
-    // What another attempt was told is no part of this one.
+    // Warnings of an earlier attempt do not belong to this one.
     WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let mut open = ObjectBuilder::default().open_memory(control.object()).map_err(refused)?;
     for mut map in open.maps_mut() {
@@ -294,8 +294,8 @@ pub fn kept(programs: &[Program], registered: &[Entry]) -> Vec<(String, usize)> 
     counts
 }
 
-/// Network namespaces of processes that name a congestion control for new connections: a process in each, and the control. Only
-/// those that this process may look into.
+/// Network namespaces whose new connections get this congestion control: a process in each. Only namespaces that this process may
+/// look into.
 pub fn namespaces_with(name: &str) -> Vec<i32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());

@@ -22,7 +22,7 @@ pub const MAGIC: u64 = u64::from_be_bytes(*b"headway1");
 /// Bytes of `struct about`: the magic number, a name of 16 bytes, and two counters.
 pub const ABOUT_BYTES: usize = 40;
 
-/// What a loaded program is and has counted: `struct about` of `bpf/settings.h`.
+/// Name and counters of a loaded program: `struct about` of `bpf/settings.h`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     /// Its name, as it is or was registered.
@@ -34,7 +34,7 @@ pub struct About {
 }
 
 impl About {
-    /// What the memory of a program says; `None` of one that is none of these.
+    /// Reads the memory of a program; `None` if it is not one of Headway's.
     pub fn parse(bytes: &[u8]) -> Option<About> {
         let word = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let name = bytes.get(8..24)?.split(|&byte| byte == 0).next()?;
@@ -44,7 +44,7 @@ impl About {
     }
 }
 
-/// What a loaded program is set to: the first words of `struct settings`.
+/// Settings of a loaded program: the first words of `struct settings`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Live {
     /// See [`Settings::young`].
@@ -72,7 +72,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// What the memory of a program holds; `None` where it is shorter than that.
+    /// Reads the memory of a program; `None` if it is too short.
     pub fn parse(bytes: &[u8]) -> Option<Live> {
         let long = |at: usize| {
             let at = ABOUT_BYTES + 8 * at;

@@ -132,7 +132,7 @@ impl Row<'_> {
             }
             // A request to stop is obeyed even if the peer is there and does not acknowledge.
             if stop::asked() && asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
-                // The outcome is unknown. A stopped measurement must not count bytes that nobody has
+                // The outcome is unknown. A stopped measurement must not count bytes that the peer has not
                 // acknowledged.
                 break Err(SendError::Unreachable);
             }

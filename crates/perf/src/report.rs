@@ -181,6 +181,6 @@ pub(crate) fn print(report: &(impl Serialize + Display), json: bool) -> Result<(
         report.to_string()
     };
     let mut out = io::stdout().lock();
-    // Flushed here: an error of a pipe that nobody reads would be lost otherwise.
+    // Flushed here: an error of a pipe without a reader would be lost otherwise.
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(PerfError::io("writing"))
 }

@@ -154,8 +154,8 @@ fn out_of_range(error: model::ModelError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// A scenario for the trace among `files`, each with what the scenario calls it, which will stand in `folder`; the
-/// assumptions about the assumed about the trace, and its contents.
+/// Text of a scenario, to be written into `folder`, for the trace among `files` (each a path and its name in the scenario); the
+/// assumptions about the trace, in sentences; and its groups with their ranks.
 #[pyfunction]
 #[pyo3(signature = (files, folder, format = None, start_unit = None, ranks = None, operations_per_second = None,
     collective_bytes = None, groups = None))]

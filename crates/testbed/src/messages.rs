@@ -172,7 +172,7 @@ pub struct SwitchReport {
     pub refused: Vec<(String, u64)>,
     /// Kind of packet I/O, as `--io` has it.
     pub io: String,
-    /// Why this kind, in a clause.
+    /// Reason for this kind, in a clause.
     pub io_reason: String,
     /// Upper bounds of how late frames left, in nanoseconds: median, 99 %, worst.
     pub late_ns: [u64; 3],
@@ -330,7 +330,7 @@ pub fn listen() -> Receiver<ControlCommand> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-            // A line that is no command is skipped: nobody but the testbed's own process writes here.
+            // A line that is not a command is skipped: only the testbed's own process writes here.
             if let Ok(command) = serde_json::from_str(&line)
                 && sender.send(command).is_err()
             {

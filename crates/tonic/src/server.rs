@@ -34,7 +34,7 @@ pub struct Server {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
-/// Why a server ended, or did not begin.
+/// Reasons for which a server ended, or did not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The endpoint cannot be bound.
@@ -189,7 +189,7 @@ async fn respond(
     let longest = deadline::of(&request.headers);
     let path = request.path;
     let mut http = Request::new(Body::new(Whole { data: request.body, trailers: HeaderMap::new() }));
-    // What tonic expects of a call (gRPC over HTTP/2 has no other method and version), so neither travels.
+    // gRPC over HTTP/2 has no other method and version, so neither travels; tonic expects both.
     *http.method_mut() = http::Method::POST;
     *http.version_mut() = http::Version::HTTP_2;
     *http.uri_mut() = uri;

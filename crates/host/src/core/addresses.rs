@@ -65,7 +65,7 @@ impl Locals {
             .collect()
     }
 
-    /// The place that what belongs to no path leaves from.
+    /// Place of the address from which datagrams leave that belong to no path.
     pub(super) fn home(&self) -> u8 {
         // There is always one: `remove_address` refuses to take the last.
         self.places.iter().position(Option::is_some).unwrap_or(0) as u8

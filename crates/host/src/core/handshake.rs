@@ -72,7 +72,7 @@ impl Deref for Said {
 #[derive(Default)]
 pub(super) struct Answers {
     queue: VecDeque<(u8, SocketAddr, Said)>,
-    /// When the allowance for stale answers will be whole again.
+    /// Time at which the allowance for stale answers will be whole again.
     stale_until: Time,
     /// Stale answers to hosts that are not known, of whose key nothing is known either.
     to_strangers: usize,
@@ -135,7 +135,7 @@ impl Core {
         };
         let received = Heard { said, key };
         let known = self.peers.find(from);
-        // What a peer that has restarted does not know any more may have come by another path than that of the meeting.
+        // A restarted peer answers packets on any path, and that need not be the one where the two met.
         let by_path = || known.or_else(|| self.peers.of_path(from));
         let used = match received.kind {
             // Only questions are refused. An answer to an answer could go back and forth between two hosts for

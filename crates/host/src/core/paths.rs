@@ -95,7 +95,7 @@ pub(super) struct Slot {
     asked: VecDeque<Asked>,
     /// Challenges in a row without an answer.
     missed: u32,
-    /// When it is looked after next.
+    /// Time at which the path needs its next step.
     due: Time,
     /// The last answer.
     heard: Time,
@@ -107,7 +107,7 @@ pub(super) struct Slot {
     /// Challenges as long as the longest datagram that left since the last answer to one, and when the last of them did.
     unanswered_full: u32,
     full_at: Time,
-    /// When the longest is tried again.
+    /// Time at which the longest is tried again.
     retry: Time,
     pause: Time,
     pub(super) counts: PathCounts,
@@ -198,7 +198,7 @@ impl Slot {
         self.carries
     }
 
-    /// When it is looked after next.
+    /// Time at which the path needs its next step.
     pub(super) fn due(&self) -> Time {
         self.due
     }
@@ -216,7 +216,7 @@ impl Slot {
         aim.timeout.max(self.srtt.unwrap_or_default().saturating_mul(4))
     }
 
-    /// Something is under way after a pause, in which nobody asked: the silence until now means nothing.
+    /// Something is under way after a pause without challenges: the silence until now means nothing.
     pub(super) fn wake(&mut self, now: Time) {
         self.heard = self.heard.max(now);
         // A search that is under way goes on: to clear its challenges would count their lengths as never tried.
@@ -347,7 +347,7 @@ impl Slot {
         (self.heard, self.missed, self.proven) = (now, 0, true);
         self.counts.answers += 1;
         if !self.alive {
-            // What it carries now is to be seen anew.
+            // The route may be another one now, so the length that it carries has to be found again.
             (self.carries, self.too_long) = (0, u16::MAX);
             self.counts.returns += 1;
         }
@@ -416,9 +416,9 @@ pub(super) struct Paths {
     pub(super) say_at: Option<Time>,
     /// Bytes that may go to addresses that have not been proven: three times what came from the peer about them.
     pub(super) allowance: u64,
-    /// When the allowance for lists of the peer is whole again.
+    /// Time at which the allowance for lists of the peer is whole again.
     pub(super) lists_until: Time,
-    /// When the deadline for all this expires that is armed.
+    /// The deadline for all this that is armed.
     pub(super) armed: Option<Time>,
     /// True if messages are under way, or were until lately, so that paths that carry packets are watched.
     pub(super) is_watched: bool,
@@ -451,7 +451,7 @@ impl Paths {
     }
 
     /// Notes whether something is under way. Between messages that follow each other soon, paths are watched all the same: one that
-    /// dies there would otherwise be asked anew with each of them.
+    /// dies there would otherwise be asked again with each of them.
     pub(super) fn note_work(&mut self, now: Time, busy: bool) {
         if busy {
             self.quiet_since = None;
@@ -527,7 +527,7 @@ impl Paths {
         })
     }
 
-    /// When something is due, if anything is: of paths that are not watched, only what comes to an end by itself.
+    /// Time of the next step, if one is due: for paths that are not watched, only steps that come to an end by themselves.
     pub(super) fn next_due(&self) -> Option<Time> {
         let wanted = |slot: &&Slot| self.is_watched || slot.ends_by_itself(self.aim);
         // A single path is not watched, so its time would be due for ever.
@@ -535,7 +535,7 @@ impl Paths {
         slots.chain(self.say_at).min()
     }
 
-    /// How many paths a machine is told that there are. While the peer has not said its addresses, there will be one for each
+    /// Number of paths for a machine. While the peer has not said its addresses, there will be one for each
     /// of this endpoint's.
     pub(super) fn told(&self, own: usize) -> u32 {
         let waits = !self.is_told() && self.say_at.is_some();

@@ -329,7 +329,7 @@ impl Core {
     /// The kernel took a datagram to `address`, or refused it. A refusal that does not pass by itself fails the messages to the
     /// peer after a while, with its reason.
     pub(crate) fn departed(&mut self, now: Time, local: u8, address: SocketAddr, refusal: Option<Refusal>) {
-        // What is too long for a path says nothing of what is shorter: its challenges find out.
+        // A datagram that was too long for a path says nothing about shorter ones: the path's challenges find out.
         let says = refusal.filter(|why| !why.is_about_room() && !why.is_about_length());
         // With several paths a refusal is about one of them, and the peer is reached by the others.
         if says.is_some() && self.path_refused(now, local, address) {

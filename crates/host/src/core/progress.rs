@@ -73,7 +73,7 @@ impl Core {
         let wait = self.config.progress_timeout;
         let Some(peer) = self.peers.get_mut(key) else { return };
         let mut open = peer.open.values().filter_map(|&place| self.outgoing.get(place));
-        // Messages that nobody waits for (`responsive: false`) stay as long as the peer does.
+        // Messages without a waiting sender (`responsive: false`) stay as long as the peer does.
         if !open.any(Outgoing::is_over) {
             peer.watched = false;
             return;

@@ -120,7 +120,7 @@ impl Core {
         };
         // Queues are as long as before, whatever the hosts take: the longest round trip moves with the base.
         let queues = given.max_rtt.saturating_sub(given.base_rtt);
-        // How many paths there are is not measured here.
+        // The number of paths is not measured here.
         let paths = self.peers.get(key).and_then(|peer| peer.paths.as_ref());
         let paths = paths.map_or(given.paths, |_| self.paths.get(key.host()).paths);
         self.paths

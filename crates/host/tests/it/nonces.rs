@@ -89,7 +89,7 @@ fn no_two_datagrams_carry_one_nonce_under_one_key() {
                 world.send(at, from, 1 - from, round * 4 + ticket, bytes);
             }
             if round % 2 == 1 {
-                // In the middle of what is under way, with the epoch that it had before.
+                // While messages are under way, with the epoch that it had before.
                 let host = (seed + round / 2) as usize % 2;
                 // The delay varies with the seed, so that restarts hit different steps of an exchange.
                 world.restart_as(at + Time::us(50 * (seed % 7)), host, 1000 + host as u64);

@@ -180,7 +180,7 @@ fn shares() -> BTreeMap<String, Vec<u8>> {
             seeds.insert(format!("{name}-half-a-share-{from}"), raw(from, &long[..HANDSHAKE_BYTES + 16]));
         }
     }
-    // Of what both said: a byte of the number's upper half, and shares that are changed or cut.
+    // In datagrams of both hosts: a byte of the number's upper half, and shares that are changed or cut.
     for (at, what) in [(76u16, "generation"), (79, "next-generation"), (100, "share"), (111, "end-of-share")]
     {
         for name in ["changed", "cut"] {

@@ -340,7 +340,7 @@ impl Agent {
             if matches!(progress.what, MessageEventKind::Delivered { .. }) {
                 connections.delivered(flow);
             }
-            // After `connections.delivered`, which may write to standard output: nobody else waits for the log
+            // After `connections.delivered`, which may write to standard output: no other thread waits for the log
             // meanwhile.
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             match progress.what {
