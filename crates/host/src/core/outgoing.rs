@@ -334,8 +334,7 @@ impl Core {
         };
         let sealed = self.envelope.is_sealed();
         let counter = match &mut peer.generations {
-            // A number is used up even if the packet cannot be written below. A nonce that is skipped is
-            // harmless, one that is repeated is not.
+            // A number is used up even if the packet cannot be written below: a skipped nonce does no harm.
             Some(generations) => generations.number(now, &self.config.renewal)?,
             // Nothing leaves in the clear where it is to be sealed.
             None if sealed => return None,
@@ -350,7 +349,6 @@ impl Core {
         let meeting = &peer.meeting;
         let session = Session { src_epoch: meeting.local_epoch, cookie: meeting.shown, counter };
         let out = out.map(|out| {
-            // Only first transmissions count as progress: repetitions may go on for ever.
             if out.watch.sent(now, packet.index) {
                 peer.progressed = now;
                 out.unsent = out.unsent.saturating_sub(1);
@@ -372,11 +370,9 @@ impl Core {
         if let Some(generations) = &peer.generations {
             let seals = generations.sealing(counter)?;
             if packet.is_data() {
-                // The header's own check stands when a switch cuts the payload and its seal off.
                 check.copy_from_slice(&seals.headers.make(covered));
             }
-            // After the flags and the check are written: the seal covers them, but for the fields that switches
-            // may change.
+            // After the flags and the check are written: the seal covers all that switches may not change.
             let tag = seals.seal(session.counter, &headway_packet::covered(covered), payload)?;
             buffer.get_mut(length..length + SEAL_TAG)?.copy_from_slice(&tag);
             length += SEAL_TAG;
@@ -398,7 +394,6 @@ impl Core {
             self.note(now, address, packet.message, what);
         }
         if packet.is_data() && self.outgoing.get(packet.tag as usize).is_some_and(|out| out.unsent == 0) {
-            // Every packet has left once: the next message may begin, while repairs of this one go on.
             self.end_turn(packet.tag as usize);
         }
         let tos = tos(packet.priority, packet.ecn);
