@@ -9,6 +9,7 @@ fn main() {
         let output = Command::new("git").args(arguments).output().ok().filter(|o| o.status.success())?;
         String::from_utf8(output.stdout).ok().map(|text| text.trim().to_string())
     };
+    // The log and not HEAD itself, which only names the branch and does not change with a commit.
     if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
         println!("cargo::rerun-if-changed={log}");
     }
@@ -20,6 +21,7 @@ fn main() {
         println!("cargo::rustc-cdylib-link-arg=dynamic_lookup");
     }
     if let Some(commit) = git(&["rev-parse", "HEAD"]) {
+        // Untracked files are not compiled in, and results would count as changed by every file of output.
         let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|s| !s.is_empty());
         println!("cargo::rustc-env=HEADWAY_COMMIT={commit}{}", if changed { "-dirty" } else { "" });
     }

@@ -82,7 +82,7 @@ pub struct hw_event {
     pub message: *mut hw_message,
 }
 
-/// Why a function does not answer `HW_OK`.
+/// Reason for which a function does not answer `HW_OK`.
 pub(crate) struct Failure {
     status: hw_status,
     text: String,
@@ -149,7 +149,7 @@ pub(crate) unsafe fn place<T>(pointer: *mut T, what: &str) -> Answer<Place<T>> {
     NonNull::new(pointer).map(Place).ok_or_else(|| bad(format!("the place for {what} is a null pointer")))
 }
 
-/// Where a value may be written. Nothing need be there, so that there is no reference to it.
+/// Place for a value. It need not be initialised, so that there is no reference to it.
 pub(crate) struct Place<T>(NonNull<T>);
 
 impl<T> Place<T> {
@@ -260,6 +260,7 @@ fn timeout(us: i64) -> Answer<Option<Duration>> {
 fn acknowledged(handle: SendHandle, longest: Option<Duration>) -> Answer<()> {
     match longest {
         None => Ok(handle.wait().map(drop)?),
+        // The handle is dropped, and the message is sent all the same.
         Some(Duration::ZERO) => Ok(()),
         Some(longest) => match handle.wait_timeout(longest) {
             Some(outcome) => Ok(outcome.map(drop)?),
@@ -304,9 +305,11 @@ pub unsafe extern "C" fn hw_bind(
     guarded(|| {
         // SAFETY: the caller's promise.
         let place = unsafe { place(endpoint, "the endpoint") }?;
+        // First, so that a program that ignores the status holds a null pointer and nothing uninitialised.
         place.put(std::ptr::null_mut());
         // SAFETY: the same.
         let address = unsafe { text(address, "the address") }?;
+        // `count` has not been checked yet, and memory for it is not taken.
         let mut all = Vec::with_capacity(count.min(64));
         if count > 0 && settings.is_null() {
             return Err(bad("the settings are a null pointer"));
@@ -323,6 +326,7 @@ pub unsafe extern "C" fn hw_bind(
         }
         let config = Config::from_settings(all)?;
         let call_timeout = Duration::from_nanos(config.call_timeout.0 / 1000);
+        // Kept apart from the endpoint: a length is compared with it before any byte is read.
         let longest = config.limits.message_bytes;
         let endpoint = Endpoint::bind(address, config)?;
         let made = hw_endpoint { endpoint, queue: OnceLock::new(), call_timeout, longest };
@@ -340,6 +344,7 @@ pub unsafe extern "C" fn hw_bind(
 pub unsafe extern "C" fn hw_shutdown(endpoint: *const hw_endpoint) -> hw_status {
     guarded(|| {
         // SAFETY: the caller's promise.
+        // Without `own`: a forked child may close its descriptors.
         unsafe { behind(endpoint, "the endpoint") }?.endpoint.close();
         Ok(())
     })
@@ -403,6 +408,7 @@ pub unsafe extern "C" fn hw_address_write(
     guarded(|| {
         // SAFETY: the caller's promise.
         let address = unsafe { behind(address, "the address") }?.socket()?.to_string();
+        // Not `<`: the zero byte at the end needs room, too.
         if written.is_null() || size <= address.len() {
             return Err(bad(format!("the text takes {} bytes", address.len() + 1)));
         }
@@ -475,6 +481,7 @@ pub unsafe extern "C" fn hw_call(
         // SAFETY: the same.
         let bytes = unsafe { copied(bytes, length, endpoint.longest) }?;
         let (peer, longest) = (peer.socket()?, endpoint.patience(timeout_us)?);
+        // Too far away to be an instant, which counts as no deadline.
         let longest = longest.unwrap_or(Duration::MAX);
         let bytes = endpoint.endpoint.call_timeout(peer, bytes, longest)?;
         place.put(hw_message::given(Message::Reply(peer, bytes)));
@@ -522,6 +529,7 @@ pub unsafe extern "C" fn hw_reply(
         // SAFETY: the caller's promise.
         let request = unsafe { behind(request, "the request") }?.received()?;
         // SAFETY: the same.
+        // The endpoint that received the request may be freed by now; the message itself knows the limit.
         let bytes = unsafe { copied(bytes, length, request.longest_reply()) }?;
         let longest = timeout(timeout_us)?;
         acknowledged(request.reply(bytes)?, longest)
@@ -603,6 +611,7 @@ pub unsafe extern "C" fn hw_fd(endpoint: *const hw_endpoint, fd: *mut c_int) -> 
             Some(queue) => queue,
             None => {
                 let made = Queue::new(&endpoint.endpoint)?;
+                // Two threads may have made one each: the second is dropped, and both use the first.
                 endpoint.queue.get_or_init(|| made)
             }
         };
@@ -704,6 +713,8 @@ pub unsafe extern "C" fn hw_next(endpoint: *const hw_endpoint, event: *mut hw_ev
             Outcome::Message(received) => found.message = hw_message::given(Message::Received(received)),
             Outcome::Sent { tag, result } => {
                 (found.kind, found.tag) = (HW_SENT, tag);
+                // Keeps the words as well, so that `hw_error` explains the event although `hw_next` returns
+                // `HW_OK`.
                 found.status = answered(result.map(drop).map_err(Failure::from));
             }
             Outcome::Reply { tag, peer, result } => {
@@ -716,6 +727,7 @@ pub unsafe extern "C" fn hw_next(endpoint: *const hw_endpoint, event: *mut hw_ev
         place.put(found);
         Ok(())
     });
+    // Not an error, so the words of the last one stay.
     if nothing { hw_status::HW_NOTHING } else { status }
 }
 
@@ -758,6 +770,7 @@ pub unsafe extern "C" fn hw_prometheus(
         // SAFETY: the caller's promise.
         let (endpoint, needed) = unsafe { (behind(endpoint, "the endpoint")?, place(needed, "the length")?) };
         let text = endpoint.own()?.prometheus();
+        // Even if the text does not fit, so that the program can ask again with enough room.
         needed.put(text.len() + 1);
         if size == 0 {
             return Ok(());

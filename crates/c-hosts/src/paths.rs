@@ -125,6 +125,7 @@ pub unsafe extern "C" fn hw_paths(
             return Err(bad("the place for the paths is a null pointer"));
         }
         let known = endpoint.own()?.paths();
+        // The number of all, so that a program with too little room can tell.
         count.put(known.len());
         for (number, path) in known.iter().take(room).enumerate() {
             // SAFETY: there is room for so many paths.

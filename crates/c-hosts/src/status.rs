@@ -121,6 +121,7 @@ impl From<&SendError> for hw_status {
             SendError::Refused(_) => hw_status::HW_REFUSED,
             SendError::Stalled => hw_status::HW_STALLED,
             SendError::NotAdmitted => hw_status::HW_NOT_ADMITTED,
+            // A mistake of the program, as is an address that is none: no status of its own.
             SendError::OtherFamily => hw_status::HW_BAD_ARGUMENT,
             SendError::TooLong { .. } => hw_status::HW_TOO_LONG,
             SendError::Full { .. } => hw_status::HW_FULL,

@@ -94,6 +94,7 @@ unsafe fn texts(pointer: *const *const c_char, count: usize, what: &str) -> Answ
     if pointer.is_null() {
         return Err(bad(&format!("{what} are a null pointer")));
     }
+    // Before a slice is made of it: a slice of such a length would be undefined behaviour.
     if count > MOST_TEXTS {
         return Err(bad(&format!("{count} of {what}: a negative number becomes one like this")));
     }
@@ -120,6 +121,7 @@ unsafe fn put<T>(place: *mut T, value: T, what: &str) -> Answer<()> {
 /// The pointer is null, or to where a pointer may be written.
 unsafe fn open(out: *mut *mut headway, request: impl FnOnce() -> Answer<Request>) -> Answer<()> {
     // SAFETY: as said above.
+    // First, so that a program that ignores the status holds a null pointer and nothing uninitialised.
     unsafe { put(out, std::ptr::null_mut(), "the run") }?;
     let run = Box::into_raw(Box::new(headway(Run::open(&request()?)?)));
     // SAFETY: the same.
@@ -189,6 +191,7 @@ pub unsafe extern "C" fn headway_close(run: *mut headway) -> headway_status {
             return Ok(());
         }
         // SAFETY: the caller's promise.
+        // A callback may not free the run that is calling it.
         unsafe { self::run(run) }?.check_idle()?;
         // SAFETY: the same, and no function of it is under way.
         drop(unsafe { Box::from_raw(run) });
@@ -207,6 +210,7 @@ pub extern "C" fn headway_error() -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn headway_words(status: u32) -> *const c_char {
     let all = headway_status::ALL;
+    // The argument is a number and not the enum: in Rust an enum of another value would be undefined.
     all.get(status as usize).unwrap_or(&headway_status::HEADWAY_INTERNAL).words().as_ptr()
 }
 
@@ -242,6 +246,8 @@ pub unsafe extern "C" fn headway_place_ranks(
         if hosts.is_null() || ranks == 0 {
             return Err(bad("there is no rank: the hosts are a null pointer, or their number is 0"));
         }
+        // Two ranks may not share a host, so more cannot be right; and a negative number of C becomes one like
+        // this.
         if ranks > run.hosts() as usize {
             return Err(bad(&format!("{ranks} ranks, and there are {} hosts", run.hosts())));
         }

@@ -136,6 +136,7 @@ impl Run {
 
     /// The simulator, unless it is at work or has finished.
     fn live<T>(&self, what: &str, then: impl FnOnce(&mut Live) -> Answer<T>) -> Answer<T> {
+        // The run is borrowed for as long as it goes on, so a second borrow means a call from a callback.
         let Ok(mut live) = self.live.try_borrow_mut() else { return Err(busy(what)) };
         live.as_mut().map_or_else(|| Err(finished(what)), then)
     }
@@ -169,6 +170,7 @@ impl Run {
     /// Says at which host each rank is, before the first message.
     pub fn place(&self, hosts: &[u32]) -> Answer<()> {
         self.check_open("headway_place_ranks")?;
+        // Messages are matched by rank: to move one would part messages from their receives.
         if self.front.counts.get().0 > 0 {
             return Err(Failure::argument("ranks have a place before the first message"));
         }
@@ -218,9 +220,11 @@ impl Run {
         let (number, flow) =
             front.desk.borrow_mut().message(front.now.get(), src, dst, bytes).map_err(refuse)?;
         let label = Label { from, to, tag, bytes };
+        // After the simulator has accepted the message: one that is refused must not take a receive.
         let receive = front.matching.borrow_mut().send(label, number);
         let message = Message { label, sent, when, receive, arrived: false, told: false };
         front.messages.borrow_mut().insert(number, message);
+        // Without a callback the simulator need not report when the sender knows.
         let known = when == Until::Known && sent.function.is_some();
         front.asks.borrow_mut().push_back(Ask::Flow { flow, known });
         let (sent, arrived, lost) = front.counts.get();
@@ -232,6 +236,7 @@ impl Run {
     pub fn receive(&self, (to, from): (u32, u32), bytes: u64, tag: i64, received: Callback) -> Answer<()> {
         self.check_open("headway_receive")?;
         let (src, dst) = (self.host_of(from)?, self.host_of(to)?);
+        // A send to itself is refused by the simulator; a receive would only wait for ever.
         if src == dst {
             return Err(Failure::argument(format!("rank {to} receives from itself")));
         }
@@ -239,6 +244,7 @@ impl Run {
         let label = Label { from, to, tag, bytes };
         let Some(number) = front.matching.borrow_mut().receive(label, received) else { return Ok(()) };
         let mut messages = front.messages.borrow_mut();
+        // The transport has given the message up: its callback will not be called.
         let Some(message) = messages.get_mut(&number) else { return Ok(()) };
         message.receive = Some(received);
         if message.arrived {
@@ -246,6 +252,7 @@ impl Run {
             if message.is_told() {
                 messages.remove(&number);
             }
+            // `call_after` borrows other parts of the front, but a callback may come back to this one.
             drop(messages);
             front.call_after(Time::ZERO, received);
         }
@@ -299,8 +306,10 @@ impl Run {
                 let text = format!("{until} is past: the run is at {}", self.now());
                 return Err(Failure::argument(text));
             }
+            // A wish to rest from before the run goes on is over with it.
             self.front.rests.set(false);
             let rest = live.go(&mut Telling(&self.front), until, &mut |_| true);
+            // The clock stands at the end of the run even if no callback was called there.
             self.front.now.set(live.progress().0.now);
             let rest =
                 rest.map_err(|error| Failure::new(headway_status::HEADWAY_INTERNAL, error.render()))?;
@@ -310,7 +319,10 @@ impl Run {
 
     /// Ends the run where it is, makes its results, and writes them into a directory if there is one.
     pub fn finish(&self, directory: Option<&Path>) -> Answer<()> {
+        // Before anything is checked or written: the answer for a finished run, or from a callback, comes
+        // first.
         self.live("headway_finish", |_| Ok(()))?;
+        // The simulator takes requests only while it goes on.
         let waiting = self.front.asks.borrow().iter().filter(|ask| matches!(ask, Ask::Flow { .. })).count();
         if waiting > 0 {
             let messages = counted(waiting as u64, "message");
@@ -349,10 +361,12 @@ impl Front {
             let (sent, arrived, lost) = self.counts.get();
             self.counts.set((sent, arrived + 1, lost));
         }
+        // Nothing can refer to it any more. Without this a long run would keep an entry for every message.
         if message.arrived && message.is_told() && message.receive.is_some() {
             messages.remove(&number);
         }
         drop(messages);
+        // Last, and with nothing borrowed: a callback may call any function that touches the front.
         calls.into_iter().flatten().for_each(Callback::call);
     }
 
@@ -366,6 +380,7 @@ impl Front {
 
     /// Answer for a run that has come to rest.
     fn answer(&self, rest: Rest) -> Answer<()> {
+        // Before the reason for the rest: a loss is why the run stands still, whatever else is true of it.
         let lost = std::mem::take(&mut *self.lost.borrow_mut());
         if let [first, ..] = lost[..] {
             let messages = counted(lost.len() as u64, "message");

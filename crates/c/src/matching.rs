@@ -37,6 +37,7 @@ impl<M, R> Default for Matching<M, R> {
 impl<M, R> Matching<M, R> {
     /// A message is sent: the receive that will take it, or else it waits for one.
     pub(crate) fn send(&mut self, label: Label, message: M) -> Option<R> {
+        // Waiting receives come first: of the two queues one is always empty.
         let unmatched = self.of(label);
         let Some(receive) = unmatched.receives.pop_front() else {
             unmatched.messages.push_back(message);
@@ -67,7 +68,9 @@ impl<M, R> Matching<M, R> {
     /// The least label that receives wait for, and a message of other size or tag between its ranks that no receive takes.
     pub(crate) fn least_waiting(&self) -> Option<(Label, Option<Label>)> {
         let waits = self.by_label.iter().filter(|(_, all)| !all.receives.is_empty()).map(|(label, _)| *label);
+        // The least, because the order of a hash map differs from run to run and the text must not.
         let least = waits.min()?;
+        // Between the same ranks a different tag or size is the likely mistake.
         let like = |label: &Label| (label.from, label.to) == (least.from, least.to);
         let sent = self.by_label.iter().filter(|(_, all)| !all.messages.is_empty()).map(|(label, _)| *label);
         Some((least, sent.filter(like).min()))

@@ -34,6 +34,8 @@ impl Block {
     /// Bytes, and zeros to the next multiple of four.
     pub(crate) fn padded(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);
+        // Options and packet data are padded to 32 bits, while their stated lengths are not
+        // (draft-ietf-opsawg-pcapng).
         self.0.resize(self.0.len().next_multiple_of(4), 0);
     }
 
@@ -51,6 +53,7 @@ impl Block {
 
     /// The whole block.
     pub(crate) fn finish(&mut self) -> &[u8] {
+        // Its own last field included.
         let length = self.0.len() as u32 + 4;
         self.u32(length);
         self.0[LENGTH].copy_from_slice(&length.to_le_bytes());

@@ -92,6 +92,7 @@ fn ipv4(packet: &Packet, total: u16) -> Ipv4Header {
         Ecn::Ce => IpEcn::CongestionExperienced,
     };
     let mut header = Ipv4Header {
+        // Never refused: a class selector is below 64.
         dscp: IpDscp::try_new(class_selector(packet.priority)).unwrap_or(IpDscp::ZERO),
         ecn,
         total_len: total,
@@ -107,6 +108,7 @@ fn ipv4(packet: &Packet, total: u16) -> Ipv4Header {
         destination: packet.dst.ipv4(),
         options: Ipv4Options::default(),
     };
+    // Wireshark would mark every packet of a capture without it.
     header.header_checksum = header.calc_header_checksum();
     header
 }

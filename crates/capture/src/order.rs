@@ -27,6 +27,7 @@ impl<T> InOrder<T> {
     /// Takes an item that happened at `at`.
     pub(crate) fn push(&mut self, at: Time, item: T) {
         self.latest = self.latest.max(at);
+        // The count in the key makes equal times leave in the order in which they came; a heap alone does not.
         self.waiting.push(Reverse(Entry { key: (at, self.count), item }));
         self.count += 1;
     }
@@ -81,6 +82,7 @@ mod tests {
             let mut now = 0;
             for (number, (step, late)) in steps.into_iter().enumerate() {
                 now += step;
+                // Up to 50 late, which is just the window.
                 let at = Time(now.saturating_sub(late));
                 order.push(at, number);
                 given.push((at, number));
@@ -88,6 +90,7 @@ mod tests {
                     out.push(item);
                 }
                 let horizon = order.latest.saturating_sub(Time(50));
+                // Otherwise holding everything until the end would pass as well.
                 prop_assert_eq!(order.waiting.len(), given.iter().filter(|g| g.0 > horizon).count());
             }
             out.extend(std::iter::from_fn(|| order.rest()));

@@ -100,6 +100,7 @@ impl<W: Write> CaptureWriter<W> {
         // Version 1.0.
         self.block.u16(1);
         self.block.u16(0);
+        // The file may be a pipe, into which nothing can be written back.
         self.block.u64(UNKNOWN_LENGTH);
         self.block.option(USER_APPLICATION, application.as_bytes());
         self.block.end_of_options();
@@ -124,6 +125,7 @@ impl<W: Write> CaptureWriter<W> {
         let nanoseconds = at.0 / PS_PER_NS;
         self.block.begin(ENHANCED_PACKET);
         self.block.u32(interface);
+        // The upper half first, whatever the order of bytes within each.
         self.block.u32((nanoseconds >> 32) as u32);
         self.block.u32(nanoseconds as u32);
         self.block.u32(frame.data.len() as u32);

@@ -13,6 +13,7 @@ use std::time::Duration;
 const FRAMING: u16 = 38;
 
 fn packet(kind: PacketKind, payload: u16, wire: u16) -> Packet {
+    // A host whose address has four different bytes: 10.1.2.255.
     let mut packet = Packet::new(kind, HostId(0), HostId(0x0001_02fe), 7);
     (packet.payload, packet.wire, packet.index, packet.message_bytes) = (payload, wire, 3, 9000);
     (packet.priority, packet.ecn) = (1, Ecn::Spare);
@@ -81,8 +82,10 @@ fn a_file_reads_back_with_its_interfaces_and_in_order_of_time() {
         packet.index = index;
         Frame::of(&packet, FRAMING)
     };
+    // Up to 1,500 ns late, within the window of 2 us; two at one time, on different interfaces.
     let handed = [(0, 5_000), (1, 3_500), (1, 5_000), (0, 6_999), (1, 5_500), (0, 900_000)];
     for (index, (interface, ns)) in handed.into_iter().enumerate() {
+        // The 999 ps are cut off in the file, not rounded.
         writer.write(interface, Time(ns * 1000 + 999), frame(index as u32)).expect("a declared interface");
     }
     assert!(matches!(writer.write(2, Time::ZERO, frame(0)), Err(CaptureError::NoInterface(2))));
@@ -127,6 +130,7 @@ impl Write for Full {
 
 #[test]
 fn blocks_are_handed_on_whole_and_a_full_disk_is_an_error() {
+    // Room for the section, the interfaces, and some of the twenty packets.
     let full = Full { room: 1000, calls: Vec::new() };
     let mut writer = CaptureWriter::new(full, "headway test", &interfaces(), Time::ZERO).expect("room");
     let frame = Frame::of(&packet(PacketKind::Ack, 0, 84), FRAMING);

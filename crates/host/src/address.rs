@@ -29,6 +29,8 @@ pub(crate) fn word(ip: IpAddr) -> u32 {
         IpAddr::V4(ip) => ip.into(),
         IpAddr::V6(ip) => {
             let all = u128::from(ip);
+            // All four words count: hosts of one network differ in the last, networks of one site in the
+            // second.
             [96, 64, 32, 0].into_iter().fold(0, |word, shift| word ^ (all >> shift) as u32)
         }
     }
@@ -79,6 +81,7 @@ mod tests {
     fn words_of_neighbours_differ() {
         assert_eq!(word(ip("10.0.0.1")), 0x0a00_0001);
         assert_eq!(word(ip("2001:db8::1")), 0x2001_0db8 ^ 1);
+        // Two hosts of a network, then the same host number in two networks.
         assert_ne!(word(ip("2001:db8::1")), word(ip("2001:db8::2")));
         assert_ne!(word(ip("2001:db8:0:1::1")), word(ip("2001:db8:0:2::1")));
     }

@@ -57,6 +57,7 @@ impl Batch {
     }
 
     fn with_places(places: usize, place: usize, longest: usize) -> Batch {
+        // Zeroed pages are not touched until they are used, so short datagrams take less than this.
         let (bytes, datagrams) = (vec![0; places * place], Vec::with_capacity(BATCH));
         Batch { bytes, place, longest, datagrams, gone: 0, full: false }
     }
@@ -114,11 +115,14 @@ impl Batch {
         let whole: usize = waiting.iter().map(|(_, envelope)| envelope.length).sum();
         let fits = (2..=JOINED).contains(&waiting.len()) && whole <= self.longest;
         let same = waiting.iter().all(|(_, envelope)| envelope.address == address);
+        // Beyond a few short ones the receiver is busy anyway, and a row saves it no wake-up.
         if !(fits && same) {
             return;
         }
         // Among datagrams of the same length, one with data comes first.
         waiting.sort_by_key(|(_, envelope)| (std::cmp::Reverse(envelope.length), envelope.answer));
+        // The kernel writes one type-of-service byte for a whole row. Answers may take over that of the data: a
+        // mark on them means nothing.
         if waiting[1..].iter().all(|(_, envelope)| envelope.answer) {
             let tos = waiting[0].1.tos;
             waiting.iter_mut().for_each(|(_, envelope)| envelope.tos = tos);
@@ -143,7 +147,9 @@ impl Batch {
 /// Number of datagrams at the front that are equal in all but their bytes; only the last may be shorter.
 pub(crate) fn row(waiting: &[(usize, Envelope)]) -> usize {
     let Some((_, first)) = waiting.first() else { return 0 };
+    // `max(1)`: a datagram of no bytes would divide by 0.
     let most = (LARGEST_ROW / first.length.max(1)).clamp(1, LONGEST_ROW);
+    // Segment offload has one length for a row, and the last may be shorter but not empty.
     let alike = |e: &Envelope| e.address == first.address && e.tos == first.tos && e.length > 0;
     let rest = waiting[1..].iter().take(most - 1).take_while(|(_, e)| alike(e));
     let same = 1 + rest.clone().take_while(|(_, e)| e.length == first.length).count();
@@ -168,6 +174,7 @@ mod tests {
         assert_eq!(rows(&[(1, 50), (1, 60)]), 1);
         assert_eq!(rows(&[(1, 50), (2, 50)]), 1);
         assert_eq!(rows(&[(1, 0), (1, 0)]), 1);
+        // Seven are 63,000 bytes, eight would be more than an IP packet.
         assert_eq!(rows(&[(1, 9000); 10]), 7);
         assert_eq!(rows(&[(1, 10); 100]), 64);
     }

@@ -22,6 +22,7 @@ impl Budget {
 
     /// Takes `bytes` if so many are left.
     pub(crate) fn charge(self: &Arc<Self>, bytes: u64) -> Option<Charge> {
+        // Checked, because a peer may claim a message of 2^64 - 1 bytes.
         let more = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit);
         // Relaxed: the number protects no other memory.
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;

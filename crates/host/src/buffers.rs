@@ -59,6 +59,7 @@ impl Buffers {
     /// since the last time; returns true if it goes on.
     pub(crate) fn clear(&self) -> bool {
         let mut shelf = self.shelf();
+        // Two calls without use in between are needed: `used` is what happened since the last one.
         shelf.open = std::mem::take(&mut shelf.used);
         if !shelf.open {
             (shelf.free, shelf.bytes) = (Vec::new(), 0);
@@ -71,6 +72,7 @@ impl Shelf {
     /// The smallest that is large enough, and not much larger.
     fn take(&mut self, length: usize) -> Option<Vec<u8>> {
         (self.open, self.used) = (true, true);
+        // At most twice as large: a charge counts the message's bytes, not those of the room that it lies in.
         let fits = |room: &Vec<u8>| room.len() >= length && room.len() / 2 <= length;
         let found = self.free.iter().enumerate().filter(|(_, room)| fits(room));
         let (place, _) = found.min_by_key(|(_, room)| room.len())?;
@@ -89,6 +91,7 @@ impl Buffer {
     /// The message, all of whose bytes were written. Its room comes back when the last part of it is dropped.
     pub(crate) fn into_bytes(mut self) -> Bytes {
         if !is_kept(self.length) {
+            // Small ones are never kept, and a `Bytes` of a vector needs no owner with a lock.
             return Bytes::from(std::mem::take(&mut self.room));
         }
         Bytes::from_owner(self)
@@ -105,6 +108,7 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         let room = std::mem::take(&mut self.room);
         let mut shelf = self.home.shelf();
+        // A room that was taken before `clear` closed the shelf comes back to a closed one, and is freed.
         if shelf.open && is_kept(room.len()) && shelf.bytes + room.len() <= shelf.most {
             shelf.bytes += room.len();
             shelf.free.push(room);
@@ -150,6 +154,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_bounded_fits_and_goes_when_it_is_not_used() {
         let buffers = Buffers::new(MOST);
+        // 100 MB at a time, of which 16 are kept.
         drop((0..100).map(|_| message(&buffers, 1 << 20, 0)).collect::<Vec<_>>());
         assert_eq!(kept(&buffers), MOST);
         let small = message(&buffers, 100 << 10, 0);

@@ -26,6 +26,7 @@ impl HeaderChecks {
     pub(crate) fn new(own: &[u8; 32], peer: &[u8; 32]) -> HeaderChecks {
         let keyed = |key: &[u8; 32]| {
             let mut short = Zeroizing::new([0; 16]);
+            // HKDF gives 32 bytes and SipHash takes 16; any part of HKDF's output is as good as another.
             short.copy_from_slice(&key[..16]);
             short
         };

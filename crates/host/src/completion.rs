@@ -71,6 +71,7 @@ impl<T> Completion<T> {
     pub(crate) fn is_ready(&self, waker: &Waker) -> bool {
         let mut state = self.lock();
         if state.value.is_none() {
+            // With the lock held, so that a result cannot come between the look and the waker.
             state.waker = Some(waker.clone());
         }
         state.value.is_some()
@@ -87,6 +88,7 @@ impl<T> Completion<T> {
                 Some(deadline) => Some(time_left(deadline)?),
                 None => None,
             };
+            // The lock is given up by `wait` itself, so `complete` sees the count of every thread that sleeps.
             state.asleep += 1;
             state = match left {
                 None => self.0.1.wait(state).unwrap_or_else(PoisonError::into_inner),
@@ -121,5 +123,6 @@ pub(crate) fn time_left(deadline: Instant) -> Option<Duration> {
 /// The instant `wait` from now; `None` when it is too far to say.
 #[allow(clippy::disallowed_methods, reason = "applications wait in real time")]
 pub(crate) fn deadline(wait: Duration) -> Option<Instant> {
+    // An instant that is too far away to represent counts as no deadline.
     Instant::now().checked_add(wait)
 }

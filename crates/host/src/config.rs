@@ -75,6 +75,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             total_bytes: 1 << 30,
+            // A quarter of the total: one peer must not take the memory of all others.
             peer_bytes: 256 << 20,
             message_bytes: 64 << 20,
             peer_messages: 256,
@@ -180,7 +181,7 @@ pub struct Config {
     /// More addresses of this host, for more paths to peers that have several or know what to do with them: each has a socket of its
     /// own. With port 0, one that differs from the endpoint's has the endpoint's port, and the same address once more any port.
     pub addresses: Vec<SocketAddr>,
-    /// Whether its addresses follow the interfaces of this host: one that an interface has no more is removed, and added again when it
+    /// True if its addresses follow the interfaces of this host: one that an interface loses is removed, and added again when it
     /// is back. Otherwise [`crate::Endpoint::add_address`] and [`crate::Endpoint::remove_address`] alone change them.
     pub follow_interfaces: bool,
     /// Without an answer for so long, a path counts as dead, and what is meant for it takes another. A quarter of that is between two
@@ -235,6 +236,7 @@ impl Default for Config {
                 longest_timeout: LONGEST_TIMEOUT,
                 base_rtt: Time::us(100),
                 max_rtt: Time::ms(5),
+                // So fast that the host's own link counts unless a slower one is set: see `path_over`.
                 bottleneck: Rate::gbps(400),
                 paths: 0,
                 hops: 0,
@@ -365,6 +367,7 @@ fn sizes_at(mtu: u16, admission: &Admission, local: IpAddr) -> Sizes {
     let envelope = Envelope::between_hosts(admission.seals(), false);
     let around = |kind| headers(local) + (WIRE_HEADER + envelope.before(kind) + envelope.after(kind)) as u16;
     let header = around(PacketKind::Data);
+    // Cannot underflow: `MIN_MTU` is larger than the longest header with IPv6 and a seal.
     let payload = mtu.clamp(MIN_MTU, MAX_MTU) - header;
     Sizes { payload, header, framing: FRAMING, control: around(PacketKind::Grant) + FRAMING }
 }
@@ -381,8 +384,11 @@ fn sizes_at(mtu: u16, admission: &Admission, local: IpAddr) -> Sizes {
 /// assert_eq!(stamped.full_wire() + 42, plain.full_wire());
 /// ```
 pub fn stamped_sizes(plain: Sizes, telemetry: u16) -> Sizes {
+    // The machine itself adds `telemetry` bytes to each packet, so they must not be counted here as well.
     let more = STAMPS_BYTES as u16 - telemetry.min(STAMPS_BYTES as u16);
     Sizes {
+        // An MTU that is too small for stamps is refused by `check`; this only keeps the sizes from wrapping
+        // until then.
         payload: plain.payload.saturating_sub(STAMPS_BYTES as u16).max(1),
         header: plain.header + more,
         control: plain.control + more,

@@ -163,6 +163,7 @@ impl Stats {
 
 /// The value of a label, as the format wants it.
 fn escaped(value: &str) -> String {
+    // The backslash first, or it would escape those of the other two.
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
@@ -186,6 +187,8 @@ impl Counters {
     /// Adds `n` to a counter.
     pub fn add(&self, what: Count, n: u64) {
         let counter = &self.0[what as usize];
+        // Not `fetch_add`: only the thread with the driver's lock writes, and the lock orders one writer after
+        // the other.
         counter.store(counter.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
     }
 

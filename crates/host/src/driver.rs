@@ -63,7 +63,7 @@ pub(crate) struct Driver {
     /// Requests without a reply, acknowledged or not.
     calls: FxHashMap<(SocketAddr, u64), Completion<CallOutcome>>,
     received: Batch,
-    /// Whether somebody has got what he waits for since this was last asked.
+    /// True if an awaited outcome was completed since this was last asked.
     answered: bool,
 }
 
@@ -110,7 +110,7 @@ impl Driver {
         Time::ns(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
-    /// What can be waited at for datagrams, and closes no sooner than whoever waits is done.
+    /// Descriptors to wait at for datagrams; they stay open for as long as a waiting thread holds them.
     pub(crate) fn handles(&self) -> Handles {
         Arc::clone(&self.handles)
     }
@@ -122,6 +122,8 @@ impl Driver {
 
     /// Time at which something is to be done though nothing arrives; `None` while the kernel takes no more datagrams.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
+        // A deadline could send nothing while the kernel has no room, and a thread would wake up for it again
+        // and again.
         if self.is_blocked() { None } else { self.core.next_timeout() }
     }
 
@@ -144,11 +146,14 @@ impl Driver {
     /// answers have left. With one read later, a permission that is valid for less than it takes to act on it would be
     /// too old.
     pub(crate) fn receive(&mut self) -> io::Result<(bool, Time)> {
+        // Before anything is received: it decides how many places the kernel is offered.
         let light = self.core.is_light();
         let (mut more, mut now) = (false, None);
         for place in 0..self.ports.len() {
             let Some(port) = &self.ports[place] else { continue };
             port.socket.receive(&mut self.received, if light { FEW } else { BATCH })?;
+            // One clock reading for all sockets, after the first call: the datagrams of one turn arrive at the
+            // same instant.
             let now = *now.get_or_insert_with(|| self.now());
             if !light {
                 // What was due before these came leaves as of its own time, in one call with the answers.
@@ -208,6 +213,7 @@ impl Driver {
                     match message.purpose {
                         Purpose::Reply(number) => {
                             if let Some(call) = self.calls.remove(&(message.peer, number)) {
+                                // A reply to a call that has timed out finds no entry, and is dropped.
                                 call.complete(Ok(message.bytes));
                             }
                         }
@@ -239,6 +245,7 @@ impl Driver {
         let Some((peer, waiting)) = self.waiting.remove(&ticket) else { return };
         match (outcome, waiting) {
             (Ok(()), Waiting::Send(completion)) => completion.complete(Ok(at)),
+            // An acknowledged request still waits for its reply.
             (Ok(()), Waiting::Call(..)) => return,
             (Err(error), waiting) => {
                 if let Waiting::Call(number, _) = &waiting {
@@ -255,6 +262,8 @@ impl Driver {
         let pending = |waiting: &Waiting, of: u64| matches!(waiting, Waiting::Call(n, _) if *n == of);
         let waiting = &self.waiting;
         self.calls.retain(|(address, number), call| {
+            // A request that has not been acknowledged goes to the peer's next incarnation, or fails by an
+            // event of its own.
             let under_way = || waiting.values().any(|(to, w)| *to == peer && pending(w, *number));
             let gone = *address == peer && !under_way();
             if gone {
@@ -276,6 +285,8 @@ impl Driver {
 
     /// Takes the packets that may leave, as far as there is room, and those that are due until then.
     fn fill(&mut self, now: Time, until: Time) {
+        // With one socket packets are written straight into its batch; with several a copy is needed, because
+        // the path is known only then.
         if let [Some(Port { sending, .. })] = &mut self.ports[..] {
             while !sending.is_full() {
                 let Some(transmit) = self.core.poll_due(now, until, sending.room()) else { break };
@@ -285,7 +296,7 @@ impl Driver {
         }
         while !self.ports.iter().flatten().any(|port| port.sending.is_full()) {
             let Some(transmit) = self.core.poll_due(now, until, &mut self.scratch) else { break };
-            // What would leave from an address that is gone is lost.
+            // A datagram from an address that is gone is lost, as it would be in the network.
             let Some(Some(port)) = self.ports.get_mut(usize::from(transmit.local)) else { continue };
             port.sending.room()[..transmit.length].copy_from_slice(&self.scratch[..transmit.length]);
             port.sending.push(envelope(&transmit));
@@ -295,6 +306,7 @@ impl Driver {
     fn send(&mut self, until: Time) -> io::Result<bool> {
         let (mut now, mut any) = (until, false);
         loop {
+            // `until` stays as it was when `now` moves on: see `transmit`.
             self.fill(now, until);
             if !self.is_blocked() {
                 return Ok(any);
@@ -307,15 +319,18 @@ impl Driver {
                 if port.sending.is_empty() {
                     continue;
                 }
+                // Only a row saves the receiver a wake-up; without rows the order stays as it is.
                 if port.socket.has_rows() {
                     port.sending.join();
                 }
                 let outcome = port.socket.send(&mut port.sending, self.core.wants_departures())?;
                 self.left(now, place, &outcome);
             }
+            // A batch that was not full means that the core had no more to send.
             if !full || self.is_blocked() {
                 return Ok(any);
             }
+            // Read again after a full batch: sending it has taken time, and more packets may leave by now.
             now = self.now();
         }
     }
@@ -329,11 +344,13 @@ impl Driver {
         let socket = self.manner.bind(address, home)?;
         let local =
             socket.local().map_err(|error| AddressError::Kernel { address, why: Refusal::of(&error) })?;
+        // After the socket is bound: the core must know the port that the kernel has chosen.
         let place = usize::from(self.core.add_address(now, local)?);
         // Paths are told apart by how long datagrams may be.
         self.ports.iter().flatten().for_each(|port| port.socket.keep_whole());
         socket.keep_whole();
         let each = self.core.datagram_bytes();
+        // Used only with several sockets; an endpoint with one never takes the memory.
         self.scratch.resize(each, 0);
         if self.ports.len() <= place {
             self.ports.resize_with(place + 1, || None);
@@ -365,7 +382,7 @@ impl Driver {
     }
 }
 
-/// What the kernel refused.
+/// Refusals of the kernel.
 impl Driver {
     /// Last refusals, for endpoints to read.
     pub(crate) fn refused(&self) -> Arc<Mutex<Refused>> {
@@ -388,6 +405,7 @@ impl Driver {
         let mut before = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(port) = &self.ports[place] else { return };
         let (local, refused) = (self.local, port.socket.refused());
+        // Only the first refusal of each kind is traced: a firewall may refuse every datagram.
         let new = refused.without(*before);
         *before = refused;
         drop(before);
@@ -398,6 +416,8 @@ impl Driver {
 /// No application waits for ever, however the endpoint ends.
 impl Drop for Driver {
     fn drop(&mut self) {
+        // Before the sockets close: a forked child must not close a number that belongs to another file by
+        // then.
         (0..self.ports.len()).for_each(|place| self.descriptors.set(place, None));
         self.waiting.drain().for_each(|(_, (_, waiting))| waiting.fail(SendError::Closed));
         self.calls.drain().for_each(|(_, call)| call.complete(Err(SendError::Closed.into())));

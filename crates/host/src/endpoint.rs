@@ -91,7 +91,7 @@ fn io_error(what: &'static str) -> impl Fn(io::Error) -> BindError {
 }
 
 impl Endpoint {
-    /// An endpoint at `address`, which must be IPv4; port 0 = any.
+    /// An endpoint at `address`, of IPv4 or IPv6; port 0 = any.
     ///
     /// # Errors
     /// An address that is not loopback, unless [`Config::admission`] admits peers; a configuration
@@ -117,11 +117,15 @@ impl Endpoint {
             },
             Pace::given,
         );
+        // From here on every part sees the same rate, whether it was given or asked for.
         let mut config = Config { nic: Some(pace.rate), ..config };
+        // On a fast link several packets are handed to the kernel at a time, and only then are rows and
+        // attending threads worth it.
         let fast = ahead(pace.rate, config.sizes_at(address.ip())) > Time::ZERO;
         let socket = Socket::bind(address, fast, config.spin).map_err(io_error("binding the socket"))?;
         let local = socket.local().map_err(io_error("asking for the socket's address"))?;
         let sockets = SocketManner::new(fast, &config);
+        // Taken out: each is bound below, with the port that the endpoint got.
         let more = std::mem::take(&mut config.addresses);
         let origin = config.origin_ns.unwrap_or_else(monotonic_ns);
         if let Some(path) = &config.trace_file {
@@ -144,6 +148,8 @@ impl Endpoint {
             addresses.push(driver.add_address(Time::ZERO, address)?);
         }
         let refused = driver.refused();
+        // Below the longest round trip, by which transports size their time-outs, so a late acknowledgement
+        // causes no repetition.
         let late = config.path.max_rtt * 3 / 4;
         let manner = Manner { attended: fast && threads, spin: config.spin, late };
         let shared = Shared::new(driver, inbox, counters, manner);
@@ -211,6 +217,7 @@ impl Endpoint {
         request: impl Into<Bytes>,
         longest: Duration,
     ) -> Result<Bytes, CallError> {
+        // Before the request is made, so that the wait includes the time that it takes to hand it over.
         let until = deadline(longest);
         let call = self.inner.call(peer, request.into(), true)?;
         call.outcome(self.inner.shared.wait(&call.completion, until))
@@ -224,7 +231,7 @@ impl Endpoint {
     /// Another address of this host, for more paths to all peers: see [`Config::addresses`]. Where it is bound.
     ///
     /// # Errors
-    /// What [`AddressError`] says; the endpoint goes on as before.
+    /// Those of [`AddressError`]; the endpoint goes on as before.
     pub fn add_address(&self, address: SocketAddr) -> Result<SocketAddr, AddressError> {
         self.change_address(|completion| Request::AddAddress(address, completion))
     }
@@ -246,12 +253,13 @@ impl Endpoint {
         let completion = Completion::new();
         self.inner.shared.ask(request(completion.clone()), false);
         let outcome = completion.wait(None).unwrap_or(Err(AddressError::Closed));
+        // A thread that sleeps at the old set of sockets would not hear the new one.
         self.inner.shared.sockets_changed();
         outcome
     }
 
-    /// What is known of the paths to peers, where one end has several addresses; empty otherwise, and from an endpoint that is
-    /// closed.
+    /// State and counters of the paths to peers, where one end has several addresses; empty otherwise, and from a closed
+    /// endpoint.
     pub fn paths(&self) -> Vec<PathInfo> {
         if self.check_process().is_err() {
             return Vec::new();
@@ -374,6 +382,7 @@ impl Call {
 
     /// Records if its outcome is known by now.
     pub(crate) fn taken(&self, outcome: Option<CallOutcome>) -> Option<CallOutcome> {
+        // Relaxed: only `drop` reads it, which has the call to itself.
         self.over.store(outcome.is_some(), Ordering::Relaxed);
         outcome
     }
@@ -381,6 +390,7 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
+        // Without this the endpoint would keep an entry for a reply that is not wanted.
         if !*self.over.get_mut() && self.shared.owned().is_ok() {
             self.shared.ask(Request::Abandon(self.peer, self.number), false);
         }
@@ -440,6 +450,8 @@ impl Inner {
         if length > self.largest {
             return Err(SendError::TooLong { bytes: length, limit: self.largest });
         }
+        // Reserved before the driver is locked: a full endpoint refuses without delaying the thread that drives
+        // it.
         let charge = self.memory.reserve(body.held()).ok_or(SendError::Full { scope: "of this endpoint" })?;
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
         let command = Command { ticket, peer, purpose, body, options, only_epoch, charge };
@@ -591,6 +603,7 @@ fn fill(bytes: &mut [u8]) -> Result<(), BindError> {
 fn lot() -> Result<u64, BindError> {
     let mut bytes = [0; 8];
     fill(&mut bytes)?;
+    // 0 stands for an incarnation that is not known.
     Ok(u64::from_ne_bytes(bytes).max(1))
 }
 

@@ -227,6 +227,7 @@ pub struct Refusal(i32);
 
 impl Refusal {
     pub(crate) fn of(error: &io::Error) -> Refusal {
+        // Errors of the standard library's own have no number; none of them comes from a send.
         Refusal(error.raw_os_error().unwrap_or_default())
     }
 
@@ -250,7 +251,7 @@ impl Refusal {
         self.0 == libc::EMSGSIZE
     }
 
-    /// Whether it is about the network as it is now, and may pass without anybody doing something here.
+    /// True if it is about the network as it is now, and may pass by itself.
     pub(crate) fn may_pass(self) -> bool {
         let about_routes = [libc::ENETUNREACH, libc::EHOSTUNREACH, libc::ENETDOWN, libc::EHOSTDOWN];
         self.is_about_room() || about_routes.contains(&self.0)

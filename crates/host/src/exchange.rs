@@ -41,6 +41,7 @@ impl Exchange {
     /// which every private half gives the same.
     pub(crate) fn agree(&mut self, theirs: &[u8; SHARE_BYTES]) -> Option<SharedSecret> {
         let secret = self.private.take()?.diffie_hellman(&PublicKey::from(*theirs));
+        // RFC 7748, section 6.1: a point of small order gives zeros whatever the private half is.
         secret.was_contributory().then_some(secret)
     }
 }

@@ -65,6 +65,7 @@ impl Generations {
     pub(crate) fn new(now: Time, chain: Chain) -> Option<Generations> {
         let mut made = Generations {
             chain,
+            // At most four are held: the one before, the one heard with, the one after, and the next.
             held: VecDeque::with_capacity(4),
             first: 0,
             heard: 0,
@@ -80,6 +81,7 @@ impl Generations {
 
     /// Makes keys up to the generation that the peer may come with.
     fn hold(&mut self) -> Option<()> {
+        // In `usize`, because `sending + 1` of the last generation would not fit into 32 bits.
         while self.first as usize + self.held.len() <= self.sending as usize + 1 {
             let made = scrubbed(|| {
                 let (replay, returned) = (ReplayWindow::default(), ReplayWindow::default());
@@ -93,17 +95,21 @@ impl Generations {
     /// The number of a datagram that leaves now, which may be the first of a new generation. `None` when those of a
     /// generation are used up: that many have left, and the peer has answered none.
     pub(crate) fn number(&mut self, now: Time, renewal: &Renewal) -> Option<u64> {
+        // A renewal that is due but may not begin is not an error: sealing goes on with the same keys, up to
+        // 2^32 datagrams.
         let due = self.sent >= renewal.datagrams || now >= self.since.saturating_add(renewal.time);
         if due && self.may_begin(now, renewal) {
             self.begin(now, self.sending + 1)?;
         }
         let number = u64::from(self.sending) << 32 | u64::from(self.sent);
+        // The number is refused before it would run into the generation's half.
         self.sent = self.sent.checked_add(1)?;
         Some(number)
     }
 
     fn may_begin(&self, now: Time, renewal: &Renewal) -> bool {
         let rested = now >= self.since.max(self.heard_since).saturating_add(renewal.late);
+        // Two below the end, because keys are also held for the generation after the one that seals.
         rested && self.heard == self.sending && self.sending < u32::MAX - 1
     }
 
@@ -121,15 +127,19 @@ impl Generations {
     /// The keys with which a datagram of this number is to be opened, and its number among theirs.
     pub(crate) fn opening(&mut self, counter: u64) -> Result<(&mut Generation, u64), Count> {
         let (generation, number) = parts(counter);
+        // Its keys are overwritten: it is a copy, or later than `Renewal::late`.
         let place = generation.checked_sub(self.first).ok_or(Count::dropped_replayed)?;
         // Before a renewal that was not announced.
         let found = self.held.get_mut(place as usize).ok_or(Count::dropped_forged)?;
+        // Asked before the seal is opened, which costs more; the number is entered afterwards, when it is known
+        // to be genuine.
         if found.replay.is_new(number) { Ok((found, number)) } else { Err(Count::dropped_replayed) }
     }
 
     /// The keys of a datagram that was sent from here and came back, and its number among theirs.
     pub(crate) fn returning(&mut self, counter: u64) -> Result<(&mut Generation, u64), Count> {
         let (generation, number) = parts(counter);
+        // This endpoint has not sent it yet.
         if (generation, number) >= (self.sending, self.sent.into()) {
             return Err(Count::dropped_forged);
         }
@@ -142,6 +152,7 @@ impl Generations {
     /// retired.
     pub(crate) fn opened(&mut self, now: Time, counter: u64, renewal: &Renewal) -> Option<Time> {
         let (generation, _) = parts(counter);
+        // Late datagrams of the generation before change nothing.
         if generation <= self.heard {
             return None;
         }
@@ -149,6 +160,7 @@ impl Generations {
         if self.sending < generation {
             self.begin(now, generation)?;
         }
+        // The generation right before stays for `late`; older ones were sent longer ago than that.
         while self.first + 1 < self.heard {
             self.held.pop_front();
             self.first += 1;
@@ -178,6 +190,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
+    // Small enough that a few hundred datagrams cross many renewals.
     const RENEWAL: Renewal = Renewal { datagrams: 5, time: Time::ms(20), late: Time::ms(2) };
 
     /// A datagram on its way: a number, and a seal over nothing.
@@ -299,6 +312,7 @@ mod tests {
         other.retire(RENEWAL.time + RENEWAL.late);
         assert_eq!(receive(&mut other, RENEWAL.time + RENEWAL.late, old), Err(Count::dropped_replayed));
         let held = other.held.len();
+        // 2 would be the next one, for which keys are held already.
         for generation in [3, 4, 1000, u32::MAX] {
             let counter = u64::from(generation) << 32;
             assert_eq!(receive(&mut other, RENEWAL.time, (counter, [0; 16])), Err(Count::dropped_forged));
@@ -329,6 +343,7 @@ mod tests {
     #[test]
     fn numbers_end_before_they_are_those_of_another_generation() {
         let [mut one, _] = both();
+        // 2^32 datagrams are too many to send in a test.
         one.sent = u32::MAX - 1;
         let renewal = Renewal { datagrams: u32::MAX, time: Time::MAX, ..RENEWAL };
         assert_eq!(one.number(Time::ZERO, &renewal), Some(u64::from(u32::MAX) - 1));

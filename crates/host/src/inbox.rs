@@ -33,6 +33,7 @@ impl Inbox {
     pub(crate) fn poll_take(&self, waker: &Waker) -> Option<Result<Arrived, RecvError>> {
         let mut messages = self.lock();
         let next = messages.next();
+        // A task that polls again without being woken would otherwise be in the list several times.
         if next.is_none() && !messages.wakers.iter().any(|other| other.will_wake(waker)) {
             messages.wakers.push(waker.clone());
         }
@@ -42,8 +43,10 @@ impl Inbox {
     pub(crate) fn deliver(&self, message: Arrived) {
         let mut messages = self.lock();
         messages.waiting.push_back(message);
+        // All of them: a task that was dropped meanwhile would swallow the one wake-up.
         messages.wakers.drain(..).for_each(Waker::wake);
         if messages.asleep > 0 {
+            // One message, one thread: each that wakes takes exactly one.
             self.arrived.notify_one();
         }
     }
@@ -61,6 +64,7 @@ impl Messages {
     fn next(&mut self) -> Option<Result<Arrived, RecvError>> {
         match self.waiting.pop_front() {
             Some(message) => Some(Ok(message)),
+            // Messages that arrived before the end are still received.
             None => self.closed.then_some(Err(RecvError::Closed)),
         }
     }

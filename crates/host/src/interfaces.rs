@@ -1,7 +1,7 @@
 //! Addresses of an endpoint that follow the interfaces of its host.
 //!
 //! The kernel tells a netlink socket when an address or an interface comes or goes. What it says is a reason to look, and nothing
-//! more: which addresses there are is asked anew each time, so that a message that was lost or misread does no harm.
+//! more: the addresses are asked for again each time, so that a message that was lost or misread does no harm.
 #![allow(clippy::disallowed_methods, reason = "asks the kernel, in a thread of its own")]
 
 use crate::completion::Completion;
@@ -47,6 +47,7 @@ impl Follower {
     /// In a process that was forked, where there is no such thread.
     pub(crate) fn let_go(&mut self) {
         std::mem::forget(self.thread.take());
+        // The number may be another file's by now; it must not be closed when the last reference goes.
         std::mem::forget(Arc::clone(&self.stop));
     }
 }
@@ -70,6 +71,7 @@ fn follow(shared: &Shared, told: &OwnedFd, stop: &OwnedFd, addresses: &[SocketAd
             return;
         }
         if changed {
+            // An interface that comes up has several notices: for itself, for its addresses, and for routes.
             std::thread::sleep(SETTLES);
             // Whatever was said, and however much of it was lost.
             while recv(told, &mut [0u8; 8192][..], RecvFlags::DONTWAIT).is_ok_and(|(bytes, _)| bytes > 0) {}
@@ -88,7 +90,9 @@ fn follow(shared: &Shared, told: &OwnedFd, stop: &OwnedFd, addresses: &[SocketAd
                     },
                     false,
                 );
+                // Waited for, so that the next change is compared with what the endpoint really has.
                 let outcome = completion.wait(None);
+                // The thread that drives sleeps at the old set of sockets.
                 shared.sockets_changed();
                 match outcome {
                     Some(Ok(_)) if is => _ = bound.insert(address),

@@ -92,10 +92,13 @@ impl PreSharedKey {
             return Err(KeyFileError::Open { file: file.into(), mode });
         }
         let (owner, user) = (about.uid(), rustix::process::geteuid().as_raw());
+        // Root can read every file anyway, and often installs keys.
         if owner != user && owner != 0 {
             return Err(KeyFileError::Owner { file: file.into(), owner, user });
         }
+        // As large as it can get: a vector that grows leaves copies of the key behind in freed memory.
         let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST_FILE as usize + 1));
+        // One byte more than allowed, to tell a file that is too long from one that fits exactly.
         opened.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
         let key = PreSharedKey::parse(&bytes).ok_or_else(|| KeyFileError::Form { file: file.into() })?;
         if key.is_zero() {
@@ -112,6 +115,7 @@ impl PreSharedKey {
     /// The key in the bytes of a file.
     fn parse(bytes: &[u8]) -> Option<PreSharedKey> {
         let mut key = PreSharedKey([0; 32]);
+        // Before digits are tried: 32 bytes are never 64 digits.
         if bytes.len() == key.0.len() {
             key.0.copy_from_slice(bytes);
             return Some(key);
@@ -148,6 +152,7 @@ mod tests {
     fn what_others_can_read_is_refused_by_mode_and_with_the_remedy() {
         let file = std::env::temp_dir().join(format!("headway-key-{}", std::process::id()));
         fs::write(&file, [5; 32]).expect("written");
+        // Each lets the group or others read, write or execute, alone and together.
         for mode in [0o640, 0o604, 0o644, 0o620, 0o777, 0o610] {
             fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("set");
             let error = PreSharedKey::read(&file).expect_err("others can read it").to_string();

@@ -47,6 +47,7 @@ struct Extra {
 
 impl Extra {
     fn refused(&mut self, now: u64, why: Refusal) {
+        // Refused again within one more pause: the cause has not gone away, and the next pause is longer.
         let again = self.refusal.is_some() && now <= self.until.saturating_add(self.pause);
         self.pause = if again { self.pause.saturating_mul(2).min(LONGEST_PAUSE) } else { FIRST_PAUSE };
         self.until = now.saturating_add(self.pause);
@@ -179,8 +180,10 @@ impl Leaving {
         for (to_blame, less) in [&mut self.rows, &mut self.marks].into_iter().zip(tries) {
             let Some(less) = less else { continue };
             match kernel.take(batch, less) {
+                // It left with less, so what it left without is to blame, and with the last reason.
                 Ok(_) => {
                     to_blame.refused(kernel.now_ns(), why);
+                    // Only the first try is the row's; the second leaves out the byte.
                     outcome.cut += u64::from(in_row && less.marks == asked.marks);
                     gone(batch, 1, less, wanted, outcome);
                     return Ok(Next::GoOn);
@@ -192,6 +195,7 @@ impl Leaving {
             }
         }
         self.sending = Some(why);
+        // Told even if those that left are not wanted: a lost datagram is counted in any case.
         outcome.told.push((address, Some(why)));
         batch.drop_front(1);
         Ok(Next::GoOn)
@@ -203,6 +207,7 @@ fn after(error: &io::Error) -> Option<io::Result<Next>> {
     match (error.kind(), error.raw_os_error()) {
         (io::ErrorKind::WouldBlock, _) => Some(Ok(Next::Wait)),
         (io::ErrorKind::Interrupted, _) => Some(Ok(Next::GoOn)),
+        // The socket itself is gone, which no smaller request mends.
         (_, Some(libc::EBADF | libc::ENOTSOCK)) => Some(Err(io::Error::from(error.kind()))),
         _ => None,
     }
@@ -274,6 +279,7 @@ mod tests {
 
     #[test]
     fn bytes_of_type_of_service_that_are_refused_are_left_out_and_tried_again() {
+        // Kernels and filters refuse the byte by different numbers.
         for errno in [libc::EINVAL, libc::EPERM, libc::EIO] {
             let refusing = Cell::new(true);
             let kernel = Fake::new(|asked: Asked, first: &Envelope, _| {
@@ -295,6 +301,7 @@ mod tests {
                 assert_eq!(kernel.send(&mut leaving, 2, 1).unmarked, 1);
                 asked_again += usize::from(kernel.calls.get() > before + 1);
             }
+            // 1 ms doubled up to a minute is 16 pauses.
             assert!((10..20).contains(&asked_again), "{asked_again}");
             // The refusal is over: within a minute bytes leave again.
             refusing.set(false);
@@ -343,6 +350,7 @@ mod tests {
             assert_eq!(leaving.refused(), Refused { sending: why, ..Refused::default() });
             // The first is tried as the head of a row, alone, and without its byte; the second is alone anyway.
             assert_eq!(kernel.calls.get(), calls + calls.min(2));
+            // A pause would cost features for a datagram that leaves in no way.
             assert!(leaving.rows.until == 0 && leaving.marks.until == 0, "neither is to blame");
         }
     }

@@ -25,6 +25,7 @@ impl PathTable {
     pub(crate) fn set(&self, host: HostId, path: Path) {
         let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         let place = host.0 as usize;
+        // Grows to the largest number only; numbers of peers are places in a slab, and so are small.
         if paths.len() <= place {
             paths.resize(place + 1, self.default);
         }
@@ -53,6 +54,7 @@ impl Machine {
             host,
             nic: config.rate(),
             sizes,
+            // Real hosts need no repeatable choices, and peers must not be able to tell seeds apart.
             seed: 0,
             path: Box::new(move |peer| paths.get(peer)),
         };
@@ -64,7 +66,7 @@ impl Machine {
         if capabilities.telemetry > 0 && !config.telemetry {
             return Err(ConfigError::NeedsTelemetry(info.name));
         }
-        // Where paths have numbers, subflows take different ones; elsewhere this says nothing. Who says the paths says this, too.
+        // Subflows take different paths only where paths have numbers. A user who sets `paths` sets this, too.
         let has_manager = registry::find(&config.transport)
             .is_some_and(|found| found.params.iter().any(|param| param.name == "path_manager"));
         let mut params = config.params.clone();

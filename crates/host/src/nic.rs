@@ -49,7 +49,9 @@ pub(crate) struct Nic {
 
 impl Nic {
     pub(crate) fn new(config: &Config, discipline: &str, sizes: Sizes) -> Result<Nic, ConfigError> {
+        // Nothing waits in this port: packets are pulled from the machine one by one, when the wire is free.
         let buffer = Buffer { data: Limit::Packets(1), control: Limit::Packets(1) };
+        // The configured one: a port has one for all peers, and no measured round trip is there yet.
         let round_trip = Some(config.path.base_rtt);
         let context = PortContext { rate: config.rate(), sizes, buffer, seed: 0, round_trip, to_host: false };
         let found = headway_fabric::registry::find(discipline);
@@ -59,6 +61,7 @@ impl Nic {
         let rules = AnyDiscipline::make(discipline, &config.discipline_params, &context)
             .ok_or_else(|| ConfigError::UnknownDiscipline(discipline.into()))?;
         let rules = rules.map_err(|source| ConfigError::Discipline { name: discipline.into(), source })?;
+        // At least one packet: a thread is always late by something, and would lose that share of the link.
         let catch_up = sizes.slot(config.rate()).saturating_mul(config.catch_up.max(1).into());
         let ahead = ahead(config.rate(), sizes);
         Ok(Nic { port: Port::new(rules, context.into()), catch_up, ahead, machine_idle: true, input: None })
@@ -66,11 +69,14 @@ impl Nic {
 
     /// An input that belongs to the instant `at`.
     pub(crate) fn input(&mut self, at: Time) {
+        // Only the first counts: what is pulled now was ready then at the earliest.
         self.input.get_or_insert(at);
     }
 
     /// True if the wire is free for another packet, or nearly.
     pub(crate) fn is_free(&self, now: Time) -> bool {
+        // `ahead` only decides when packets are handed over; their departures stay as far apart as the link has
+        // them.
         self.port.free_at() <= now.saturating_add(self.ahead)
     }
 
@@ -102,6 +108,7 @@ impl Nic {
 
     /// Puts a packet on the wire, which is free.
     pub(crate) fn transmit(&mut self, now: Time, packet: &mut Packet) {
+        // A machine that was not idle had this packet waiting: it starts when the wire became free.
         let ready = if self.machine_idle { self.input.unwrap_or(now) } else { Time::ZERO };
         let earliest = now.saturating_sub(self.catch_up);
         let start = ready.max(self.port.free_at()).max(earliest);

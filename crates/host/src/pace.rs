@@ -54,8 +54,11 @@ impl Pace {
     /// Pace of the interface with this address, the fastest of all where it is 0.0.0.0 or ::.
     pub fn at(local: IpAddr) -> Pace {
         let names =
+            // The kernel gives a loopback interface no speed, and counting it would make the rate unknown.
             interfaces(|name, address| !is_loopback(name) && (local.is_unspecified() || address == local));
         let known = names.iter().filter_map(|name| Some((speed(name)?, name)));
+        // The fastest: a slower pace would waste it, whereas too fast a pace only loses packets at the slower
+        // ones.
         match known.max_by_key(|(rate, _)| rate.bps()) {
             Some((rate, name)) => Pace { rate, reason: PaceReason::Interface(name.clone()) },
             None => {
@@ -71,6 +74,7 @@ impl Pace {
             return Pace::at(*first);
         }
         let names = interfaces(|_, address| addresses.contains(&address));
+        // One unknown speed makes the sum unknown. A sum of the others would hold all of them back.
         let known: Option<Vec<Rate>> = names.iter().map(|name| speed(name)).collect();
         let all = known.map(|rates| rates.iter().map(|rate| rate.bps()).sum::<u64>()).and_then(Rate::new);
         match all {
@@ -85,6 +89,7 @@ impl Pace {
     /// Of the interface through which the kernel reaches `peer`.
     pub fn to(peer: SocketAddr) -> io::Result<Pace> {
         let socket = UdpSocket::bind((unspecified(peer.ip()), 0))?;
+        // Sends nothing for UDP: the kernel only looks up the route, and with it the local address.
         socket.connect(peer)?;
         let local = socket.local_addr()?.ip();
         // Packets to an address of this host's own do not leave it.
@@ -141,7 +146,9 @@ fn speed(name: &str) -> Option<Rate> {
 
 /// Speed of the interface that a folder describes.
 fn speed_in(folder: &Path, deepest: u32) -> Option<Rate> {
+    // The entries are symbolic links into /sys/devices, whose path shows whether there is a device.
     let real = fs::canonicalize(folder).ok()?;
+    // A link that is down says -1, which is no unsigned number.
     let mbps: u64 = fs::read_to_string(real.join("speed")).ok()?.trim().parse().ok()?;
     let made_up =
         real.components().any(|part| part.as_os_str() == "virtual") && !is_over_devices(&real, deepest);
@@ -154,6 +161,7 @@ fn is_over_devices(folder: &Path, deepest: u32) -> bool {
     let lower = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("lower_"));
     let mut known =
         lower.map(|entry| deepest > 0 && speed_in(&entry.path(), deepest - 1).is_some()).peekable();
+    // A bridge has ports of any kind. Its made-up speed counts only if every one of them is known.
     known.peek().is_some() && known.all(|known| known)
 }
 

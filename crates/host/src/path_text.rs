@@ -3,7 +3,7 @@
 use crate::core::{PathInfo, PathState};
 use std::net::SocketAddr;
 
-/// What is said of a path: its name, its type, its meaning and its value.
+/// A metric of a path: its name, its type, its meaning and its value.
 type Column = (&'static str, &'static str, &'static str, fn(&PathInfo) -> f64);
 
 const COLUMNS: &[Column] = &[
@@ -11,6 +11,7 @@ const COLUMNS: &[Column] = &[
         f64::from(path.state == PathState::Open)
     }),
     ("path_round_trip_seconds", "gauge", "Smoothed round trip of challenges.", |path| {
+        // A line for every path in each scrape, so that series have no gaps before the first answer.
         path.round_trip.map_or(0.0, headway_units::Time::as_secs_f64)
     }),
     ("path_mtu_bytes", "gauge", "Longest IP packet that is known to arrive.", |path| path.mtu.into()),

@@ -45,6 +45,7 @@ impl SocketManner {
             return Err(AddressError::OtherFamily(address));
         }
         let same_port = SocketAddr::new(address.ip(), home.port());
+        // The same port first: one rule of a firewall then covers all addresses of an endpoint.
         let wanted = if address.port() == 0 { [same_port, address] } else { [address, address] };
         let bind = |address| Socket::bind(address, self.rows, self.spin);
         let made = wanted[1..].iter().fold(bind(wanted[0]), |made, &other| made.or_else(|_| bind(other)));
@@ -73,6 +74,7 @@ impl Descriptors {
     /// Closes this process's copies.
     pub(crate) fn close(&self) {
         for known in &self.0 {
+            // Taken out by the swap, so that two threads of a child do not close the number twice.
             let descriptor = known.swap(-1, SeqCst);
             if descriptor >= 0 {
                 process::close(descriptor);

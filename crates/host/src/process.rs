@@ -35,9 +35,11 @@ impl Owner {
     /// Owner for this process.
     pub(crate) fn this() -> Owner {
         let Some(page) = page() else { return Owner::Numbered(std::process::id()) };
+        // Taken even if the page has a mark: a gap in the numbers does no harm.
         let fresh = LAST.fetch_add(1, Relaxed) + 1;
         match page.compare_exchange(0, fresh, Relaxed, Relaxed) {
             Ok(_) => Owner::Marked(fresh),
+            // Another endpoint of this process has set it.
             Err(mark) => Owner::Marked(mark),
         }
     }
@@ -45,6 +47,7 @@ impl Owner {
     /// Returns an error if this process is another one.
     pub(crate) fn check(self) -> Result<(), Forked> {
         let is_this = match self {
+            // Relaxed: the page is written once in each process, before any endpoint refers to it.
             Owner::Marked(mark) => known().is_some_and(|page| page.load(Relaxed) == mark),
             Owner::Numbered(number) => std::process::id() == number,
         };

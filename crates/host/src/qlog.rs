@@ -37,6 +37,8 @@ impl Qlog {
     fn tell(&self, at: Time, record: &Value) {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = &mut *open else { return };
+        // Counted before the write: an event that fails to be written leaves a file without an end record
+        // anyway.
         (file.events, file.last) = (file.events + 1, milliseconds(at));
         if file.write(record).is_err() {
             *open = None;
@@ -82,6 +84,7 @@ fn event_name(what: &MessageEventKind) -> &'static str {
 
 /// Milliseconds, as qlog has them, to the nanosecond.
 fn milliseconds(at: Time) -> f64 {
+    // Divided in integers first: picoseconds above 2^53 (2.5 hours) are not exact as floating point.
     (at.0 / 1000) as f64 / 1e6
 }
 
@@ -133,6 +136,7 @@ pub(crate) type Observers = (Option<Observer>, Option<PathObserver>);
     reason = "the file is the endpoint's own, and says which time of day it begins at"
 )]
 pub(crate) fn observers(path: &Path, of: &Of<'_>, next: Observers) -> Result<Observers, Error> {
+    // Read next to the monotonic clock, by which it is moved back to the endpoint's time zero.
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let reference = since.saturating_sub(u128::from(monotonic_ns().saturating_sub(of.origin_ns)));
     let head = json!({
@@ -151,6 +155,7 @@ pub(crate) fn observers(path: &Path, of: &Of<'_>, next: Observers) -> Result<Obs
     });
     let mut open = Open { file: BufWriter::new(File::create(path)?), events: 0, last: 0.0 };
     open.write(&head)?;
+    // A file that cannot be written to is an error of `bind`, and not one that shows up with the first event.
     open.file.flush()?;
     let qlog = Arc::new(Qlog(Mutex::new(Some(open))));
     let (same, (next, next_path)) = (Arc::clone(&qlog), next);

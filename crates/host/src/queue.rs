@@ -128,6 +128,7 @@ struct Ringer {
 impl Wake for Ringer {
     fn wake(self: Arc<Self>) {
         if let Some(number) = self.number {
+            // Before the bell: whoever hears it must find the number.
             locked(&self.bell.over).push_back(number);
         }
         self.bell.ring();
@@ -147,6 +148,8 @@ impl Bell {
     fn hush(&self) -> bool {
         let rung = self.rung.load(SeqCst);
         if rung {
+            // The counter is read before the flag is cleared. The other way round, a ring in between would set
+            // the flag and lose its write to this read.
             let _ = rustix::io::read(&self.counter, &mut [0; 8]);
             self.rung.store(false, SeqCst);
         }
@@ -236,6 +239,8 @@ impl Queue {
     pub fn next(&self) -> Result<Option<Outcome>, RecvError> {
         self.inner.shared().owned()?;
         loop {
+            // Before calls that are late: a reply that has come counts, even if it was not fetched in
+            // time.
             if let Some(outcome) = self.take_over() {
                 return Ok(Some(outcome));
             }
@@ -257,6 +262,7 @@ impl Queue {
     }
 
     fn open(&self, tag: u64, what: Waited, deadline: Option<Instant>) -> u64 {
+        // The books are unlocked before the waker is set below, which rings at once if the outcome is there.
         let (number, again) = {
             let mut books = locked(&self.books);
             books.next += 1;
@@ -268,6 +274,7 @@ impl Queue {
             books.open.insert(number, Open { tag, what, deadline });
             if let Some(at) = deadline {
                 books.deadlines.insert((at, number));
+                // An earlier timer stays: `take_late` sets it for the next deadline when it expires.
                 if books.armed.is_none_or(|armed| at < armed) {
                     self.arm(&mut books, Some(at));
                 }
@@ -275,6 +282,7 @@ impl Queue {
             (number, again)
         };
         let ringer = Arc::new(Ringer { bell: Arc::clone(&self.bell), number: Some(number) });
+        // It may have ended before there was a waker to wake.
         if again.is_ready(&Waker::from(Arc::clone(&ringer))) {
             ringer.wake();
         }
@@ -293,6 +301,7 @@ impl Queue {
                 }
                 open
             };
+            // `None` of an operation that was cancelled, or whose time-out has been returned.
             if let Some(outcome) = open.and_then(|open| open.outcome()) {
                 return Some(outcome);
             }
@@ -320,6 +329,7 @@ impl Queue {
                 }
             }
             first => {
+                // A timer that has expired keeps the descriptor readable until it is set again or stopped.
                 if armed <= now {
                     self.arm(&mut books, first.map(|(at, _)| at));
                 }
@@ -331,6 +341,7 @@ impl Queue {
     /// Sets the timer, or stops it; either makes it unreadable.
     fn arm(&self, books: &mut Books, at: Option<Instant>) {
         #[allow(clippy::disallowed_methods, reason = "applications wait in real time")]
+        // 0 would stop the timer instead of letting it expire at once (timerfd_settime(2)).
         let left = |at: Instant| at.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
         let left = at.map_or(Duration::ZERO, left);
         let once = Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -17,9 +17,11 @@ impl ReplayWindow {
     /// True if `number` may be new.
     pub(crate) fn is_new(&self, number: u64) -> bool {
         if number >= self.next {
+            // `next` is one more than the highest, and would not fit.
             return number < u64::MAX;
         }
         let (word, bit) = place(number);
+        // One word less than the ring holds: the word of the highest number is only partly of this turn.
         number.saturating_add(WINDOW) >= self.next && self.words[word] & bit == 0
     }
 
@@ -27,6 +29,7 @@ impl ReplayWindow {
     pub(crate) fn insert(&mut self, number: u64) {
         if number >= self.next {
             let (from, to) = (self.next.div_ceil(64), number / 64);
+            // A jump over the whole ring clears each word once.
             let fresh = (to + 1).saturating_sub(from).min(WORDS as u64);
             // Words between the last number and this one are of an earlier turn of the ring.
             (0..fresh).for_each(|n| self.words[((to - n) % WORDS as u64) as usize] = 0);

@@ -16,7 +16,7 @@ pub(crate) type CallOutcome = Result<Bytes, CallError>;
 /// Result of a change of addresses.
 pub(crate) type AddressOutcome = Result<SocketAddr, AddressError>;
 
-/// Who waits for what becomes of a message.
+/// Receiver of a message's outcome.
 pub(crate) enum Waiting {
     Send(Completion<SendOutcome>),
     /// The reply with this number.

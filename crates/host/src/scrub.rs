@@ -7,6 +7,7 @@ const DEPTH: usize = 32 << 10;
 
 /// Result of `make`, which is to be in a place of its own: the traces on the stack are overwritten.
 pub(crate) fn scrubbed<R>(make: impl FnOnce() -> R) -> R {
+    // Both calls begin at the same depth of the stack, so that `scrub` covers what `below` has used.
     let made = below(make);
     scrub();
     made
@@ -21,5 +22,7 @@ fn below<R>(make: impl FnOnce() -> R) -> R {
 /// Overwrites the stack where [`below`] was.
 #[inline(never)]
 fn scrub() {
+    // `zeroize` writes through volatile accesses, which the compiler must not leave out although nothing reads
+    // the array.
     [0u64; DEPTH / size_of::<u64>()].zeroize();
 }

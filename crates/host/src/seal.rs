@@ -37,6 +37,7 @@ impl Cipher {
     /// The faster of the two on this processor.
     pub fn fastest() -> Cipher {
         #[cfg(target_arch = "x86_64")]
+        // GCM needs both: AES for the stream, and a carry-less multiplication for the tag.
         let has = std::is_x86_feature_detected!("aes") && std::is_x86_feature_detected!("pclmulqdq");
         #[cfg(target_arch = "aarch64")]
         let has = std::arch::is_aarch64_feature_detected!("aes")
@@ -48,6 +49,7 @@ impl Cipher {
 
     /// Cipher of two hosts that announce these two.
     fn agreed(mine: Cipher, theirs: u8) -> Cipher {
+        // Any other number, also one of a later version, means ChaCha20-Poly1305, which every host has.
         let both = mine == Cipher::Aes128Gcm && theirs == Cipher::Aes128Gcm as u8;
         if both { Cipher::Aes128Gcm } else { Cipher::ChaCha20Poly1305 }
     }
@@ -121,6 +123,7 @@ impl Authorities {
         if self.0.is_empty() {
             return Some(0);
         }
+        // Two MACs at most, and the second only while keys change.
         self.0.iter().position(|authority| authority.is_genuine(datagram))
     }
 }
@@ -177,9 +180,11 @@ impl Authority {
 
     /// Authenticates a handshake.
     pub(crate) fn sign(&self, bytes: &mut [u8]) {
+        // Never for bytes that this endpoint made.
         let Some((covered, _)) = Handshake::covered(bytes) else { return };
         let code = self.code(covered).finalize().into_bytes();
         if let Some(mac) = Handshake::mac_mut(bytes) {
+            // Truncated to 128 bits, as HMAC allows (RFC 2104, section 5).
             mac.copy_from_slice(&code[..SEAL_TAG]);
         }
     }
@@ -187,10 +192,13 @@ impl Authority {
     /// True if a handshake comes from a holder of the key.
     pub(crate) fn is_genuine(&self, bytes: &[u8]) -> bool {
         let Some((covered, said)) = Handshake::covered(bytes) else { return false };
+        // In constant time: a comparison that ends at the first difference would let a forger find the code
+        // byte by byte.
         self.code(covered).verify_truncated_left(said).is_ok()
     }
 
     fn code(&self, covered: [&[u8]; 2]) -> Hmac<Sha256> {
+        // A clone has the key's state already; a new one would hash the key for each handshake.
         let mut mac = self.handshake.clone();
         covered.into_iter().for_each(|piece| mac.update(piece));
         mac
@@ -210,8 +218,10 @@ impl Authority {
         let cipher = Cipher::agreed(self.cipher, m.cipher);
         let way = |numbers: [u64; 4], from: &[u8; SHARE_BYTES], to: &[u8; SHARE_BYTES]| {
             let numbers = numbers.map(u64::to_be_bytes);
+            // All pieces but the label have a fixed length, so no two meetings give the same string.
             expand(&agreed, &[b"way", numbers.as_flattened(), from, to, &[cipher as u8]])
         };
+        // From the sender's side in both lines, so that one end's `own` is the other end's `peer`.
         let own = way([m.local_epoch, m.peer_epoch, m.expected, m.shown], &ours, theirs);
         let peer = way([m.peer_epoch, m.local_epoch, m.shown, m.expected], theirs, &ours);
         Some(Chain { cipher, own, peer })
@@ -227,6 +237,7 @@ impl Chain {
         let key = |root| DataKey::new(self.cipher, &expand(root, &[b"data"]));
         let headers = HeaderChecks::new(&expand(&own, &[b"header"]), &expand(&peer, &[b"header"]));
         let seals = Seals { seal: key(&own)?, open: key(&peer)?, headers };
+        // Last: from here on the secrets that gave these keys are gone.
         (self.own, self.peer) = (expand(&own, &[b"next"]), expand(&peer, &[b"next"]));
         Some(seals)
     }
@@ -241,6 +252,7 @@ fn expand(root: &Hkdf<Sha256>, info: &[&[u8]]) -> Zeroizing<[u8; 32]> {
 
 fn nonce(counter: u64) -> Nonce {
     let mut nonce = [0; 12];
+    // 96 bits as RFC 5116 wants them; the upper 32 stay zero, because each direction has a key of its own.
     nonce[4..].copy_from_slice(&counter.to_be_bytes());
     Nonce::assume_unique_for_key(nonce)
 }
@@ -408,6 +420,8 @@ mod tests {
         let key: [u8; 32] = std::array::from_fn(|i| i as u8);
         let aes = Aes128Gcm::new(key.first_chunk::<16>().expect("long enough").into());
         let chacha = ChaCha20Poly1305::new(&key.into());
+        // No payload, less than a block, a full packet of 1500 bytes and of 9000, and numbers that fill the
+        // nonce.
         for (counter, length) in [(0u64, 0usize), (1, 1), (u64::MAX, 15), (1 << 40, 1372), (77, 8872)] {
             let (header, plain) = (vec![counter as u8; 84], vec![0x33; length]);
             let mut nonce = [0; 12];

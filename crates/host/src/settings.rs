@@ -41,6 +41,7 @@ const LONGEST: Time = Time::DAY;
 /// Slowest link that one names.
 const SLOWEST: Rate = match Rate::new(1_000) {
     Some(rate) => rate,
+    // Never: 1,000 is above 0. A constant cannot unwrap.
     None => Rate::gbps(1),
 };
 
@@ -281,6 +282,7 @@ impl Config {
         let mut said: Vec<&str> = Vec::new();
         for (name, value) in settings {
             let excluded = |other: &&&str| match **other {
+                // Either says who may talk to the endpoint, and the last one would win silently.
                 "allow" => name == "key_file",
                 "key_file" => name == "allow",
                 other => other == name,
@@ -291,6 +293,7 @@ impl Config {
             }
             said.push(name);
             if name.starts_with("transport.") || name.starts_with("discipline.") {
+                // Read at the end: they belong to a transport that a later setting may name.
                 parameters.push((name, value));
             } else {
                 let setting = SETTINGS.iter().find(|setting| setting.name == name);
@@ -360,10 +363,12 @@ impl Setting {
             }
             Takes::Addresses => {
                 let address = |text: &str| match text.trim() {
+                    // A bare IPv6 address has several colons and no port.
                     text if text.contains('[') || text.matches(':').count() == 1 => text.parse().ok(),
                     text => text.parse().ok().map(|ip: IpAddr| SocketAddr::new(ip, 0)),
                 };
                 let addresses: Option<Vec<SocketAddr>> = value.split(',').map(address).collect();
+                // Peers are told these addresses, and cannot send to 0.0.0.0.
                 let known = addresses.filter(|all| all.iter().all(|address| !address.ip().is_unspecified()));
                 config.addresses = known.ok_or_else(|| {
                     wrong(
@@ -379,6 +384,7 @@ impl Setting {
             Takes::OtherKeyFile => config.other_key = Some(self.key(value)?),
             Takes::Clock => {
                 config.origin_ns = match value {
+                    // Origin 0 is the monotonic clock itself, which all processes of a machine share.
                     "machine" => Some(0),
                     "own" => None,
                     _ => return Err(wrong("own or machine")),
@@ -392,6 +398,7 @@ impl Setting {
                 };
                 config.round_trip = RoundTrip::Given;
                 config.path.base_rtt = time;
+                // The longest round trip is never below the base one.
                 config.path.max_rtt = config.path.max_rtt.max(time);
             }
             Takes::Value(kind, set) => set(config, read(self.name, &self.spec(kind()), value)?),
@@ -400,6 +407,7 @@ impl Setting {
     }
 
     fn spec(&self, kind: ParamKind) -> ParamSpec {
+        // The default is not read: a setting that is not given leaves the configuration alone.
         ParamSpec { name: self.name, kind, default: ParamValue::Int(0), doc: self.meaning }
     }
 }
@@ -445,6 +453,7 @@ mod tests {
             wrong(&[("transprt", "homa")]),
             "there is no setting `transprt`: did you mean `transport`?"
         );
+        // The middle letters are Cyrillic, so no name is near enough to be suggested.
         assert_eq!(wrong(&[("transport", "hома")]).find("there is no transport `"), Some(0));
         assert_eq!(
             wrong(&[("mtu", "90000")]),

@@ -95,6 +95,7 @@ impl Seat {
     fn came_back(&mut self, now: Time) {
         if let Some(left) = self.left {
             self.at_once =
+                // One pause that is longer ends the row: the application is doing something else.
                 if now <= left.saturating_add(AT_ONCE) { self.at_once.saturating_add(1) } else { 0 };
         }
     }
@@ -158,9 +159,11 @@ fn wake(eventfd: &OwnedFd) {
 
 /// Sleeps until a datagram arrives, which it answers, somebody wakes the thread, or so much time has passed.
 fn sleep(sockets: &Handles, blocked: bool, woken: &OwnedFd, longest: Option<Time>) -> bool {
+    // A socket is nearly always writable, so asking for that without need would never let the thread sleep.
     let interest = if blocked { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
     let longest = longest.map(timespec);
     // Whatever else the reason why it returns, the next turn looks.
+    // The usual case takes no allocation.
     let (arrived, told) = if let [socket] = &sockets[..] {
         let mut fds = [PollFd::new(&**socket, interest), PollFd::new(woken, PollFlags::IN)];
         let _ = poll(&mut fds, longest.as_ref());
@@ -174,6 +177,7 @@ fn sleep(sockets: &Handles, blocked: bool, woken: &OwnedFd, longest: Option<Time
         (fds[1..].iter().any(is_ready), is_ready(&fds[0]))
     };
     if told {
+        // Emptied only if it was set: a read of an empty counter is a system call for nothing.
         let _ = rustix::io::read(woken, &mut [0; 8]);
     }
     arrived
@@ -219,6 +223,7 @@ impl Shared {
             timer: timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?,
             urgent: AtomicBool::new(false),
             attended: AtomicBool::new(false),
+            // The background thread is at the socket first, before any application waits.
             kept: AtomicBool::new(true),
             heavy: AtomicBool::new(false),
             followers: AtomicUsize::new(0),
@@ -278,6 +283,8 @@ impl Shared {
     /// the lock and is in an observer.
     fn seat(&self) -> Option<MutexGuard<'_, Seat>> {
         if !self.heavy.load(SeqCst) && !is_observing() {
+            // Waiting is right here: what the lock's holder does is short, and handing the request over would
+            // take two wake-ups.
             return Some(self.soon_locked());
         }
         match self.seat.try_lock() {
@@ -303,6 +310,7 @@ impl Shared {
     fn tell(&self) {
         // One wake-up is enough for all requests until they are taken.
         if !self.told.swap(true, SeqCst) {
+            // The other may be at the socket, but would only wake to find nothing for it.
             wake(if self.attended.load(SeqCst) { &self.attendant } else { &self.keeper });
         }
     }
@@ -315,6 +323,8 @@ impl Shared {
 
     /// Takes the requests that came while the driver was locked.
     fn take_requests(&self, driver: &mut Driver, now: Time) {
+        // Cleared before the list is taken: a request that comes in between wakes a thread once too often, and
+        // is never left behind.
         if self.told.swap(false, SeqCst) {
             let requests = std::mem::take(&mut *locked(&self.requests));
             requests.into_iter().for_each(|request| driver.take(now, request));
@@ -330,6 +340,8 @@ impl Shared {
         let attended = self.attended.load(SeqCst);
         if attended {
             let precise = now < seat.precise && sooner(next, seat.attendant_sleeps);
+            // Something changed that the thread asleep at the socket cannot see: it has to poll for room, wake
+            // earlier, or take its result.
             if driver.is_blocked() || precise || answered {
                 wake(&self.attendant);
             }
@@ -340,6 +352,7 @@ impl Shared {
             if driver.is_blocked() || sooner(next, seat.keeper_sleeps) {
                 wake(&self.keeper);
             }
+        // A caller that stays attends next, and does all this itself.
         } else if !stays {
             seat.came_back(now);
             self.entrust(seat, now, replies);
@@ -351,6 +364,8 @@ impl Shared {
         if seat.driver.as_ref().is_some_and(|driver| !driver.is_light()) {
             seat.heavy = Some(now);
             self.heavy.store(true, SeqCst);
+        // Not at once: bulk comes in messages with gaps between them, and each change of driver takes a
+        // wake-up.
         } else if seat.heavy.is_some_and(|at| now >= at.saturating_add(HEAVY)) {
             seat.heavy = None;
             self.heavy.store(false, SeqCst);
@@ -373,6 +388,8 @@ impl Shared {
 
     /// The longest that an application has to come back.
     fn grace(&self, seat: &Seat) -> Time {
+        // An acknowledgement may be late by this much, so only an application with a history gets the longer
+        // one.
         if seat.at_once >= OFTEN { self.manner.late.clamp(PERIOD, LONGEST_LATE) } else { PERIOD }
     }
 
@@ -384,6 +401,7 @@ impl Shared {
             return;
         }
         seat.timer = Some(at);
+        // Never 0, which would stop the timer instead.
         self.arm(at.saturating_sub(now).max(Time::us(1)));
     }
 
@@ -409,12 +427,14 @@ impl Shared {
 
     /// Waits for something, until `deadline` at most, and drives the endpoint meanwhile if that is best.
     pub(crate) fn wait<A: Awaited>(&self, what: &A, deadline: Option<Instant>) -> Option<A::Value> {
+        // Before any lock: a result that is there needs no driver.
         if let Some(value) = what.take() {
             return Some(value);
         }
         let seat = if self.manner.attended { self.seat() } else { None };
         let Some(seat) = seat else { return self.follow(what, deadline) };
         let others = self.attended.load(SeqCst) || self.followers.load(SeqCst) > 0;
+        // Looked at with the lock held, because whoever attends sets `attended` with it.
         if others || self.heavy.load(SeqCst) {
             drop(seat);
             return self.follow(what, deadline);
@@ -461,6 +481,7 @@ impl Shared {
                 return self.closed(what);
             };
             let late = deadline.is_some_and(|deadline| time_left(deadline).is_none());
+            // The result counts even if it came after the deadline.
             if value.is_some() || late {
                 self.leave(&mut seat, now);
                 return Ended::Here(value);
@@ -475,10 +496,13 @@ impl Shared {
                 drop(seat);
                 // A peer on the same processor would otherwise wait until this thread sleeps.
                 rustix::thread::sched_yield();
+                // Looks at the socket in the next turn without having slept.
                 arrived = true;
             } else {
+                // Taken with the lock held; while this thread sleeps without it another may change the sockets.
                 let (handle, blocked, due) = (driver.handles(), driver.is_blocked(), driver.next_timeout());
                 let precise = due.filter(|_| now < seat.precise);
+                // Known to threads that hand in requests: they wake this one only for something earlier.
                 seat.attendant_sleeps = precise;
                 if let (Some(due), None) = (due, precise) {
                     let latest = now.saturating_add(self.grace(&seat));
@@ -493,6 +517,8 @@ impl Shared {
                 let longest = [left, precise.map(|at| at.saturating_sub(now))].into_iter().flatten().min();
                 arrived = sleep(&handle, blocked, &self.attendant, longest);
             }
+            // Spins rather than sleeps: this thread was just woken, and a second wake-up would double the
+            // delay.
             seat = self.soon_locked();
         }
     }
@@ -509,12 +535,15 @@ impl Shared {
         driver.settle(now);
         // Followers have been woken.
         driver.has_answered();
+        // Before transmitting, to know whether the application is about to send something that the answers may
+        // leave with.
         let value = what.take();
         // The background thread has the grace, if it does not sleep at the socket.
         let later = value.as_ref().is_some_and(A::leads_on) && !self.kept.load(SeqCst) && driver.is_light();
         if !later {
             driver.transmit(now)?;
         }
+        // Once more, because transmitting may complete a message as well.
         Ok((now, value.or_else(|| what.take())))
     }
 
@@ -545,6 +574,7 @@ impl Shared {
         while !self.stop.load(SeqCst) {
             let mut seat = locked(&self.seat);
             let Some(now) = seat.driver.as_ref().map(Driver::now) else { break };
+            // First in each turn, because whoever left the requests was told that they would be served.
             if self.serve_requests(&mut seat, now).is_err() {
                 break;
             }
@@ -561,6 +591,7 @@ impl Shared {
                     let Ok(more) = self.drive(driver, now) else { break };
                     let (due, now) = (driver.next_timeout(), driver.now());
                     let (handle, blocked) = (driver.handles(), driver.is_blocked());
+                    // Known to threads that hand in requests: they wake this one only for something earlier.
                     seat.keeper_sleeps = due;
                     self.weigh(&mut seat, now);
                     drop(seat);
@@ -576,6 +607,8 @@ impl Shared {
     /// Decides if the background thread drives now.
     fn keeper(&self, seat: &mut Seat, now: Time) -> Next {
         self.kept.store(true, SeqCst);
+        // After `kept` is set: a thread that begins to follow either sees `kept`, or is seen here (see
+        // `follow`).
         let urgent = self.urgent.swap(false, SeqCst) || self.followers.load(SeqCst) > 0;
         if urgent || !self.manner.attended {
             return Next::Drive;
@@ -609,6 +642,8 @@ impl Shared {
         if driver.next_timeout().is_some_and(|at| at <= now) {
             driver.settle(now);
             if driver.transmit(now)? {
+                // A timer let something leave, so timers matter now: the attending thread wakes for the next
+                // ones itself.
                 seat.precise = now.saturating_add(PRECISE);
                 wake(&self.attendant);
             } else if driver.has_answered() {
@@ -653,6 +688,7 @@ impl Shared {
             driver.settle(now);
             driver.transmit(now)?;
             if self.attended.load(SeqCst) {
+                // `stays` is true: somebody attends, so nothing has to be entrusted.
                 self.hand_over(seat, now, true, false);
             }
         }
@@ -664,6 +700,8 @@ impl Shared {
         // On waking, what waited for the wire leaves before anything new is taken in: so the link's departure clock
         // sees what was there, however late the thread is.
         driver.transmit(now)?;
+        // One batch a turn, so that requests and deadlines are not kept waiting by a peer that sends without
+        // end.
         let (more, now) = driver.receive()?;
         self.take_requests(driver, now);
         driver.settle(now);
@@ -699,6 +737,7 @@ impl Shared {
 
     fn end(&self, seat: &mut Seat) {
         self.stop.store(true, SeqCst);
+        // Completes everything that waits with `Closed`, before the requests that no driver has seen.
         drop(seat.driver.take());
         let requests = std::mem::take(&mut *locked(&self.requests));
         requests.into_iter().for_each(Request::refuse);

@@ -78,6 +78,7 @@ impl Endpoint {
         longest: Duration,
     ) -> Result<Bytes, CallError> {
         let call = self.blocking.inner().call(peer, request.into(), true)?;
+        // A clone: the call itself stays here, and gives the reply up when this future is dropped.
         let reply = ::tokio::time::timeout(longest, call.completion.clone()).await;
         call.outcome(reply.ok())
     }
@@ -99,6 +100,7 @@ impl Endpoint {
     pub async fn recv(&self) -> Result<Received, RecvError> {
         let inner = self.blocking.inner();
         let message = poll_fn(|context| {
+            // Asked at each poll: the process may have been forked since the last one.
             inner.shared().owned()?;
             match inner.shared().inbox.poll_take(context.waker()) {
                 Some(message) => Poll::Ready(message),
@@ -123,7 +125,7 @@ impl Endpoint {
     /// Another address of this host: see [`crate::Endpoint::add_address`].
     ///
     /// # Errors
-    /// What [`AddressError`] says; the endpoint goes on as before.
+    /// Those of [`AddressError`]; the endpoint goes on as before.
     pub async fn add_address(&self, address: SocketAddr) -> Result<SocketAddr, AddressError> {
         self.change_address(|completion| Request::AddAddress(address, completion)).await
     }
@@ -149,7 +151,7 @@ impl Endpoint {
         outcome
     }
 
-    /// What is known of the paths to peers, where one end has several addresses.
+    /// State and counters of the paths to peers, where one end has several addresses.
     pub async fn paths(&self) -> Vec<PathInfo> {
         if self.check_process().is_err() {
             return Vec::new();

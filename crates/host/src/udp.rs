@@ -56,6 +56,8 @@ impl Socket {
         let socket = match address {
             #[allow(clippy::disallowed_methods, reason = "this is the driver's socket")]
             SocketAddr::V4(address) => {
+                // Datagrams that arrive before the next call have no byte to report; the peer's first ones are
+                // handshakes, which need none.
                 let socket = UdpSocket::bind(address)?;
                 sockopt::set_ip_recvtos(&socket, true)?;
                 socket
@@ -67,7 +69,9 @@ impl Socket {
         if sockopt::set_socket_recv_buffer_size_force(&socket, BUFFER).is_err() {
             let _ = sockopt::set_socket_recv_buffer_size(&socket, BUFFER);
         }
+        // A smaller buffer only blocks sooner, and what is blocked is kept.
         let _ = sockopt::set_socket_send_buffer_size(&socket, BUFFER);
+        // Kernels since 5.0 know it; with an older one rows are neither received nor sent.
         let rows = rows && set_option(&socket, libc::SOL_UDP, libc::UDP_GRO, 1);
         if spin > Time::ZERO {
             // Needs a privilege; without it, only the look at the socket is repeated.
@@ -102,7 +106,7 @@ impl Socket {
         self.socket.as_raw_fd()
     }
 
-    /// Whether datagrams may arrive in rows.
+    /// True if datagrams may arrive in rows.
     pub(crate) fn has_rows(&self) -> bool {
         self.rows
     }
@@ -117,6 +121,7 @@ impl Socket {
     pub(crate) fn receive(&self, batch: &mut Batch, places: usize) -> io::Result<()> {
         batch.datagrams.clear();
         batch.full = false;
+        // At most as many as the arrays below hold, and as the batch has room for.
         let places = places.clamp(1, BATCH.min(batch.bytes.len() / batch.place));
         let mut names = [const { MaybeUninit::<Name>::uninit() }; BATCH];
         let mut iovecs = [const { MaybeUninit::<libc::iovec>::uninit() }; BATCH];
@@ -154,8 +159,11 @@ impl Socket {
             let (address, header) = unsafe { (address_of(&names[i]), headers[i].assume_init_ref()) };
             let truncated = header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
             let (tos, segment) = said_of(&header.msg_hdr);
+            // The kernel returns no more than the buffer's length without MSG_TRUNC among the flags of the
+            // call; the bound makes that certain.
             let length = (header.msg_len as usize).min(batch.place);
             let known = Envelope { address, tos, length, truncated, answer: false };
+            // A datagram of no bytes has a segment of 0, with which `arrived` would make no progress.
             batch.arrived(i, length, segment.unwrap_or(length).max(1), known);
         }
         batch.full = count == places;
@@ -187,6 +195,7 @@ impl Kernel for UdpSocket {
         let mut controls = [const { MaybeUninit::<Control>::uninit() }; BATCH];
         let Batch { bytes, datagrams, gone, .. } = batch;
         let waiting = &datagrams[*gone..];
+        // The caller has found one at least, so this cannot be out of bounds.
         let waiting = if asked.alone { &waiting[..1] } else { waiting };
         for (iovec, (start, envelope)) in iovecs.iter_mut().zip(waiting) {
             let bytes = &mut bytes[*start..start + envelope.length];
@@ -205,11 +214,15 @@ impl Kernel for UdpSocket {
             header.msg_namelen = name_length;
             header.msg_iov = iovecs[taken].as_mut_ptr();
             header.msg_iovlen = row;
+            // A single datagram goes without UDP_SEGMENT, so that kernels and interfaces that refuse rows take
+            // it.
             let segment = (row > 1).then_some(envelope.length as u16);
             let tos = Some(envelope.tos).filter(|&tos| asked.marks && tos != 0);
             let v6 = envelope.address.is_ipv6();
             write_controls(header, controls[count].write(Control([0; 64])), (v6, tos), segment);
             taken += row;
+            // The kernel counts messages, and each is a row: this says how many datagrams the first of them
+            // are.
             ends[count] = taken;
             count += 1;
         }
@@ -248,6 +261,7 @@ fn name_of(address: SocketAddr) -> (Name, u32) {
             let v6 = libc::sockaddr_in6 {
                 sin6_family: libc::AF_INET6 as libc::sa_family_t,
                 sin6_port: address.port().to_be(),
+                // Senders may set a flow label, but then the kernel wants it to be leased first.
                 sin6_flowinfo: 0,
                 sin6_addr: libc::in6_addr { s6_addr: address.ip().octets() },
                 sin6_scope_id: address.scope_id(),
@@ -281,6 +295,8 @@ unsafe fn address_of(name: &MaybeUninit<Name>) -> SocketAddr {
 fn bind_v6(address: SocketAddrV6) -> io::Result<UdpSocket> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
     let socket = socket_with(AddressFamily::INET6, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    // Before the bind: afterwards the kernel refuses it. Without it, IPv4 peers would arrive under mapped
+    // addresses.
     sockopt::set_ipv6_v6only(&socket, true)?;
     bind(&socket, &address)?;
     let socket = UdpSocket::from(socket);
@@ -308,6 +324,7 @@ fn set_option(socket: &UdpSocket, level: libc::c_int, name: libc::c_int, value: 
 /// Nothing to receive is not an error, and neither is a passing failure: the kernel short of memory, an interface down.
 fn none_yet(error: io::Error) -> io::Result<()> {
     match error.raw_os_error() {
+        // Errors of this program, which do not pass by themselves.
         Some(libc::EBADF | libc::ENOTSOCK | libc::EINVAL | libc::EFAULT) | None => Err(error),
         Some(_) => Ok(()),
     }
@@ -344,6 +361,7 @@ fn write_controls(
         if let Some(segment) = segment {
             (*next).cmsg_level = libc::SOL_UDP;
             (*next).cmsg_type = libc::UDP_SEGMENT;
+            // UDP_SEGMENT is 16 bits wide, unlike UDP_GRO (linux/udp.h).
             (*next).cmsg_len = libc::CMSG_LEN(2) as usize;
             ptr::write_unaligned(libc::CMSG_DATA(next).cast::<u16>(), segment);
         }
@@ -362,6 +380,7 @@ fn said_of(header: &libc::msghdr) -> (u8, Option<usize>) {
         while !message.is_null() {
             let (level, kind, length) = ((*message).cmsg_level, (*message).cmsg_type, (*message).cmsg_len);
             if (level, kind) == (libc::IPPROTO_IP, libc::IP_TOS) && length >= libc::CMSG_LEN(1) as usize {
+                // The kernel reports one byte here, although it takes an int when sending (ip(7)).
                 tos = *libc::CMSG_DATA(message);
             }
             let int = size_of::<libc::c_int>() as u32;
@@ -388,6 +407,7 @@ pub fn try_to_send(peer: SocketAddr) -> io::Result<Refused> {
     let mut socket = Socket::bind(crate::address::toward(peer.ip()), true, Time::ZERO)?;
     let mut batch = Batch::new(1);
     for _ in 0..2 {
+        // Zeros begin neither a packet nor a handshake, so an endpoint drops them as malformed.
         batch.room().fill(0);
         let tos = crate::core::tos(0, Ecn::Ect);
         batch.push(Envelope { address: peer, tos, length: 1, truncated: false, answer: false });
@@ -428,10 +448,12 @@ mod tests {
         assert!(out.is_empty() && !out.is_full());
         let mut batch = if receiver.has_rows() { Batch::for_rows(90) } else { Batch::new(90) };
         let mut seen = Vec::new();
+        // Five seconds at most: loopback delivers at once, but this machine may be busy.
         for _ in 0..5000 {
             receiver.receive(&mut batch, BATCH).expect("received");
             batch.drain(|envelope, bytes| {
                 assert_eq!(envelope.address, sender.local().expect("an address"));
+                // Each datagram is filled with its own number when it is sent.
                 assert!(bytes.iter().all(|&byte| usize::from(byte) == seen.len()), "in order");
                 seen.push((envelope.tos, bytes.len(), envelope.truncated));
             });
@@ -445,6 +467,7 @@ mod tests {
 
     #[test]
     fn batches_arrive_with_their_type_of_service() {
+        // Every datagram differs in both, so none may share a row; two ECN bits stay the same.
         let different: Vec<_> = (0..BATCH as u8).map(|n| (n << 2 | 2, 100 - usize::from(n))).collect();
         let equal = vec![(0x22, 80); BATCH];
         // Rows that end with a shorter one, with another byte, and with nothing.

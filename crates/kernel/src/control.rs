@@ -97,10 +97,12 @@ fn parse(spec: &ParamSpec, text: &str) -> Option<ParamValue> {
         ParamKind::Bytes { .. } => {
             text.parse().ok().or_else(|| quantity(Dimension::Bytes)).map(ParamValue::Int)
         }
+        // 0 needs no unit, as in scenarios.
         ParamKind::Length { .. } if text == "0" => Some(ParamValue::Int(0)),
         ParamKind::Length { .. } => quantity(Dimension::Bytes).map(ParamValue::Int),
         ParamKind::Time { .. } => quantity(Dimension::Time).map(Time).map(ParamValue::Time),
         ParamKind::Choice(_) => Some(ParamValue::Choice(text.into())),
+        // No control has a parameter of this kind.
         ParamKind::Rate { .. } => None,
     }
 }

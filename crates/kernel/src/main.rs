@@ -70,6 +70,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let command = Arguments::parse().command;
+    // Before anything is asked of the kernel, so that it also works where nothing can be loaded.
     if let Command::Lines { json } = command {
         count_lines(json);
         return ExitCode::SUCCESS;
@@ -167,6 +168,7 @@ fn show(name: &str, json: bool) -> Result<(), KernelError> {
         return Err(KernelError::NotLoaded { name: name.into(), hint });
     };
     let programs = registry::programs()?;
+    // The last of a name is the newest; earlier ones are those that connections still keep.
     let Some(program) = programs.iter().rfind(|program| program.about.name == name) else {
         return Err(KernelError::refused(
             format!("showing {name}"),
@@ -204,6 +206,7 @@ fn show(name: &str, json: bool) -> Result<(), KernelError> {
 #[cfg(all(target_os = "linux", feature = "load"))]
 fn load(control: Control, sets: &[String], pin: bool, suffix: &str) -> Result<(), KernelError> {
     let settings = control.settings(sets)?;
+    // Before the program is loaded: a Ctrl-C in between must not leave it behind.
     let stop = interrupts()?;
     let (name, loaded) = headway_kernel::registry::load(control, &settings, suffix, pin)?;
     warn_of_namespaces(&name);

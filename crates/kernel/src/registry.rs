@@ -63,7 +63,7 @@ pub fn available() -> Result<(), KernelError> {
     layout().map(|_| ())
 }
 
-/// What loading takes: CAP_NET_ADMIN, and CAP_BPF and CAP_PERFMON or, on its own, CAP_SYS_ADMIN. linux/capability.h
+/// Capabilities for loading: CAP_NET_ADMIN, and CAP_BPF and CAP_PERFMON or, on its own, CAP_SYS_ADMIN. linux/capability.h
 const NET_ADMIN: (u32, &str) = (12, "CAP_NET_ADMIN");
 const SYS_ADMIN: (u32, &str) = (21, "CAP_SYS_ADMIN");
 const PERFMON: (u32, &str) = (38, "CAP_PERFMON");
@@ -79,6 +79,7 @@ fn lacking_privileges() -> Option<String> {
 
 fn lacking(has: u64) -> Option<String> {
     let lacks = |(bit, _): &(u32, &str)| has >> bit & 1 == 0;
+    // CAP_SYS_ADMIN includes the other two on every kernel; since Linux 5.8 they exist on their own.
     let wanted = if lacks(&SYS_ADMIN) { &[NET_ADMIN, BPF, PERFMON][..] } else { &[NET_ADMIN][..] };
     let names: Vec<&str> = wanted.iter().filter(|one| lacks(one)).map(|(_, name)| *name).collect();
     (!names.is_empty()).then(|| {
@@ -98,10 +99,12 @@ pub fn load(
 ) -> Result<(String, Loaded), KernelError> {
     available()?;
     let name = named(control, suffix)?;
+    // Before the program is loaded: without a file system for pins nothing should be registered.
     let pin = pin.then(|| pin_path(&name)).transpose()?;
     let refused = |error: libbpf_rs::Error| refusal(control, &name, &error);
+    // Kept instead of printed: the verifier's log is many lines, of which the last ones say why.
     libbpf_rs::set_print(Some((PrintLevel::Warn, remember)));
-    // What another attempt was told is no part of this one.
+    // Warnings of an earlier attempt do not belong to this one.
     WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let mut open = ObjectBuilder::default().open_memory(control.object()).map_err(refused)?;
     for mut map in open.maps_mut() {
@@ -109,6 +112,7 @@ pub fn load(
             let value = map.initial_value_mut().ok_or_else(|| damaged(control, "no congestion control"))?;
             // The first field of `struct tcp_congestion_ops` in `bpf/kernel.h`.
             value[..name.len()].copy_from_slice(name.as_bytes());
+            // The object's own name may be longer than the one that it gets.
             value[name.len()..=NAME_BYTES].fill(0);
         } else if map.name().to_string_lossy().ends_with(".bss") {
             let bytes = settings.to_bytes_as(&name);
@@ -139,6 +143,8 @@ fn named(control: Control, suffix: &str) -> Result<String, KernelError> {
     if name.len() > NAME_BYTES || !name.chars().all(good) {
         return Err(KernelError::BadName(name));
     }
+    // Asked beforehand for the sake of the message: the kernel only answers EEXIST, which `refusal` reads as
+    // well.
     if registered(&name)? { Err(KernelError::NameTaken(name)) } else { Ok(name) }
 }
 
@@ -207,6 +213,7 @@ fn layout() -> Result<(u32, usize), KernelError> {
     };
     let start = offset(&value, "data").ok_or_else(missing)?;
     let name = start + offset(&ops, "name").ok_or_else(missing)?;
+    // A kernel that describes its types otherwise than it uses them must not make this read beyond the value.
     if name + NAME_BYTES >= value.size() {
         return Err(missing());
     }
@@ -287,8 +294,8 @@ pub fn kept(programs: &[Program], registered: &[Entry]) -> Vec<(String, usize)> 
     counts
 }
 
-/// Network namespaces of processes that name a congestion control for new connections: a process in each, and the control. Only
-/// those that this process may look into.
+/// Network namespaces whose new connections get this congestion control: a process in each. Only namespaces that this process may
+/// look into.
 pub fn namespaces_with(name: &str) -> Vec<i32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -296,12 +303,15 @@ pub fn namespaces_with(name: &str) -> Vec<i32> {
     let mut found = Vec::new();
     for pid in pids {
         let Ok(namespace) = fs::read_link(format!("/proc/{pid}/ns/net")) else { continue };
+        // Thousands of processes may share one namespace, and each look takes a thread.
         if !seen.insert(namespace) {
             continue;
         }
         // The setting is that of the namespace of whoever reads it.
         let reads = || -> Option<String> {
             let file = fs::File::open(format!("/proc/{pid}/ns/net")).ok()?;
+            // A thread of its own, which enters the namespace and ends: the namespace is a property of the
+            // thread.
             let thread = std::thread::spawn(move || {
                 nix::sched::setns(file, nix::sched::CloneFlags::CLONE_NEWNET).ok()?;
                 fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").ok()
@@ -325,6 +335,7 @@ fn holders(link: u32) -> Vec<(i32, String)> {
     };
     let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    // This process has opened the link itself, to read its properties.
     let own = std::process::id() as i32;
     let held = pids.filter(|&pid| pid != own).filter(holds);
     held.map(|pid| {
@@ -353,11 +364,13 @@ pub fn unload(name: &str) -> Result<(), KernelError> {
     if let Some((pid, holder)) = entry.processes.iter().find(|(_, holder)| holder != PROGRAM) {
         return Err(KernelError::Foreign { name: name.into(), holder: format!("process {pid} ({holder})") });
     }
+    // A link lives by a process or a pin, and neither was found.
     if entry.processes.is_empty() && entry.pin.is_none() {
         let holder = "a pin outside of /sys/fs/bpf/headway".into();
         return Err(KernelError::Foreign { name: name.into(), holder });
     }
     if let Some(path) = &entry.pin {
+        // Before processes are ended: as long as there is a pin, the link does not go with them.
         fs::remove_file(path).map_err(|error| KernelError::refused(path.display().to_string(), error))?;
     }
     for (pid, _) in &entry.processes {

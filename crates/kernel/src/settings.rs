@@ -22,7 +22,7 @@ pub const MAGIC: u64 = u64::from_be_bytes(*b"headway1");
 /// Bytes of `struct about`: the magic number, a name of 16 bytes, and two counters.
 pub const ABOUT_BYTES: usize = 40;
 
-/// What a loaded program is and has counted: `struct about` of `bpf/settings.h`.
+/// Name and counters of a loaded program: `struct about` of `bpf/settings.h`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     /// Its name, as it is or was registered.
@@ -34,16 +34,17 @@ pub struct About {
 }
 
 impl About {
-    /// What the memory of a program says; `None` of one that is none of these.
+    /// Reads the memory of a program; `None` if it is not one of Headway's.
     pub fn parse(bytes: &[u8]) -> Option<About> {
         let word = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let name = bytes.get(8..24)?.split(|&byte| byte == 0).next()?;
         let name = String::from_utf8_lossy(name).into_owned();
+        // Other programs have memory of that name too, and a later version may have another layout.
         (word(0)? == MAGIC).then_some(About { name, connections: word(24)?, fallbacks: word(32)? })
     }
 }
 
-/// What a loaded program is set to: the first words of `struct settings`.
+/// Settings of a loaded program: the first words of `struct settings`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Live {
     /// See [`Settings::young`].
@@ -71,7 +72,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// What the memory of a program holds; `None` where it is shorter than that.
+    /// Reads the memory of a program; `None` if it is too short.
     pub fn parse(bytes: &[u8]) -> Option<Live> {
         let long = |at: usize| {
             let at = ABOUT_BYTES + 8 * at;
@@ -92,6 +93,7 @@ impl Live {
             slow_start: word(3)?,
             urgency: [word(4)?, word(5)?, word(6)?],
             queued: [word(7)?, word(8)?, word(9)?],
+            // The table has a row for each weight, the oldest first.
             increase: [word(10)?, word(10 + ROWS - 1)?],
         })
     }
@@ -167,6 +169,7 @@ pub struct Settings {
 impl Settings {
     /// Settings of DCTCP; the tables are there, and not used.
     pub fn dctcp(params: &ShareParams) -> Result<Settings, KernelError> {
+        // Exact: powers of two and their inverses have no rounding error in floating point.
         let shift = (0..=10).find(|&shift| params.g * f64::from(1 << shift) == 1.0).ok_or_else(|| {
             KernelError::BadValue {
                 text: format!("g={}", params.g),
@@ -180,12 +183,14 @@ impl Settings {
             deadline_us: 0,
             bytes: 0,
             shift,
+            // Cut off and not rounded, as the lab's controller does.
             alpha: (params.alpha_init * f64::from(UNIT)) as u32,
             least: params.min_window as u32,
             slow_start: params.slow_start.into(),
             urgency: [0; 3],
             queued: [0; 3],
             increase: [PACKET; ROWS],
+            // Eighths, as D2TCP needs them; L2DCT puts its own in their place.
             power: (1..=STEPS).map(|step| row(f64::from(step) * 0.125)).collect(),
         })
     }
@@ -251,6 +256,7 @@ impl Settings {
     /// As the program has them in memory when it is registered under `name`: the byte order of this machine, and C's padding.
     pub fn to_bytes_as(&self, name: &str) -> Vec<u8> {
         let mut bytes = self.to_bytes();
+        // The sixteenth byte stays zero and ends the name.
         let length = name.len().min(15);
         bytes[8..8 + length].copy_from_slice(&name.as_bytes()[..length]);
         bytes

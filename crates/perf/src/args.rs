@@ -152,6 +152,8 @@ pub(crate) struct DoctorArgs {
 
 fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
+        // The upper end keeps durations within what `Duration` and 64 bits of picoseconds hold. NaN fails both
+        // comparisons.
         Ok(value) if value > 0.0 && value <= 1e6 => Ok(value),
         _ => Err("must be a number above 0 and at most 1000000".into()),
     }
@@ -159,6 +161,7 @@ fn positive(text: &str) -> Result<f64, String> {
 
 fn named(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("must be a name, `=` and a value")?;
+    // Under the name that `Config::from_settings` has for it, which then checks name and value.
     Ok((format!("transport.{name}"), value.into()))
 }
 
@@ -223,6 +226,7 @@ impl PeerArgs {
         match &self.psk_file {
             Some(file) => Ok(Admission::PreSharedKey(key(file)?)),
             None if peer.ip().is_loopback() => Ok(Admission::Loopback),
+            // The whole address as a prefix: a client hears its server and no other host.
             None => Ok(Admission::Prefixes(vec![IpNet::from(peer.ip())])),
         }
     }

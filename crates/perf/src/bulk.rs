@@ -78,6 +78,8 @@ fn send(args: &BulkArgs, carrier: &dyn Carrier, run: u64, start: Instant) -> Res
         let streams: Vec<_> = (0..u64::from(args.streams)).map(begin).collect();
         let mut all = Sent::default();
         for stream in streams {
+            // An error ends this function, but the scope still waits for the other streams: each ends by its
+            // own time-out.
             let sent = stream.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             all = Sent { bytes: all.bytes + sent.bytes, messages: all.messages + sent.messages };
         }
@@ -100,6 +102,7 @@ fn one_stream(carrier: &dyn Carrier, run: u64, message: &Bytes, amount: Amount) 
         stream.send(bytes)?;
         sent = Sent { bytes: sent.bytes + length, messages: sent.messages + 1 };
     }
+    // Counted as sent only when the server has everything, so that the rate is one of delivered bytes.
     stream.finish()?;
     Ok(sent)
 }
@@ -116,6 +119,7 @@ mod tests {
 
     #[test]
     fn every_byte_is_sent_in_messages_with_room_for_their_header() {
+        // From the smallest message up to a few of the shortest, where the rest at the end matters most.
         for bytes in 16..300 {
             for message in [16, 17, 100, 1000] {
                 let mut left = bytes;

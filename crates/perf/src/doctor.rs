@@ -78,6 +78,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<DoctorReport, PerfError> {
     let pace = Pace::to(peer).map_err(PerfError::io("looking for a route"))?;
     let refused = try_to_send(peer).map_err(PerfError::io("making a socket"))?;
     let mut findings = vec![mtu(&socket, args.mtu), judge_sending(refused)];
+    // After the MTU was asked for: these change options of the same socket.
     findings.extend([rows(&socket), receive_buffer(&socket), paced(&pace)]);
     for interface in interfaces.iter().filter(|name| *name != "lo") {
         findings.push(coalescing(interface));
@@ -147,6 +148,7 @@ fn judge_sending(refused: Refused) -> Finding {
 }
 
 fn rows(socket: &UdpSocket) -> Finding {
+    // Nothing is sent with it; a kernel that does not know the option refuses it.
     let sent = setsockopt(socket, sockopt::UdpGsoSegment, &SEGMENT);
     let received = setsockopt(socket, sockopt::UdpGroSegment, &true);
     match (sent, received) {
@@ -168,6 +170,7 @@ fn receive_buffer(socket: &UdpSocket) -> Finding {
         let _ = setsockopt(socket, sockopt::RcvBuf, &BUFFER);
     }
     match getsockopt(socket, sockopt::RcvBuf) {
+        // The size is read back, because the kernel lowers a request above its limit without an error.
         Ok(bytes) => judge_buffer(bytes / DOUBLED),
         Err(error) => unknown("buffers", error),
     }
@@ -222,6 +225,7 @@ fn coalescing(interface: &str) -> Finding {
 }
 
 fn judge_coalescing(interface: &str, text: &str) -> Finding {
+    // Drivers without the setting print `n/a`, which is not a number.
     let held = value(text, "rx-usecs").and_then(|us| us.parse::<u64>().ok());
     match held {
         None => unknown("coalescing", format!("{interface} does not say rx-usecs")),
@@ -250,6 +254,7 @@ fn judge_offloads(interface: &str, text: &str) -> Finding {
     // "[fixed]" follows a feature that the device cannot change.
     let state = |name| value(text, name).map(|state| (state.starts_with("on"), state.contains("[fixed]")));
     let names = ["tx-udp-segmentation", "generic-receive-offload", "rx-checksumming"];
+    // Off and not fixed: a device cannot follow advice about what is fixed.
     let off: Vec<_> = names.into_iter().filter(|name| state(name) == Some((false, false))).collect();
     if names.iter().all(|name| state(name).is_none()) {
         return unknown("offloads", format!("ethtool -k {interface} names none of {}", names.join(", ")));

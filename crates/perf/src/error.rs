@@ -48,6 +48,8 @@ impl PerfError {
     /// A message to `peer` over Headway failed.
     pub(crate) fn send(peer: impl ToString, error: SendError) -> PerfError {
         match error {
+            // A server that is started again under a measurement has lost its counts, which is as good as no
+            // answer.
             SendError::Unreachable | SendError::PeerRestarted => {
                 let hint = ", with the same transport, MTU and key";
                 PerfError::NoAnswer { peer: peer.to_string(), why: error.to_string(), hint }
@@ -62,6 +64,7 @@ impl PerfError {
     pub(crate) fn call(peer: impl ToString, error: CallError) -> PerfError {
         match error {
             CallError::Send(error) => PerfError::send(peer, error),
+            // A server answers at once, so that a call without a reply means that nothing answers.
             CallError::TimedOut => PerfError::send(peer, SendError::Unreachable),
         }
     }
@@ -69,6 +72,7 @@ impl PerfError {
     /// A TCP connection to `peer` failed.
     pub(crate) fn tcp(peer: impl ToString, source: io::Error) -> PerfError {
         let why = match source.kind() {
+            // A read that times out ends with EAGAIN, which is `WouldBlock` (socket(7), SO_RCVTIMEO).
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "time-out".into(),
             io::ErrorKind::UnexpectedEof => "the connection was closed".into(),
             _ => source.to_string(),

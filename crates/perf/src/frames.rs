@@ -30,6 +30,7 @@ impl<R: Read, W: Write> Frames<R, W> {
             return Err(io::ErrorKind::InvalidData.into());
         }
         self.body.clear();
+        // Grows with what arrives: a length of 64 MB that somebody claims takes no memory.
         let read = (&mut self.reader).take(length.into()).read_to_end(&mut self.body)?;
         if read < length as usize {
             return Err(io::ErrorKind::UnexpectedEof.into());

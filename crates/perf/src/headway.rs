@@ -21,7 +21,9 @@ const UNDER_WAY: usize = 4;
 
 /// Limits of both ends: 64 streams of the largest messages fit. Nothing is taken before it is needed.
 pub(crate) fn limits() -> Limits {
+    // 64 is the most that `--streams` takes.
     let all = 64 * UNDER_WAY as u64 * u64::from(LARGEST);
+    // The last message of a stream takes along what is left over, and calls have a header.
     let message_bytes = u64::from(LARGEST) * 2;
     Limits { total_bytes: all, peer_bytes: all, message_bytes, ..Limits::default() }
 }
@@ -67,6 +69,7 @@ impl Carrier for Headway {
 
     fn base_rtt_us(&self) -> Option<f64> {
         let measured = self.endpoint.measured()?;
+        // Asked at the end of a measurement: what is known at its beginning comes from a few idle handshakes.
         let (_, time) = measured.base_round_trips.into_iter().find(|(peer, _)| self.peer == *peer)?;
         Some(time.as_secs_f64() * 1e6)
     }
@@ -129,6 +132,8 @@ impl Row<'_> {
             }
             // A request to stop is obeyed even if the peer is there and does not acknowledge.
             if stop::asked() && asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
+                // The outcome is unknown. A stopped measurement must not count bytes that the peer has not
+                // acknowledged.
                 break Err(SendError::Unreachable);
             }
         };
@@ -142,6 +147,7 @@ impl Stream for Row<'_> {
             self.wait_for_one()?;
         }
         loop {
+            // A clone shares the bytes; the message is needed again if there is no room.
             match self.carrier.endpoint.send_nowait(self.carrier.peer, message.clone()) {
                 Ok(handle) => {
                     self.under_way.push_back(handle);

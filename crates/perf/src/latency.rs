@@ -28,8 +28,10 @@ pub(crate) fn run(args: &LatencyArgs, carrier: &dyn Carrier) -> Result<LatencyRe
     for _ in 0..args.count.min(WARM_UP) {
         ask(args, carrier, &request)?;
     }
+    // Three digits: 0.1 % of any value, in memory that does not grow with the number of calls.
     let mut latencies = Histogram::new_with_bounds(1, LONGEST_NS, 3)
         .unwrap_or_else(|error| unreachable!("these bounds are in order: {error}"));
+    // After the warm-up, which meets the peer, measures the path and fills caches.
     let (before, start) = (Usage::now(), Instant::now());
     while latencies.len() < args.count && !stop::asked() {
         let asked = begin(args, start, latencies.len());
@@ -65,6 +67,8 @@ fn begin(args: &LatencyArgs, start: Instant, number: u64) -> Instant {
     let at = start + Duration::from_secs_f64(number as f64 / rate);
     let early = at.saturating_duration_since(Instant::now());
     if early.is_zero() {
+        // From its own time on, although this thread begins late: otherwise a slow reply would hide the wait of
+        // those behind it (coordinated omission).
         return at;
     }
     std::thread::sleep(early);

@@ -99,6 +99,8 @@ impl Measured {
             pace_gbps: carrier.pace().map(|pace| pace.rate.bps() as f64 * 1e-9),
             pace: carrier.pace().map(ToString::to_string),
             base_rtt_us: carrier.base_rtt_us(),
+            // Read when the report is made: a signal that came while the totals were asked for counts as well,
+            // and does no harm.
             interrupted: stop::asked(),
         }
     }
@@ -179,6 +181,6 @@ pub(crate) fn print(report: &(impl Serialize + Display), json: bool) -> Result<(
         report.to_string()
     };
     let mut out = io::stdout().lock();
-    // Flushed here: an error of a pipe that nobody reads would be lost otherwise.
+    // Flushed here: an error of a pipe without a reader would be lost otherwise.
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(PerfError::io("writing"))
 }

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), PerfError> {
     announce(args, &endpoint)?;
     if let Some(listener) = listener {
         let service = Arc::clone(&service);
+        // Never joined: it ends with the process, as `accept` cannot be interrupted.
         std::thread::spawn(move || accept(&listener, &admission, &service));
     }
     let mut refused = Refused::default();
@@ -66,6 +67,7 @@ fn bind(args: &ServeArgs, admission: &Admission) -> Result<(Endpoint, Option<Tcp
         tries -= 1;
         match TcpListener::bind(endpoint.local_addr()) {
             Ok(listener) => return Ok((endpoint, Some(listener))),
+            // The endpoint of this try is dropped, and the next one gets another port.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries > 0 => {}
             Err(source) => return Err(PerfError::Io { what: "listening for TCP", source }),
         }
@@ -95,6 +97,7 @@ fn accept(listener: &TcpListener, admission: &Admission, service: &Arc<Service>)
             continue;
         }
         let (service, open) = (Arc::clone(service), Arc::clone(&open));
+        // Before the thread starts, so that a burst of connections cannot pass the limit.
         open.fetch_add(1, Ordering::Relaxed);
         std::thread::spawn(move || {
             // A connection that breaks is the client's to report.

@@ -65,6 +65,7 @@ impl Service {
         let mut runs = self.locked();
         // A client repeats its order if the answer was lost.
         let same = runs.get(&(id as u32)).is_some_and(|run| run.id == id);
+        // Looked through only when it is full: until then measurements that were given up cost nothing.
         if runs.len() >= MOST && !same {
             runs.retain(|_, run| run.is_live());
         }
@@ -72,6 +73,7 @@ impl Service {
         if taken || (runs.len() >= MOST && !same) {
             return Answer::Busy;
         }
+        // An order that is repeated begins again, so its processor time does not include the wait.
         let fresh = Run { id, totals: Totals::default(), before: Usage::now(), last: Instant::now() };
         runs.insert(id as u32, fresh);
         // All but this one.
@@ -104,6 +106,7 @@ impl Service {
             }
             // Another measurement has the same low half.
             Some(other) => {
+                // Put back: the other measurement goes on.
                 runs.insert(id as u32, other);
                 Answer::Unknown
             }
@@ -133,6 +136,7 @@ mod tests {
         assert_eq!(ask(&service, Order::End { run: 1 }), Some(Answer::Unknown));
         assert_eq!(ask(&service, Order::Begin { run: 1 }), Some(Answer::Begun));
         assert_eq!(ask(&service, Order::Begin { run: 2 }), Some(Answer::Begun));
+        // 3 was never begun, and the last one is not 1 although its low half is.
         for run in [1, 2, 2, 3, 1 << 32 | 1] {
             assert_eq!(ask(&service, Order::Data { run }), None);
         }
@@ -163,6 +167,7 @@ mod tests {
             "said again, it begins again"
         );
         let long_ago = Instant::now().checked_sub(IDLE_TIMEOUT).expect("the machine runs for longer");
+        // All but the first: that one and the new one are left.
         service.locked().values_mut().skip(1).for_each(|run| run.last = long_ago);
         assert_eq!(ask(&service, Order::Begin { run: 1 << 20 }), Some(Answer::Begun));
         assert_eq!(service.runs(), 2);

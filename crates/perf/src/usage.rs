@@ -30,6 +30,7 @@ impl Usage {
     /// Usage of all threads until now, the kernel's work for them included; zero if the kernel does not say.
     pub fn now() -> Usage {
         let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Usage::default() };
+        // The kernel counts in microseconds at best, whatever the unit here.
         let ns = |time: nix::sys::time::TimeVal| time.num_microseconds().max(0) as u64 * 1000;
         Usage { user_ns: ns(usage.user_time()), system_ns: ns(usage.system_time()) }
     }

@@ -47,6 +47,7 @@ static ERRORS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 /// Says of which classes the errors of endpoints are.
 #[pyfunction]
 fn set_host_errors(py: Python<'_>, classes: Py<PyDict>) -> PyResult<()> {
+    // A second import of the package keeps the first classes, which programs may already catch.
     let _ = ERRORS.set(py, classes);
     Ok(())
 }
@@ -135,6 +136,7 @@ static ANY_ASIDE: AtomicBool = AtomicBool::new(false);
 
 /// Releases the buffers that were put aside.
 fn release(py: Python<'_>) {
+    // Cleared before the list is taken: a buffer that is put aside in between sets it again.
     if ANY_ASIDE.swap(false, Ordering::AcqRel) {
         let done = std::mem::take(&mut *locked(&ASIDE));
         done.into_iter().for_each(|buffer| buffer.release(py));
@@ -169,6 +171,7 @@ impl Drop for Lent {
 
 /// The bytes to send of an object with a buffer; those of long ones are not copied.
 fn lent(data: &Bound<'_, PyAny>) -> PyResult<Bytes> {
+    // The common case first: short `bytes` need no buffer, which costs more than the copy.
     if let Ok(bytes) = data.cast::<PyBytes>()
         && bytes.as_bytes().len() < UNCOPIED
     {
@@ -183,6 +186,7 @@ fn lent(data: &Bound<'_, PyAny>) -> PyResult<Bytes> {
         return Ok(Bytes::new());
     }
     let lent = Lent(Some(buffer));
+    // `lent` goes at the end and puts its buffer aside; the next call of Python releases it.
     if length < UNCOPIED {
         return Ok(Bytes::copy_from_slice(lent.as_ref()));
     }
@@ -276,6 +280,7 @@ fn wait<T: Send>(
         let left = until.map_or(slice, |until| until.saturating_duration_since(now()).min(slice));
         let found = py.detach(|| once(left));
         release(py);
+        // Before signals are looked at: an outcome that is there must not get lost to an exception.
         if found.is_some() {
             return Ok(found);
         }
@@ -388,6 +393,7 @@ impl PyEndpoint {
     ) -> PyResult<Bound<'py, PyMemoryView>> {
         let (open, peer, bytes) = (self.open(py)?, address(peer)?, lent(data)?);
         let longest = seconds(timeout)?.unwrap_or(self.call_timeout);
+        // Begun and waited for apart, because the wait is cut into slices to look for signals.
         let call = py.detach(|| open.endpoint.call_nowait(peer, bytes)).map_err(|error| error.raised(py))?;
         let outcome = wait(py, Some(longest), |longest| call.wait_timeout(longest))?;
         let outcome = outcome.unwrap_or(Err(CallError::TimedOut));
@@ -557,6 +563,8 @@ impl PyEndpoint {
             }
             drop(open);
         });
+        // A child must not release the parent's buffers: the list was copied by the fork, and its lock may be
+        // taken for ever.
         if !forked {
             release(py);
         }

@@ -105,6 +105,7 @@ fn keep_memory() -> std::ffi::c_long {
     // SAFETY: options of the allocator may be read and set at any time.
     unsafe {
         let before = libmimalloc_sys::mi_option_get(PURGE_DELAY);
+        // -1 means never; 0 would give pages back at once.
         libmimalloc_sys::mi_option_set(PURGE_DELAY, -1);
         before
     }
@@ -153,8 +154,8 @@ fn out_of_range(error: model::ModelError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// A scenario for the trace among `files`, each with what the scenario calls it, which will stand in `folder`; the
-/// assumptions about the assumed about the trace, and its contents.
+/// Text of a scenario, to be written into `folder`, for the trace among `files` (each a path and its name in the scenario); the
+/// assumptions about the trace, in sentences; and its groups with their ranks.
 #[pyfunction]
 #[pyo3(signature = (files, folder, format = None, start_unit = None, ranks = None, operations_per_second = None,
     collective_bytes = None, groups = None))]

@@ -81,6 +81,7 @@ impl PyScenario {
             })
         });
         match (raised, compared) {
+            // The exception stopped the comparison, whose outcome then means nothing.
             (Some(error), _) => Err(error),
             (None, Ok(compared)) => Ok(compared.map(|c| c.to_json().to_string())),
             (None, Err(error)) => Err(lab_error(&error)),
@@ -178,6 +179,7 @@ impl PyScenario {
     /// `load` in addition to those that this was loaded with. A sweep may have a million.
     fn points<'py>(&self, py: Python<'py>, first: usize, most: usize) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
+        // Callers page through a sweep, and `most` may be as large as Python's integers.
         for point in self.inner.points_in(first..first.saturating_add(most)) {
             let axes = PyDict::new(py);
             for (key, value) in &point.axes {
@@ -208,9 +210,12 @@ impl PyScenario {
             return Ok(());
         }
         let makers = Makers::new(&self.own);
+        // Without transports in Python the run keeps its compiled machines, and takes Python's lock only for
+        // progress.
         let machines = (!self.own.is_empty()).then_some(&makers as &dyn Machines);
         let checked = py.detach(|| headway_lab::check_scenario(&self.inner, machines));
         match makers.failure().take(py) {
+            // First: if a machine could not be made, the check of the scenario has failed for that reason.
             Some(error) => Err(error),
             None => checked.map_err(|error| lab_error(&error)),
         }
@@ -344,6 +349,7 @@ impl PyScenario {
 
 /// Hands the progress of a run to Python; returns true to go on.
 fn ask(py: Python<'_>, progress: Option<&Py<PyAny>>, report: &RunProgress) -> PyResult<bool> {
+    // The main thread is in Rust for the whole run, so Ctrl-C is seen here or not at all.
     py.check_signals()?;
     let Some(progress) = progress else { return Ok(true) };
     let dict = PyDict::new(py);
@@ -364,6 +370,7 @@ fn ask(py: Python<'_>, progress: Option<&Py<PyAny>>, report: &RunProgress) -> Py
 fn to_python<'py>(py: Python<'py>, value: &Json) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Json::Bool(v) => v.into_pyobject(py)?.to_owned().into_any(),
+        // Whole numbers stay `int` in Python: as keys of results 8 and 8.0 would look different.
         Json::Number(n) => match n.as_i64() {
             Some(v) => v.into_pyobject(py)?.into_any(),
             None => n.as_f64().into_pyobject(py)?,

@@ -32,6 +32,7 @@ impl ArrowTable {
         let columns = columns.into_iter().map(|column| Ok((column.0.clone(), taken(column)?)));
         let (names, columns): (Vec<String>, Vec<Column>) =
             columns.collect::<PyResult<Vec<_>>>()?.into_iter().unzip();
+        // Every column may have gaps: Python says for each whether it has.
         let field = |(name, column): (String, &Column)| Field::new(name, column.data_type(), true);
         let fields: Vec<Field> = names.into_iter().zip(&columns).map(field).collect();
         let table = Table::new(Arc::new(Schema::new(fields)), columns);
@@ -125,6 +126,7 @@ fn numbered(column: &Text) -> (Vec<u32>, Vec<String>) {
             texts.len() as u32 - 1
         })
     };
+    // A row without a text gets the number of the empty one; `valid` says that it has none.
     let of_rows = column.iter().map(|text| number(text.unwrap_or_default())).collect();
     (of_rows, texts)
 }
@@ -166,6 +168,7 @@ impl ArrowSchema {
     /// Those of a table; text is `LargeUtf8`, which is how polars writes it.
     fn of(table: &Table) -> ArrowSchema {
         let schema = table.schema();
+        // Both writers then give the same schema, and a file does not show which of them made it.
         let large = |field: &Arc<Field>| match field.data_type() {
             DataType::Utf8 => field.as_ref().clone().with_data_type(DataType::LargeUtf8),
             _ => field.as_ref().clone(),
@@ -211,6 +214,7 @@ impl ByPython {
             Ok(text) if !text.to_string().is_empty() => text.to_string(),
             _ => error.to_string(),
         };
+        // KeyboardInterrupt and SystemExit are no subclasses of Exception: they are raised as they are.
         if !error.is_instance_of::<PyException>(py) {
             *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }

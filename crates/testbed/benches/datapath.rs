@@ -140,6 +140,7 @@ fn ideal_us(bps: u64) -> f64 {
 }
 
 fn one_round(kind: IoKind) -> Result<Round, String> {
+    // 100 Gb/s is far beyond what one thread forwards, so the link's pacing plays no part.
     let run = measure(kind, 100_000_000_000, None)?;
     let lost =
         |what: &str| run.report.refused.iter().filter(|(why, _)| why.starts_with(what)).map(|(_, n)| n).sum();
@@ -150,6 +151,7 @@ fn one_round(kind: IoKind) -> Result<Round, String> {
     };
     let mut links = Vec::new();
     for bps in RATES {
+        // 5 % more than the link carries keeps it saturated, and the queue drops the rest.
         let Run { sink, report, took } = measure(kind, bps, Some(bps + bps / 20))?;
         let near = sink.gaps_us.iter().filter(|g| (*g / ideal_us(bps) - 1.0).abs() <= 0.2).count();
         links.push(Link {
@@ -290,6 +292,7 @@ fn source(bps: u64) {
     let (began, mut sent) = (Instant::now(), 0.0);
     while began.elapsed().as_secs_f64() < SECONDS + 5.0 {
         let due = began.elapsed().as_secs_f64() * bps as f64 / (WIRE * 8.0);
+        // Bounded: after a late wake-up the source catches up over several milliseconds.
         let batch = if bps == 0 { BATCH } else { ((due - sent).max(0.0) as usize).min(4 * BATCH) };
         (0..batch).for_each(|_| interface.queue(&frame));
         interface.flush().expect("sent");
@@ -313,6 +316,7 @@ fn sink() {
             .receive(&mut |bytes, about| {
                 // Frames to this host only; those that it sends itself are seen here too.
                 if let (true, Some(Stamp::Wall(at))) = (bytes.len() > PAYLOAD, about.stamp) {
+                    // Byte 15 is the type of service: the second of the IPv4 header, behind 14 of Ethernet.
                     seen.push((at, Ecn::from_bits(bytes[15] & 3) == Ecn::Spare));
                 }
             })
@@ -323,6 +327,7 @@ fn sink() {
     seen.retain(|&(at, _)| at >= first + skip && at + skip <= last);
     let (Some(&(first, _)), Some(&(last, _))) = (seen.first(), seen.last()) else { return };
     let marked = seen.iter().filter(|(_, marked)| *marked).count();
+    // n frames have n - 1 gaps.
     let rate = (seen.len() - 1) as f64 / ((last - first) as f64 * 1e-9);
     let mut text = format!("{rate}\n{marked}\n");
     seen.windows(2).for_each(|w| text += &format!("{}\n", (w[1].0 - w[0].0) as f64 / 1e3));

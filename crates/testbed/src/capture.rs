@@ -64,11 +64,13 @@ impl Recording {
         let file = File::create(path).map_err(|e| unwritable(path, &e))?;
         let writer = CaptureWriter::new(BufWriter::new(file), application, &interfaces, Time::ZERO)
             .map_err(|e| unwritable(path, &e))?;
+        // Bounded: a disk that falls behind would otherwise fill the memory with frames.
         let (to, from) = sync_channel(WAITING);
         let state = Arc::new(State::default());
         let own = state.clone();
         let writer = std::thread::spawn(move || {
             let written = write(writer, &from);
+            // Before the thread ends: `run` looks at this, and joins the thread only at the end.
             own.failed.store(written.is_err(), Ordering::Relaxed);
             written
         });

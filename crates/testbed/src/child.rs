@@ -49,6 +49,8 @@ impl ChildProcess {
         std::thread::spawn(move || {
             let mut end = String::new();
             if let Some(output) = output {
+                // The bound is on all that a child says, so that one that writes without end cannot fill this
+                // process's memory.
                 for line in BufReader::new(output.take(LONGEST_LINE)).lines().map_while(Result::ok) {
                     match serde_json::from_str(&line) {
                         Ok(answer) => {
@@ -56,10 +58,13 @@ impl ChildProcess {
                                 return;
                             }
                         }
+                        // Kept for the report of its end: a library's warning on standard output must not fail
+                        // the run by itself.
                         Err(error) => end += &format!("it said {line:.200?}, which is no answer: {error}; "),
                     }
                 }
             }
+            // After the output has ended, so a panic's message is complete; the pipe holds 64 kB until then.
             if let Some(errors) = errors {
                 let _ = errors.take(1 << 16).read_to_string(&mut end);
             }
@@ -95,6 +100,7 @@ impl ChildProcess {
 
     /// The end of the process, now that its output has ended: in one clause, with its complaint.
     pub fn end(&mut self, complaint: &str) -> String {
+        // Its output ends a moment before the process does.
         let deadline = Instant::now() + Duration::from_secs(1);
         let status = loop {
             match self.process.try_wait() {
@@ -109,6 +115,7 @@ impl ChildProcess {
     /// Kills it at once.
     pub fn kill(&mut self) {
         let _ = self.process.kill();
+        // Without it a killed child stays a zombie until this process ends.
         let _ = self.process.wait();
     }
 }
@@ -152,6 +159,8 @@ impl ChildEvents {
                 }
                 Some(_) => {}
                 None => {
+                    // The first that is not ready: children come up in order, so the others may only be waiting
+                    // for it.
                     let late = waiting.iter().position(|w| *w).unwrap_or(0);
                     let why = format!("it was not ready within {} s", limit.as_secs());
                     return Err(children[late].failed(why));

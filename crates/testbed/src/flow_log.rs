@@ -70,8 +70,10 @@ impl FlowLog {
                 continue;
             };
             let elapsed = now.saturating_sub(self.start).0 / every.0;
+            // The interval in which an open flow is now is not over, and would look like a drop in its rate.
             let end = if row.complete { last + 1 } else { elapsed.max(last) };
             for bin in first..end {
+                // A sample stands at the end of its interval, as in the simulator.
                 let at_ns = (every * (bin + 1)).0 / 1000;
                 report.samples.push((at_ns, flow, row.bins.get(&bin).copied().unwrap_or(0)));
             }

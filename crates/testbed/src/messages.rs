@@ -146,6 +146,7 @@ pub fn unpack_gauge((name, value, max, mean): &GaugeMessage) -> Gauge {
 fn known(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    // Without this every sample would leak its name again.
     if let Some(same) = names.get(name) {
         return same;
     }
@@ -171,7 +172,7 @@ pub struct SwitchReport {
     pub refused: Vec<(String, u64)>,
     /// Kind of packet I/O, as `--io` has it.
     pub io: String,
-    /// Why this kind, in a clause.
+    /// Reason for this kind, in a clause.
     pub io_reason: String,
     /// Upper bounds of how late frames left, in nanoseconds: median, 99 %, worst.
     pub late_ns: [u64; 3],
@@ -310,6 +311,7 @@ pub fn pack(sample: &Sample) -> Option<LinkSample> {
 pub fn unpack(sample: &LinkSample) -> Sample {
     let (at, link, name, value) = sample;
     let metric = LINK_METRICS.into_iter().find(|m| m.name() == name);
+    // Both programs are of one version, so a name that is none of these can only be a gauge.
     let metric = metric.unwrap_or_else(|| Metric::Gauge(known(name)));
     Sample { at: Time(*at), entity: Entity::Link(*link), metric, value: *value }
 }
@@ -328,6 +330,7 @@ pub fn listen() -> Receiver<ControlCommand> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            // A line that is not a command is skipped: only the testbed's own process writes here.
             if let Ok(command) = serde_json::from_str(&line)
                 && sender.send(command).is_err()
             {

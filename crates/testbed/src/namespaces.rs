@@ -46,6 +46,7 @@ pub fn available() -> Result<(), TestbedError> {
     match probe.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(TestbedError::Missing("veth interfaces: the kernel has none".into())),
+        // `unshare` fails before the program runs, so the error is that of starting it.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(TestbedError::Missing(
             "the privilege CAP_SYS_ADMIN, to make network namespaces: root does not have it here, as in a container"
                 .into(),
@@ -60,6 +61,7 @@ pub fn in_new_namespace(command: &mut Command) {
     // between fork and exec demands.
     unsafe {
         command.pre_exec(|| {
+            // SIGKILL, because the child may be a program that handles or ignores gentler signals.
             set_pdeathsig(Signal::SIGKILL).map_err(io::Error::from)?;
             unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from)
         });
@@ -97,6 +99,7 @@ pub fn join(switch: u32, hosts: &[(u32, u32)], addresses: &Addresses, mtu: u32) 
             mac(host, false)
         );
     }
+    // The pairs first: each host's end appears in its namespace with this.
     ip_batch(switch, &lines)?;
     for &(host, pid) in hosts {
         let mut lines = format!(
@@ -107,6 +110,7 @@ pub fn join(switch: u32, hosts: &[(u32, u32)], addresses: &Addresses, mtu: u32) 
         );
         for &(peer, _) in hosts.iter().filter(|(peer, _)| *peer != host) {
             let (address, mac) = (addresses.of(peer), mac(peer, false));
+            // Fixed, because the switch forwards no ARP.
             lines += &format!("neighbour add {address} lladdr {mac} dev eth0 nud permanent\n");
         }
         ip_batch(pid, &lines)?;
@@ -155,6 +159,7 @@ pub fn shape(pid: u32, rate: Rate, mtu: u32) -> Result<(), String> {
 }
 
 fn mac(host: u32, switch: bool) -> String {
+    // Bit 1 of the first byte marks a locally administered address.
     let [.., b, c] = host.to_be_bytes();
     format!("02:48:57:{:02x}:{b:02x}:{c:02x}", u8::from(switch))
 }
@@ -171,6 +176,7 @@ fn batch(program: &str, pid: u32, lines: &str) -> Result<(), TestbedError> {
     command.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     in_namespace_of(&mut command, pid).map_err(step)?;
     let mut child = command.spawn().map_err(step)?;
+    // Dropped at the end of the block: the program reads until its input ends.
     if let Some(mut input) = child.stdin.take() {
         input.write_all(lines.as_bytes()).map_err(step)?;
     }

@@ -97,9 +97,11 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
         round_trips: round_trips(machines(&heard)),
         by_transport: by_transport(job, &heard),
         samples: samples(job, &heard, switch),
+        // The switch's clock counts from the origin, which is before the scenario's start.
         end: end(heard.whole, heard.lasted, Time::ns(switch.until_ns).saturating_sub(heard.start)),
         events: switch.received,
         packet_hops,
+        // The order of real packets differs from run to run, so a digest of it would mean nothing.
         digest: 0,
         interrupted: heard.interrupted,
         ending: match (heard.interrupted, heard.whole) {
@@ -110,6 +112,7 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
         deadlock: None,
         warnings,
     };
+    // Last: everything above compares times of the slowed run with each other.
     speed_up(&mut outcome, job.factor);
     Ok((outcome, notes(job, &heard, switch)))
 }
@@ -189,6 +192,7 @@ fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
             let done = heard.done.get(&(number as u32));
             let state = match done {
                 Some(_) => FlowState::Done,
+                // The run ended before the flow began.
                 None if flow.start > heard.lasted => FlowState::Pending,
                 None => FlowState::Unfinished,
             };
@@ -202,6 +206,7 @@ fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
                 ideal: ideals.of(number),
                 ideal_return: None,
                 delivered: 0,
+                // 0 and not unknown: an endpoint that reports nothing has repeated nothing.
                 retransmitted: (!of_kernel).then_some(0),
                 // Ports do not know whose packets they drop.
                 drops: None,
@@ -280,6 +285,7 @@ fn notes(job: &Job, heard: &Heard, switch: &SwitchReport) -> Notes {
 fn base_round_trips(factor: u64, heard: &Heard) -> Option<[[u64; 2]; 2]> {
     let all = || heard.hosts.iter().flat_map(|host| &host.base_round_trips);
     let span = |of: &dyn Fn(&(u32, u64, u64)) -> u64| {
+        // Nanoseconds of the slowed network, scaled back as all other times are.
         Some([all().map(of).min()? / factor, all().map(of).max()? / factor])
     };
     Some([span(&|trip| trip.1)?, span(&|trip| trip.2)?])

@@ -26,6 +26,7 @@ impl Payload {
     fn stream(self, offset: u64) -> Pcg64Mcg {
         // The generator sets the lowest bit of its state: two flows must not differ in that bit alone.
         let mut stream = Pcg64Mcg::new((u128::from(self.seed) << 64) ^ (u128::from(self.flow) << 1) ^ 1);
+        // The generator can skip draws in logarithmic time, so any part of a long flow costs the same.
         stream.advance((offset / DRAW).into());
         stream
     }
@@ -109,6 +110,8 @@ impl Inspector {
         let again = self.seen[word] & bit != 0;
         let crooked = !offset.is_multiple_of(self.piece) || bytes.len() as u64 > self.piece;
         self.seen[word] |= bit;
+        // Counted even if they are wrong: the run is not intact either way, and the length is a fact of its
+        // own.
         self.bytes += bytes.len() as u64;
         self.wrong |= again || crooked || !self.payload.is_at(offset, bytes);
     }
@@ -160,6 +163,7 @@ mod tests {
             Payload::of(9, 1).read(offset, &mut piece);
             assert_eq!(piece, whole[offset as usize..offset as usize + length], "{length} from {offset}");
         }
+        // Beyond 32 bits in bytes and in draws.
         let far = 1_000_000_000_000;
         let mut piece = [0; 3000];
         Payload::of(9, 1).read(far, &mut piece);

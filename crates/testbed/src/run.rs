@@ -83,6 +83,7 @@ pub fn run(
     job.check()?;
     kernel::check(&job)?;
     namespaces::available()?;
+    // The factor is passed on explicitly, so that no child comes to another one.
     let args = JobArgs { slowdown: Some(job.factor), scenario: absolute(&args.scenario)?, ..args.clone() };
     let mut stage = Stage::set(&job, &args, settings)?;
     let heard = stage.play(&job, progress)?;
@@ -142,11 +143,14 @@ impl Stage {
             )?);
         }
         let pids: Vec<(u32, u32)> = hosts.iter().zip(&children[1..]).map(|(h, c)| (*h, c.pid())).collect();
+        // Made before anything can fail: dropped children are killed, and their namespaces go with them.
         let mut stage = Stage { children, hosts, events, clock, unshaped: Vec::new() };
         if let Err(error) = namespaces::join(stage.children[0].pid(), &pids, &job.addresses, settings.mtu) {
             // A child that could not start takes its namespace with it: its own words say more.
             return Err(stage.early_end().unwrap_or(error));
         }
+        // Before sockets are bound: a first window belongs to a route, and connections take it over when they
+        // open.
         stage.prepare_kernels(job, &pids, settings.mtu)?;
         for (order, limit) in [(ControlCommand::Open, READY), (ControlCommand::Connect, time_to_meet(job))] {
             stage.tell_all(order);
@@ -171,6 +175,8 @@ impl Stage {
             }
             let rate = job.network.links()[host as usize].spec.rate;
             if let Err(why) = namespaces::shape(pid, rate, mtu) {
+                // Not an error: the run is still right, with queues at the switch in place of the host, and
+                // says so.
                 self.unshaped.push((host, why));
             }
         }
@@ -218,8 +224,10 @@ impl Stage {
                 }
             }
         }
+        // Counted once more after the loop, which may end by time with the last flow just done.
         heard.whole = heard.done.len() == wanted;
         heard.lasted = match heard.whole {
+            // The last flow's own finish time, however late this process heard of it.
             true => heard.done.values().map(|(at, _)| *at).max().unwrap_or(Time::ZERO),
             false => self.clock.now().saturating_sub(start).min(job.slow.stop),
         };
@@ -267,6 +275,7 @@ impl Stage {
     fn pass_on(&mut self, job: &Job, flow: u32) {
         let sender = job.slow.flows.get(flow as usize).map(|f| f.src);
         let place = self.hosts.iter().position(|host| Some(*host) == sender);
+        // Child 0 is the switch.
         if let Some(child) = place.and_then(|place| self.children.get_mut(place + 1)) {
             child.tell(ControlCommand::Opened { flow });
         }

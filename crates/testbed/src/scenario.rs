@@ -48,6 +48,7 @@ impl JobArgs {
     /// The same as arguments on a command line.
     pub fn to_arguments(&self) -> Vec<String> {
         let mut list = vec![self.scenario.display().to_string()];
+        // With `=`, because a value may begin with a dash.
         list.extend(self.sets.iter().map(|set| format!("--set={set}")));
         list.extend(self.scale.iter().map(|scale| format!("--scale={scale}")));
         list.extend(self.slowdown.iter().map(|n| format!("--slowdown={n}")));
@@ -94,8 +95,11 @@ impl Job {
         // Results are of these packets, not of those that the scenario asks for.
         resolved.spec.fabric.sizes = sizes;
         let network = Arc::new(build(&slow)?);
+        // The same network with packets as long as handshakes: what hosts measure is compared with its round
+        // trips.
         let mut small = slow.clone();
         let wire = headway_host::handshake_wire();
+        // Only the whole length counts here; a payload or a header of 0 is not allowed.
         small.fabric.sizes = Sizes { payload: wire - 1, header: 1, framing: 0, control: wire };
         let handshakes = Arc::new(build(&small)?);
         let addresses = Addresses::new(network.hosts());
@@ -123,6 +127,7 @@ impl Job {
         }
         let own = || self.slow.transports.iter().zip(&self.stacks).filter(|(_, kernel)| kernel.is_none());
         let apart = own().find(|(transport, _)| {
+            // One size of packets holds for the whole run, so it would be too long for the others.
             own().any(|(other, _)| telemetry(&other.name) < telemetry(&transport.name))
         });
         if let Some((transport, _)) = apart {
@@ -220,6 +225,7 @@ pub fn admission(sealed: bool) -> Admission {
     if sealed {
         return Admission::PreSharedKey(PreSharedKey(*KEY));
     }
+    // The network of `Addresses`.
     let network = Ipv4Net::new_assert(Ipv4Addr::new(10, 0, 0, 0), 8);
     Admission::Prefixes(vec![network.into()])
 }

@@ -53,7 +53,9 @@ pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes, of_kernel: impl Fn(u
 fn slow_fault(fault: &mut Fault, factor: u64) {
     let slow = |time: &mut Time| *time = time.saturating_mul(factor);
     match fault {
+        // Counts packets, which a slower run has as many of.
         Fault::DropNth(_) => {}
+        // Probabilities are for a packet and stay; only the delay is a time.
         Fault::Random { reorder_by, .. } => slow(reorder_by),
         Fault::Blackhole { from, until } => [from, until].into_iter().for_each(slow),
         Fault::Down(down) => [&mut down.at, &mut down.until, &mut down.converge].into_iter().for_each(slow),
@@ -80,6 +82,7 @@ fn slowed(
     standing: Vec<(String, ParamValue)>,
     factor: u64,
 ) -> Vec<(String, ParamValue)> {
+    // Times and rates come from `standing`, which has those that are set as well.
     let kept = set.iter().filter(|(_, value)| !matches!(value, ParamValue::Time(_) | ParamValue::Rate(_)));
     let slow = standing.into_iter().filter_map(|(name, value)| match value {
         // A time of more than a day is longer than any run, however slow.
@@ -124,6 +127,7 @@ pub fn speed_up(outcome: &mut Outcome, factor: u64) {
 }
 
 fn speed_up_link(link: &mut LinkRecord, factor: u64) {
+    // Not the rate as written where that is no multiple of the factor: the link really was that much slower.
     link.rate = Rate::new(link.rate.bps() * factor).unwrap_or(link.rate);
     link.busy = link.busy / factor;
     link.counters.busy = link.counters.busy / factor;
@@ -180,6 +184,7 @@ mod tests {
                 timed += u32::from(*before > Time::ZERO);
             }
         }
+        // Guards against a registry whose parameters have silently stopped being times.
         assert!(timed > 20, "{timed}");
     }
 

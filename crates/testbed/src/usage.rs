@@ -22,6 +22,7 @@ pub fn run_first(priority: i32) {
     let refused = unsafe {
         let mut parameters: libc::sched_param = std::mem::zeroed();
         parameters.sched_priority = priority;
+        // Round robin and not first-in-first-out, so that two processes of one priority share a processor.
         libc::sched_setscheduler(0, libc::SCHED_RR, &raw const parameters) != 0
     };
     if refused {

@@ -193,6 +193,7 @@ impl Host {
 
     /// A line of the log survives this process once it is written.
     fn note(&self, line: &str) {
+        // One write of a whole line, in append mode: a killed process leaves no half of one.
         self.log.lock().expect("no panic").write_all(format!("{line}\n").as_bytes()).expect("written");
     }
 
@@ -209,6 +210,7 @@ impl Host {
                 .collect();
             scope.spawn(|| self.answer(&over));
             let mut line = String::new();
+            // An error counts as the word: the parent is gone.
             let _ = std::io::stdin().read_line(&mut line);
             stop.store(true, Ordering::Relaxed);
             callers.into_iter().for_each(|c| c.join().expect("no panic"));
@@ -231,6 +233,7 @@ impl Host {
     fn call_on(&self, caller: u32, stop: &AtomicBool) {
         let seed = u64::from(self.host) << 32 | u64::from(self.incarnation) << 8 | u64::from(caller);
         let mut random = Pcg64Mcg::seed_from_u64(seed);
+        // Uniform in the logarithm: as many messages of 10 to 100 bytes as of 10 to 100 kB.
         let mut size = move || (LARGEST.powf(random.next_u32() as f64 / u32::MAX as f64)) as u32;
         let mut call = 0;
         while !stop.load(Ordering::Relaxed) {
@@ -291,6 +294,7 @@ fn address(host: u32) -> SocketAddr {
 }
 
 fn wait_for_end() {
+    // It ends when the parent does, too, so that a killed test leaves no process.
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }
 
@@ -445,12 +449,14 @@ impl Memory {
     fn early_and_late(series: &[u64]) -> (u64, u64) {
         let quarter = series.len() / 4;
         let most = |part: &[u64]| part.iter().copied().max().unwrap_or(0);
+        // The first quarter is left out: buffers and tables grow to their size in it.
         (most(&series[quarter..2 * quarter]), most(&series[3 * quarter..]))
     }
 
     fn check(&self) {
         for (who, series) in [("switch", &self.switch), ("hosts", &self.hosts)] {
             let (early, late) = Memory::early_and_late(series);
+            // A leak grows with the run; half as much again and 16 MiB are what short runs vary by.
             assert!(late <= early * 3 / 2 + 16_384, "{who}: {early} KiB early, {late} KiB late");
         }
     }

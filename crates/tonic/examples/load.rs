@@ -54,6 +54,7 @@ impl Greeter for AsAsked {
     /// A reply as long as the request says.
     async fn say_hello(&self, request: Request<HelloRequest>) -> Result<Response<HelloReply>, Status> {
         let name = request.into_inner().name;
+        // The number is padded with spaces, so that every request has the same length.
         let length = name.trim_start().parse().map_err(|_| Status::invalid_argument("no length"))?;
         Ok(Response::new(HelloReply { message: "x".repeat(length) }))
     }
@@ -86,6 +87,8 @@ async fn run() -> Result<(), Failure> {
         }
         ["call", address, network, "headway", seconds, ref rate @ ..] => {
             let mut ways = Vec::new();
+            // One for the small calls, and one for each reply of an incast: over TCP they are connections,
+            // which do not wait for each other.
             for _ in 0..=FAN_IN {
                 ways.push(GreeterClient::new(headway_tonic::Channel::connect_with(
                     address,
@@ -137,6 +140,7 @@ where
 {
     for way in &ways {
         for length in [SMALL, LARGE] {
+            // Connects, meets the peer and measures the path before the time counts.
             call(way.clone(), length, Instant::now()).await?;
         }
     }
@@ -159,6 +163,7 @@ where
             }
         }
     }
+    // The receiver ends when the last sender is gone: this one, and those of the calls under way.
     drop(told);
     incasts.await?;
     let (small, large) = (collected(&mut small).await?, collected(&mut large).await?);
@@ -194,6 +199,7 @@ where
         while at <= Instant::now() && at < end {
             let (way, told) = (way.clone(), told.clone());
             tokio::spawn(async move { told.send(call(way, SMALL, at).await) });
+            // Exponential gaps, so that calls arrive as those of many independent callers would.
             at += Duration::from_secs_f64(-uniform(&mut state).ln() / rate);
         }
     }

@@ -51,6 +51,8 @@ where
     let (mut first, mut more) = (Bytes::new(), BytesMut::new());
     let mut trailers = HeaderMap::new();
     loop {
+        // Polled once and never awaited: a body that is not ready belongs to a streaming call, which is refused
+        // instead of waited for.
         let frame = poll_fn(|context| match body.as_mut().poll_frame(context) {
             Poll::Ready(frame) => Poll::Ready(Ok(frame)),
             Poll::Pending => Poll::Ready(Err(())),
@@ -59,6 +61,7 @@ where
         let Some(frame) = frame else { break };
         let frame = frame.map_err(|error| Status::from_error(error.into()))?;
         match frame.into_data() {
+            // The usual case, a message in one frame, is not copied.
             Ok(data) if first.is_empty() => first = data,
             Ok(data) => {
                 if more.is_empty() {
@@ -73,6 +76,7 @@ where
             }
         }
         let data = if more.is_empty() { &first[..] } else { &more[..] };
+        // After each frame: a stream that never ends must not be collected first.
         if messages(data) > 1 {
             return Ok(None);
         }
@@ -86,6 +90,7 @@ pub(crate) fn messages(mut data: &[u8]) -> usize {
     let mut count = 0;
     while !data.is_empty() {
         count += 1;
+        // An incomplete message counts, so that a second one is noticed before it is whole.
         let Some(prefix) = data.get(..PREFIX) else { return count };
         let length = (&prefix[1..]).get_u32() as usize;
         let Some(rest) = data.get(PREFIX + length..) else { return count };

@@ -77,10 +77,14 @@ impl Channel {
     async fn call(self, request: Request<Body>) -> Result<Response<Body>, Status> {
         let (parts, body) = request.into_parts();
         let path = parts.uri.path().to_string();
+        // A request with no message at all would be an empty stream.
         let one = whole(body).await?.filter(|body| messages(&body.data) == 1);
         let Whole { data, .. } = one.ok_or_else(|| streaming(&path))?;
+        // The call's own deadline wins over the channel's. The header travels along, so the server gives up
+        // too.
         let longest = deadline::of(&parts.headers).or(self.call_timeout);
         let request = wire::Request { path, headers: parts.headers, body: data };
+        // The status that gRPC gives to what exceeds a limit of its sizes.
         let message = request.encode().map_err(|error| Status::resource_exhausted(error.to_string()))?;
         let reply = match longest {
             Some(longest) => self.endpoint.call_timeout(self.peer, message, longest).await,
@@ -103,6 +107,7 @@ impl Service<Request<Body>> for Channel {
     type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Status>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        // Always: the endpoint itself refuses messages that it has no memory for, and says so.
         Poll::Ready(Ok(()))
     }
 

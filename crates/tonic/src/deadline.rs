@@ -6,12 +6,14 @@ use std::time::Duration;
 /// The longest time that the caller waits; `None` if it does not say, or not by the rules.
 pub(crate) fn of(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get("grpc-timeout")?.to_str().ok()?;
+    // Checked, because a header may be empty and may end within a character.
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
         return None;
     }
     let number: u64 = digits.parse().ok()?;
     Some(match unit {
+        // Eight digits of hours are 3.6e11 s, so no unit overflows.
         "H" => Duration::from_secs(number * 3600),
         "M" => Duration::from_secs(number * 60),
         "S" => Duration::from_secs(number),

@@ -15,6 +15,7 @@ pub(crate) fn status(error: CallError) -> Status {
             | SendError::Refused(_)
             | SendError::Stalled
             | SendError::GaveUp(_)
+            // Unavailable invites a client to try again, which may help with all of these.
             | SendError::Closed => Code::Unavailable,
             SendError::NotAdmitted => Code::PermissionDenied,
             SendError::OtherFamily | SendError::Forked(_) => Code::FailedPrecondition,

@@ -34,7 +34,7 @@ pub struct Server {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
-/// Why a server ended, or did not begin.
+/// Reasons for which a server ended, or did not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The endpoint cannot be bound.
@@ -75,9 +75,12 @@ impl Server {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let route = move |request: Request<Body>| -> Answer {
+            // Tower's `call` needs `&mut self`, and calls run at the same time; services of tonic are cheap to
+            // clone.
             let mut service = service.clone();
             Box::pin(async move {
                 let ready = std::future::poll_fn(|context| service.poll_ready(context)).await;
+                // The error type is `Infallible`: there is no other pattern.
                 let Ok(()) = ready;
                 let Ok(response) = service.call(request).await;
                 response.map(Body::new)
@@ -141,6 +144,8 @@ impl Server {
                 }
             }
         }
+        // Replies count as sent when their peers have acknowledged them (`answer`), so a client never loses one
+        // to a shutdown.
         while calls.join_next().await.is_some() {}
         Ok(())
     }
@@ -153,6 +158,7 @@ async fn answer(routes: Arc<BTreeMap<&'static str, Route>>, message: Received) {
         Err(error) => failed(&Status::new(Code::InvalidArgument, error.to_string())),
     };
     let bytes =
+        // The second encoding has few headers and no body, and cannot be too long.
         response.encode().or_else(|error| failed(&Status::resource_exhausted(error.to_string())).encode());
     // A peer that is gone gets no reply; a reply that is too long, or does not fit into memory, becomes a status.
     let Ok(bytes) = bytes else { return };
@@ -183,6 +189,7 @@ async fn respond(
     let longest = deadline::of(&request.headers);
     let path = request.path;
     let mut http = Request::new(Body::new(Whole { data: request.body, trailers: HeaderMap::new() }));
+    // gRPC over HTTP/2 has no other method and version, so neither travels; tonic expects both.
     *http.method_mut() = http::Method::POST;
     *http.version_mut() = http::Version::HTTP_2;
     *http.uri_mut() = uri;
@@ -207,6 +214,7 @@ async fn respond(
 
 /// The response that has a status alone.
 fn failed(status: &Status) -> wire::Response {
+    // The status goes into headers, as gRPC's "trailers-only" response has it.
     let response = status.clone().into_http::<Body>();
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     wire::Response { status, headers, trailers: HeaderMap::new(), body: Bytes::new() }

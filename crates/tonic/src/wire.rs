@@ -85,6 +85,7 @@ fn short(length: usize) -> Result<u16, TooMuch> {
 
 /// Bytes that headers take.
 fn room(headers: &HeaderMap) -> usize {
+    // Two bytes for the number of headers; for each, two and four for its lengths.
     2 + headers.iter().map(|(name, value)| 6 + name.as_str().len() + value.len()).sum::<usize>()
 }
 
@@ -104,6 +105,7 @@ fn version(bytes: &mut Bytes) -> Result<(), Malformed> {
 }
 
 fn taken(bytes: &mut Bytes, length: usize) -> Result<Bytes, Malformed> {
+    // `split_to` shares the memory of the message, and panics beyond its end.
     if length > bytes.len() { Err(Malformed) } else { Ok(bytes.split_to(length)) }
 }
 
@@ -116,6 +118,8 @@ fn headers(bytes: &mut Bytes) -> Result<HeaderMap, Malformed> {
         let length = bytes.try_get_u32().map_err(|_| Malformed)?;
         let value = taken(bytes, length as usize)?;
         let value = HeaderValue::from_maybe_shared(value).map_err(|_| Malformed)?;
+        // `append` and not `insert`: gRPC metadata may repeat a name. The fallible one, because a map has a
+        // largest size that a peer may exceed.
         headers.try_append(name, value).map_err(|_| Malformed)?;
     }
     Ok(headers)

@@ -56,6 +56,7 @@ fn null_pointers_are_answered() {
         let bad = |status| assert_fails(status, HW_BAD_ARGUMENT, "null pointer");
         bad(hw_bind(c"127.0.0.1:0".as_ptr(), null(), 0, null_mut()));
         bad(hw_bind(null(), null(), 0, &mut null_mut()));
+        // No array of settings is fine with a count of 0 only.
         bad(hw_bind(c"127.0.0.1:0".as_ptr(), null(), 1, &mut null_mut()));
         bad(hw_bind(c"127.0.0.1:0".as_ptr(), [null()].as_ptr(), 1, &mut null_mut()));
         bad(hw_shutdown(null()));
@@ -163,6 +164,7 @@ fn what_cannot_be_is_answered_by_type_and_words() {
 #[test]
 fn messages_are_what_was_sent_and_counted() {
     let ((server, there), (client, here)) = (bound(&[]), bound(&[]));
+    // Seven is coprime to 256: a packet in another's place would show.
     let sent: Vec<u8> = (0..100_000_u32).map(|i| (i * 7) as u8).collect();
     // SAFETY: both endpoints are open.
     unsafe {
@@ -187,6 +189,7 @@ fn messages_are_what_was_sent_and_counted() {
         let mut value = 0;
         assert_ok(hw_stat(server, c"messages_received".as_ptr(), &mut value));
         assert!(value >= 1, "{value}");
+        // Filled with ones, so that a text without its end would run into them.
         let (mut needed, mut text) = (0, [1 as c_char; 40_000]);
         assert_ok(hw_prometheus(server, null_mut(), 0, &mut needed));
         assert!(needed > 1000 && needed < text.len(), "{needed}");
@@ -242,6 +245,7 @@ fn events_have_tags_words_and_messages() {
         assert_ok(hw_free(reply.message));
         let sent = next(server, at_server);
         assert_eq!((sent.kind, sent.status, sent.tag, sent.message), (HW_SENT, HW_OK, 5, null_mut()));
+        // The server never answers this one.
         assert_ok(hw_call_begin(client, &there, bytes, 4, 2_000, 78));
         let late = next(client, at_client);
         assert_eq!((late.kind, late.status, late.tag), (HW_REPLY, HW_TIMED_OUT, 78));

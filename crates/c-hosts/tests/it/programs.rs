@@ -24,6 +24,7 @@ fn compile(compiler: &str, name: &str, folder: &Path) -> PathBuf {
     let test = std::env::current_exe().expect("a path");
     let (program, library) = (folder.join(name), test.parent().expect("a folder"));
     let output = Command::new(compiler)
+        // Strict C99 hides `poll` unless POSIX is asked for.
         .args(["-std=c99", "-D_POSIX_C_SOURCE=200112L", "-Wall", "-Wextra", "-Wno-sign-compare", "-Werror"])
         .args(["-O1", "-o"])
         .arg(&program)
@@ -33,6 +34,7 @@ fn compile(compiler: &str, name: &str, folder: &Path) -> PathBuf {
         .arg("-L")
         .arg(library)
         .arg("-lheadway")
+        // The program finds the library where cargo built it; nothing is installed.
         .arg(format!("-Wl,-rpath,{}", library.display()))
         .output()
         .expect("a compiler");
@@ -77,6 +79,7 @@ impl Running {
             assert!(Instant::now() < until, "it runs for longer than {LONGEST:?}");
             std::thread::sleep(Duration::from_millis(5));
         };
+        // Its output is read at the end only: what these programs print fits into a pipe.
         let read = |from: &mut dyn std::io::Read| {
             let mut bytes = Vec::new();
             from.read_to_end(&mut bytes).expect("output");

@@ -28,6 +28,7 @@ fn compiler() -> Option<&'static str> {
 /// The folder with the libraries that this test was built with.
 fn libraries() -> PathBuf {
     let program = std::env::current_exe().expect("a path");
+    // Cargo puts the shared library that it builds for a test next to the test's program.
     program.parent().expect("a folder").to_path_buf()
 }
 
@@ -45,6 +46,7 @@ fn compile(compiler: &str, name: &str, folder: &Path) -> PathBuf {
         .arg("-L")
         .arg(&library)
         .arg("-lheadway_c")
+        // The program finds the library where it was built; nothing is installed.
         .arg(format!("-Wl,-rpath,{}", library.display()))
         .output()
         .expect("a compiler");
@@ -76,6 +78,7 @@ fn ping_pong_takes_as_long_each_way_as_a_message_alone() {
     std::fs::write(&path, scenario("ndp", 2, EXTERNAL)).expect("a file");
     let text = printed(&program, &[path.to_str().expect("text")]);
     let flow = "kind = \"flows\"\nflows = [{ src = 0, dst = 1, bytes = 100000 }]\n";
+    // Messages of a ping-pong are never in each other's way, so the first takes as long as a flow alone.
     let alone = in_rust(&scenario("ndp", 2, flow)).summary["fct_mean_s"].as_f64().expect("a number") * 1e12;
     let took: Vec<u64> = text
         .lines()
@@ -152,6 +155,7 @@ fn the_header_is_one_for_cpp_as_well() {
         .output()
         .expect("a compiler");
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    // gcc without its C++ part says that it cannot execute `cc1plus`.
     if words.contains("cc1plus") {
         headway_testing::absent("C++ compiler");
         return;

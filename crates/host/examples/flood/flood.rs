@@ -204,7 +204,8 @@ impl<'a> Flood<'a> {
         let mut bytes = vec![0; length];
         self.rng.fill_bytes(&mut bytes);
         if self.rng.next_u32().is_multiple_of(2) && !bytes.is_empty() {
-            // The rarest thing in random bytes is a first byte that means something.
+            // Random bytes rarely begin with one that means something: the version of packets, or one of the
+            // six kinds of handshake.
             bytes[0] = [1, 0x80, 0x81, 0x82, 0x83, 0x84, 0x85][self.rng.next_u32() as usize % 7];
         }
         bytes
@@ -225,6 +226,8 @@ impl<'a> Flood<'a> {
             2 => bytes.resize(bytes.len() + self.rng.next_u32() as usize % 64, 0x11),
             _ => {
                 for _ in 0..=self.rng.next_u32() % 4 {
+                    // Mostly in the header: a change of the payload is found by the seal alone, or not at all
+                    // without a key.
                     let near = if self.rng.next_u32().is_multiple_of(4) { bytes.len() } else { WIRE_HEADER };
                     let at = self.rng.next_u32() as usize % near;
                     // A number far ahead would make all later ones too old.
@@ -256,6 +259,7 @@ impl<'a> Flood<'a> {
             self.earned += length as u64;
         }
         assert!(self.earned <= self.spent, "{} bytes for {}", self.earned, self.spent);
+        // The flood does not read the endpoint's answers to the insider, which would fill its socket.
         while self.insider.recv_from(&mut buffer).is_ok() {}
     }
 }

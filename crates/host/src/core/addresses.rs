@@ -65,8 +65,9 @@ impl Locals {
             .collect()
     }
 
-    /// The place that what belongs to no path leaves from.
+    /// Place of the address from which datagrams leave that belong to no path.
     pub(super) fn home(&self) -> u8 {
+        // There is always one: `remove_address` refuses to take the last.
         self.places.iter().position(Option::is_some).unwrap_or(0) as u8
     }
 
@@ -135,11 +136,14 @@ impl Core {
         if address.ip().is_unspecified() || self.locals.places.contains(&Some(address)) {
             return Err(AddressError::Known(address));
         }
+        // Lists say place 0 by the flag `home`, not by its address, so only the address of the meeting may
+        // return there.
         let home = self.local == address && self.locals.places[0].is_none();
         let free = self.locals.places.iter().skip(1).position(Option::is_none).map(|place| place + 1);
         let place = match free {
             _ if home => 0,
             Some(place) => place,
+            // Place 0 takes no room in a list, so there may be one place more than a list holds.
             None if self.locals.places.len() > MOST_ADDRESSES => return Err(AddressError::TooMany(address)),
             None => {
                 self.locals.places.push(None);
@@ -161,6 +165,7 @@ impl Core {
         if self.locals.count() == 1 {
             return Err(AddressError::Last(address));
         }
+        // The place itself stays: paths and sockets name addresses by it.
         self.locals.places[place] = None;
         self.addresses_changed(now);
         Ok(place as u8)
@@ -177,6 +182,8 @@ impl Core {
             self.peers.iter().filter(|peer| peer.phase == Phase::Met).map(|peer| peer.key).collect();
         for key in keys {
             self.prepare_paths(now, key);
+            // Before new paths are planned: the old ones count towards `MOST_PATHS` and keep their addresses
+            // from being tried in other pairs.
             self.close_paths(now, key);
             self.say_addresses(now, key);
             self.plan_paths(now, key);
@@ -196,6 +203,8 @@ impl Core {
         let (aim, home) = (self.aim(), self.locals.home());
         let Some(peer) = self.peers.get_mut(key).filter(|peer| peer.paths.is_none()) else { return };
         peer.paths = Some(Box::new(Paths::new(now, home, peer.address, aim)));
+        // From now on its datagrams may come from addresses that are not in the table; the cookie tells whose
+        // they are.
         let cookie = peer.meeting.expected;
         self.peers.show(cookie, key);
     }
@@ -213,6 +222,8 @@ impl Core {
     fn say_list(&mut self, key: PeerKey) {
         let number = self.locals.number;
         let Some(paths) = self.peers.get(key).and_then(|peer| peer.paths.as_ref()) else { return };
+        // The number of the attempt serves as an entropy: each repetition takes the next path, so one dead path
+        // cannot hold the list up.
         let Some(slot) = paths.slots.get(paths.path_of(paths.said)) else { return };
         let (local, remote) = (slot.local, slot.remote);
         let asks = paths.known_to_peer < number;
@@ -234,6 +245,7 @@ impl Core {
     ) {
         let Some(meeting) = self.peers.get(key).map(|peer| peer.meeting) else { return };
         let front = Handshake {
+            // Replaced by the kind of `PathSaid` when the bytes are made.
             kind: HandshakeKind::Hello,
             terms: self.terms,
             cipher: 0,
@@ -256,6 +268,8 @@ impl Core {
         let Some(said) = PathSaid::parse(datagram) else {
             return self.counters.one(Count::dropped_malformed);
         };
+        // One peer may have been met at this address and another may use it for a path, so the cookies decide
+        // between the two.
         let known = self.peers.find(from).into_iter().chain(self.peers.shown(said.front.shown));
         let known = known.into_iter().find(|key| {
             self.peers.get(*key).is_some_and(|peer| {
@@ -265,6 +279,8 @@ impl Core {
                     && (front.offered, front.epoch) == (m.shown, m.peer_epoch)
             })
         });
+        // Authentication comes last: it costs a MAC, which a host that does not know the cookies must not be
+        // able to cause.
         let genuine =
             known.filter(|_| said.front.terms == self.terms && self.authorities.of(datagram).is_some());
         let Some(key) = genuine else { return self.counters.one(Count::dropped_handshake) };
@@ -285,9 +301,12 @@ impl Core {
         let number = self.locals.number;
         let Some(peer) = self.peers.get_mut(key) else { return };
         let Some(paths) = &mut peer.paths else { return };
+        // An older list was overtaken or is a copy. Lists are whole, so nothing of it is missed.
         if said.number > paths.their_number {
+            // A token bucket that is stored as one instant, at which it will be full again.
             let until = paths.lists_until.max(now) + LISTS_EVERY;
             if until.saturating_sub(now) > LISTS_EVERY * LISTS_BURST {
+                // `their_number` is unchanged, so the peer's repetition of this list is as new as the list was.
                 return self.counters.one(Count::address_lists_withheld);
             }
             paths.lists_until = until;
@@ -296,6 +315,7 @@ impl Core {
             let home = said.home.then_some(peer.address);
             paths.theirs.clear();
             for address in home.into_iter().chain(said.addresses.iter().copied()) {
+                // A peer must not be able to direct datagrams at hosts that this endpoint's own rules exclude.
                 let good = is_of_family(address.ip(), family)
                     && address.port() > 0
                     && !address.ip().is_unspecified()
@@ -310,6 +330,7 @@ impl Core {
             self.plan_paths(now, key);
         }
         let Some(paths) = self.peers.get_mut(key).and_then(|peer| peer.paths.as_mut()) else { return };
+        // A number that was never sent would keep later lists from being said.
         if said.heard <= number {
             paths.known_to_peer = paths.known_to_peer.max(said.heard);
         }
@@ -353,6 +374,7 @@ impl Core {
     fn plan_paths(&mut self, now: Time, key: PeerKey) {
         let present = self.locals.present();
         let Some(paths) = self.peers.get_mut(key).and_then(|peer| peer.paths.as_mut()) else { return };
+        // A peer of an older version never says a list, and would drop every challenge.
         if !paths.is_told() {
             return;
         }
@@ -389,6 +411,7 @@ impl Core {
             return;
         }
         paths.allowance = paths.allowance.saturating_add(AMPLIFICATION * bytes as u64);
+        // The challenge came through, so the path works in one direction at least.
         paths.unproven.retain(|pair| *pair != (local, from));
         if known.is_none() && paths.slots.len() < MOST_PATHS {
             paths.slots.push(Slot::new(now, local, from));
@@ -438,6 +461,7 @@ impl Core {
         let Some(paths) = self.peers.get(key).and_then(|peer| peer.paths.as_ref()) else { return };
         let count = paths.slots.len();
         let Some(number) = paths.number_of(local, remote).filter(|_| count > 1) else { return };
+        // The same mapping as in `Paths::path_of`, before that looks for a path that works.
         let lost = move |entropy: u32| entropy as usize % count == number;
         self.machine.path_lost(self.clock.input(now), key.host(), &lost);
         self.nic.input(now);
@@ -448,6 +472,8 @@ impl Core {
     pub(super) fn watch_paths(&mut self, now: Time, key: PeerKey) {
         let Some(paths) = self.peers.get_mut(key).and_then(|peer| peer.paths.as_mut()) else { return };
         paths.quiet_since = None;
+        // A single path has no other to give its packets to; its silence is that of the peer, which has a
+        // deadline of its own.
         if paths.is_watched || paths.slots.len() < 2 {
             return;
         }
@@ -459,6 +485,7 @@ impl Core {
     /// The deadline for the paths to a peer has come.
     pub(super) fn paths_deadline(&mut self, now: Time, at: Time, key: PeerKey) {
         if let Some(paths) = self.peers.get_mut(key).and_then(|peer| peer.paths.as_mut())
+            // A deadline that was armed for later is not cancelled when an earlier one takes its place.
             && paths.armed == Some(at)
         {
             paths.armed = None;
@@ -468,6 +495,7 @@ impl Core {
 
     /// Does what is due for the paths to a peer.
     fn look_after_paths(&mut self, now: Time, key: PeerKey) {
+        // An index, because the work for one path may remove it, or plan others.
         let mut number = 0;
         loop {
             let Some(peer) = self.peers.get_mut(key) else { return };
@@ -487,6 +515,7 @@ impl Core {
                 Care::Challenge(bytes) => self.challenge(now, key, number - 1, bytes),
                 Care::Died => {
                     self.path_event(now, key, pair, PathEventKind::Died);
+                    // Once more at once: a path that has just died gets its first challenge now.
                     number -= 1;
                 }
                 Care::Narrowed => {
@@ -512,8 +541,10 @@ impl Core {
         let (local_epoch, Some(paths)) = (peer.meeting.local_epoch, &mut peer.paths) else { return };
         let aim = paths.aim;
         let remote = paths.slots[number].remote;
+        // The handshake has proven the address of the meeting: the cookie came back from there.
         let proven = remote == peer.address || paths.slots.iter().any(|s| s.remote == remote && s.proven);
         let cost = if proven { 0 } else { u64::from(bytes) };
+        // A keyed hash, so that only a host that received the challenge can answer it.
         let challenge = self.secret.cookie(remote, local_epoch, FIRST_CHALLENGE + sequence);
         let withheld = paths.allowance < cost;
         if !withheld {
@@ -577,6 +608,8 @@ impl Core {
         let several = paths.slots.len() > 1;
         let Some(slot) = paths.slots.iter_mut().find(|slot| slot.is(local, remote)) else { return false };
         if !several || !slot.proven {
+            // Challenges decide about a path that is not proven yet; with several paths the peer is not blamed
+            // for it.
             return several;
         }
         if slot.is_alive() {

@@ -38,6 +38,8 @@ impl MachineClock {
     /// Time at which the machine hears of its deadline `at`, which is not after `now`.
     pub(super) fn due(&mut self, at: Time, now: Time) -> Time {
         let earliest = now.saturating_sub(self.most);
+        // Never back, never ahead of `now`, and never further back than is made up for. `told` may be ahead of
+        // `now` only if the caller's clock went back.
         self.told = at.max(earliest).max(self.told).min(now.max(self.told));
         self.behind = true;
         self.told
@@ -48,6 +50,8 @@ impl MachineClock {
         if !self.behind {
             return now;
         }
+        // Pulled at the time when the wire became free, so that packets leave as far apart as if the deadline
+        // had been met.
         self.told = self.told.max(free.min(now));
         self.told
     }
@@ -75,6 +79,8 @@ mod tests {
         let (mut now, mut due, mut turns) = (Time::us(1000), Time::us(1000), 0);
         let end = now + Time::ms(10);
         while now < end {
+            // Every wake-up is late by the same amount, so a clock that counts from wake-ups loses that much
+            // with each turn.
             now = due.max(now) + late;
             while due <= now {
                 let at = clock.due(due, now);
@@ -91,8 +97,10 @@ mod tests {
         let all = Time::ms(10).0 / STEP.0;
         for late in [Time::ns(1), Time::us(5), Time::us(60), LATE - Time::us(1)] {
             let made = turns(late);
+            // More than `all` by what fits into the last wake-up, which ends after the 10 ms.
             assert!(made >= all && made <= all + LATE.0 / STEP.0 + 2, "{late}: {made} of {all}");
         }
+        // Each wake-up makes up for 200 us of 800, so a quarter of the turns is expected.
         let rare = turns(LATE * 4);
         assert!(rare < all / 3, "a silence is not made up for: {rare} of {all}");
     }

@@ -72,7 +72,7 @@ impl Deref for Said {
 #[derive(Default)]
 pub(super) struct Answers {
     queue: VecDeque<(u8, SocketAddr, Said)>,
-    /// When the allowance for stale answers will be whole again.
+    /// Time at which the allowance for stale answers will be whole again.
     stale_until: Time,
     /// Stale answers to hosts that are not known, of whose key nothing is known either.
     to_strangers: usize,
@@ -104,12 +104,15 @@ impl Answers {
     pub(super) fn push(&mut self, counters: &Counters, (local, to): (u8, SocketAddr), said: Said) {
         match self.queue.len() < MOST_WAITING {
             true => self.queue.push_back((local, to, said)),
+            // The newest is dropped: an answer that was queued first is closer to being sent, and both ends
+            // repeat their questions.
             false => counters.one(Count::answers_withheld),
         }
     }
 
     /// Takes one stale answer from the allowance.
     fn allow_stale(&mut self, now: Time) -> bool {
+        // A token bucket that is stored as one instant, at which it will be full again.
         let until = self.stale_until.max(now) + STALE_EVERY;
         let allowed = until.saturating_sub(now) <= STALE_EVERY * STALE_BURST;
         if allowed {
@@ -125,14 +128,18 @@ impl Core {
         let Some(said) = Handshake::parse(datagram) else {
             return self.counters.one(Count::dropped_malformed);
         };
+        // Before anything that it says is used: a host without the key is not even told which terms this one
+        // has.
         let Some(key) = self.authorities.of(datagram) else {
             return self.counters.one(Count::dropped_handshake);
         };
         let received = Heard { said, key };
         let known = self.peers.find(from);
-        // What a peer that has restarted does not know any more may have come by another path than that of the meeting.
+        // A restarted peer answers packets on any path, and that need not be the one where the two met.
         let by_path = || known.or_else(|| self.peers.of_path(from));
         let used = match received.kind {
+            // Only questions are refused. An answer to an answer could go back and forth between two hosts for
+            // ever.
             HandshakeKind::Hello | HandshakeKind::Confirm if received.terms != self.terms => {
                 self.refuse(from, known, &received)
             }
@@ -157,6 +164,7 @@ impl Core {
         let kind = if peer.phase == Phase::Hello { HandshakeKind::Hello } else { HandshakeKind::Confirm };
         let first = round_trip.saturating_mul(2).max(FIRST_WAIT);
         // Bounded, so that the shift cannot overflow.
+        // A path whose round trip is above a second keeps its longer first wait.
         let wait = first.saturating_mul(1 << peer.attempts.min(10)).min(LONGEST_WAIT.max(first));
         peer.attempts += 1;
         if kind == HandshakeKind::Hello {
@@ -175,6 +183,7 @@ impl Core {
     /// Says `kind` in a meeting.
     pub(super) fn say(&mut self, kind: HandshakeKind, to: SocketAddr, m: &Meeting) {
         let authority = self.authorities.get(m.key);
+        // Said in each handshake: AES is used only if both hosts announce it as their faster cipher.
         let cipher = authority.map_or(0, |authority| authority.cipher() as u8);
         let handshake = Handshake {
             kind,
@@ -198,6 +207,7 @@ impl Core {
     fn own(&self, from: SocketAddr, known: Option<PeerKey>, said: &Handshake) -> (u64, u64) {
         match known.and_then(|key| self.peers.get(key)) {
             None => (self.epoch, self.secret.cookie(from, self.epoch, 0)),
+            // The next incarnation has to show the next cookie; the one that was used cannot admit it.
             Some(peer) if peer.phase == Phase::Met && !is_met(peer, said) => {
                 let epoch = peer.meeting.local_epoch;
                 (epoch, self.secret.cookie(from, epoch, peer.before + 1))
@@ -238,6 +248,7 @@ impl Core {
 
     /// The peer runs something else: nothing can be sent to it.
     fn refused(&mut self, now: Time, key: PeerKey, refuse: &Handshake) -> bool {
+        // A session that works is not ended by a refusal, which may be a late answer to an earlier hello.
         let asked = |peer: &&Peer| peer.phase != Phase::Met && answers(peer, refuse);
         let known = self.peers.get(key).filter(asked).is_some() && refuse.terms != self.terms;
         if known {
@@ -248,6 +259,8 @@ impl Core {
     }
 
     fn welcome(&mut self, now: Time, key: PeerKey, welcome: &Heard) -> bool {
+        // First: a measurement shows a number of its own in place of the cookie, and the checks below would
+        // refuse it.
         if self.probe_answered(now, key, welcome) {
             return true;
         }
@@ -268,8 +281,11 @@ impl Core {
         }
         let Some(peer) = self.peers.get_mut(key) else { return false };
         peer.phase = Phase::Confirm;
+        // The confirmation is another question, whose waits begin at the shortest again.
         peer.attempts = 0;
+        // Before `greet`, which notes the departure of the confirmation in the same place.
         self.greeting_answered(now, key);
+        // The confirmation has to show the peer's cookie, so it is stored before `greet` sends one.
         self.meet(key, welcome);
         self.greet(now, key);
         true
@@ -278,6 +294,7 @@ impl Core {
     fn confirm(&mut self, now: Time, from: SocketAddr, known: Option<PeerKey>, confirm: &Heard) -> bool {
         let (epoch, cookie) = self.own(from, known, confirm);
         if confirm.shown != cookie || confirm.peer_epoch != epoch {
+            // Tells a host that confirms an older meeting which cookie would be right now.
             self.answer_stale(now, from, confirm.epoch, confirm.shown);
             return false;
         }
@@ -296,6 +313,8 @@ impl Core {
             Some(peer) => Some(peer.key),
         };
         let Some(key) = key else {
+            // The table is full of peers with work. The handshake is genuine, so it does not count as a wrong
+            // one too.
             self.counters.one(Count::dropped_no_place);
             return true;
         };
@@ -305,6 +324,8 @@ impl Core {
     /// The peer has shown that it hears: it is met, and told so.
     fn established(&mut self, now: Time, key: PeerKey, confirm: &Heard, own: (u64, u64)) -> bool {
         let Some(peer) = self.peers.get_mut(key) else { return false };
+        // A repeated confirmation of a peer that is met only has its acceptance repeated: new keys would break
+        // the session.
         if peer.phase != Phase::Met {
             // A place that was made by forgetting another has a newer epoch than the one that the peer has heard.
             (peer.meeting.local_epoch, peer.meeting.expected) = own;
@@ -326,6 +347,7 @@ impl Core {
     /// Stores the epoch, cipher and key that the other side has said in its handshake.
     fn meet(&mut self, key: PeerKey, handshake: &Heard) {
         let Some(peer) = self.peers.get_mut(key) else { return };
+        // The new incarnation counts its datagrams from 0 again.
         peer.replay = ReplayWindow::default();
         (peer.meeting.peer_epoch, peer.meeting.shown) = (handshake.epoch, handshake.offered);
         (peer.meeting.cipher, peer.meeting.key) = (handshake.cipher, handshake.key);
@@ -339,6 +361,7 @@ impl Core {
             self.counters.one(Count::key_exchanges);
             peer.exchange = Exchange::new();
         }
+        // A repeated confirmation says the same half again, and costs no second exchange.
         peer.meeting.share = peer.exchange.as_ref().map_or(NO_SHARE, Exchange::share);
         peer.exchange.is_some()
     }
@@ -385,8 +408,11 @@ impl Core {
         }
         let known = self.peers.find(from);
         let meeting = match known.and_then(|key| self.peers.get(key)) {
+            // `shown` is the wrong cookie: by it the sender recognises that the answer is to its own datagram.
             Some(peer) => Meeting { peer_epoch, shown, ..peer.meeting },
             None => {
+                // Both keys by turns while keys change: a datagram with packets does not say which of them its
+                // sender has.
                 let key = self.answers.to_strangers % self.authorities.len().max(1);
                 self.answers.to_strangers = self.answers.to_strangers.wrapping_add(1);
                 let expected = self.secret.cookie(from, self.epoch, 0);
@@ -408,6 +434,7 @@ impl Core {
         let Some(peer) = self.peers.get(key) else { return false };
         let meeting = &peer.meeting;
         let about_us = stale.shown == meeting.shown && stale.peer_epoch == meeting.local_epoch;
+        // In phase `Hello` no cookie of the peer has been shown yet, so no answer can be about it.
         if peer.phase == Phase::Hello || !about_us {
             return false;
         }
@@ -430,6 +457,7 @@ fn is_met(peer: &Peer, handshake: &Handshake) -> bool {
 fn goes_before(peer: &Peer, confirm: &Heard) -> bool {
     let m = &peer.meeting;
     let differ = peer.phase == Phase::Confirm && is_met(peer, confirm) && m.key != confirm.key;
+    // The cookies break a tie of epochs, which each end may choose (`Config::epoch`).
     differ && (m.local_epoch, m.expected) > (m.peer_epoch, m.shown)
 }
 

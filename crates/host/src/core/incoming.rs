@@ -49,11 +49,13 @@ impl Data {
     /// Takes bytes of a message of so many.
     fn write(&mut self, buffers: &Buffers, whole: u64, offset: u64, payload: &[u8]) {
         if matches!(self, Data::Announced) {
+            // Memory is taken with the first data: an announcement is charged for it, but costs none.
             *self = Data::Buffer(buffers.take(whole as usize));
         }
         match self {
             Data::Buffer(buffer) => {
                 let start = offset as usize;
+                // `check_incoming` has compared the payload with index and length, so this always fits.
                 if let Some(room) = buffer.room().get_mut(start..start + payload.len()) {
                     room.copy_from_slice(payload);
                 }
@@ -91,6 +93,7 @@ impl Core {
         let Some((packet, session, envelope, stamps)) = parsed else {
             return self.counters.one(Count::dropped_malformed);
         };
+        // Counted as forged rather than malformed: a key is set at one end only, or somebody sends without it.
         if envelope.is_sealed() != self.envelope.is_sealed() {
             return self.counters.one(Count::dropped_forged);
         }
@@ -125,6 +128,8 @@ impl Core {
         kind: PacketKind,
         datagram: &'a mut [u8],
     ) -> Result<(PeerKey, &'a [u8]), Count> {
+        // The cookie is compared before the seal is opened: a host off the path does not know it, and must not
+        // cost a decryption.
         let Some(key) = self.peers.sender(from, session.cookie) else {
             // A peer that shows the right cookie, from where it has not said to be, has not restarted.
             let strays = self.peers.shown(session.cookie).is_some();
@@ -142,6 +147,7 @@ impl Core {
         let rest = rest.get_mut(self.envelope.stamps()..).ok_or(Count::dropped_malformed)?;
         let payload: &[u8] = match &mut peer.generations {
             // The peer has this endpoint's half of the exchange, and its own is on its way.
+            // An exchange has not ended, so no keys exist that could open it.
             None if self.envelope.is_sealed() => return Err(Count::dropped_unknown_epoch),
             None if !peer.replay.is_new(session.counter) => return Err(Count::dropped_replayed),
             None => {
@@ -160,6 +166,7 @@ impl Core {
                     seals.open(session.counter, &covered(front), sealed)
                 };
                 let payload = payload.ok_or(Count::dropped_forged)?;
+                // Only after the seal was opened: a forged number must not shut the genuine datagram out.
                 generation.replay.insert(number);
                 if let Some(at) = generations.opened(now, session.counter, &self.config.renewal) {
                     self.counters.one(Count::keys_renewed);
@@ -168,6 +175,7 @@ impl Core {
                 payload
             }
         };
+        // Genuine data counts as a sign of life, whatever the transport makes of it.
         peer.heard = now;
         if peer.phase == Phase::Confirm {
             // The peer sends data: it has accepted.
@@ -185,6 +193,8 @@ impl Core {
         session: &Session,
         datagram: &'a [u8],
     ) -> Result<(PeerKey, &'a [u8]), Count> {
+        // The cookie in a returned header is the peer's, not this endpoint's, so the address has to find the
+        // peer.
         let key = self.peers.find(from).or_else(|| self.peers.of_path(from)).ok_or(Count::dropped_late)?;
         let peer = self.peers.get_mut(key).ok_or(Count::dropped_late)?;
         let meeting = &peer.meeting;
@@ -194,6 +204,7 @@ impl Core {
         let (front, rest) = datagram.split_first_chunk::<WIRE_FRONT>().ok_or(Count::dropped_malformed)?;
         let check = rest.get(self.envelope.stamps()..).ok_or(Count::dropped_malformed)?;
         match &mut peer.generations {
+            // This number has not been sent yet, so no switch can have returned it.
             None if session.counter >= peer.counter => return Err(Count::dropped_forged),
             None if !peer.returned.is_new(session.counter) => return Err(Count::dropped_replayed),
             None => peer.returned.insert(session.counter),
@@ -224,15 +235,19 @@ impl Core {
         let Arriving { mut packet, payload, stamps } = arriving;
         // A mark means something on data alone: an answer may have travelled with the byte of the data before it.
         let ecn = if packet.is_data() || packet.kind == PacketKind::Header { ecn } else { Ecn::NotEct };
+        // Addresses in the header are words for other programs to read; the machine knows peers by their place
+        // in the table.
         (packet.src, packet.dst, packet.ecn) = (key.host(), SELF, ecn);
         // Each end numbers paths for itself.
         packet.entropy = by.unwrap_or(packet.entropy);
         let call = packet.flags.has(PacketFlags::CALL);
+        // Machines do not know the flag, which is between the two endpoints.
         packet.flags = PacketFlags(packet.flags.0 & !PacketFlags::CALL.0);
         // Elsewhere, in grants too, it is a time that is echoed.
         if packet.kind == PacketKind::Token && packet.lifetime != Time::MAX {
             // If packets travel in batches, a frame time may be shorter than it takes a thread to act on one.
             let late = if self.nic.turns() > Time::ZERO { LATE } else { Time::ZERO };
+            // Bounded before the sum, which would overflow for a lifetime that a peer made up.
             packet.lifetime = packet.lifetime.min(LONGEST) + late;
         }
         // No port gives a rate of nothing, nor has one.
@@ -245,6 +260,7 @@ impl Core {
             PacketKind::Data | PacketKind::Rts | PacketKind::Probe => {
                 self.check_incoming(now, key, &packet, call)
             }
+            // Both come from the sender, as data does, but neither begins a message: see `check_known`.
             PacketKind::Busy | PacketKind::CreditStop => self.check_known(key, &packet).map(|()| false),
             _ => self.check_answer(key, &packet).map(|()| false),
         };
@@ -261,14 +277,18 @@ impl Core {
             }
         }
         if packet.kind == PacketKind::Ack {
+            // Before the machine takes it: with the last acknowledgement the machine ends the message, and its
+            // watch is gone.
             self.acknowledged(now, key, &packet);
         }
+        // Compared before and after, because a machine does not say whether it has taken a new message.
         let live = self.machine.live_messages();
         let told = self.clock.input(now);
         match &stamps {
             None => self.machine.receive(told, &packet),
             Some(stamps) => self.machine.receive_stamped(told, &packet, stamps),
         }
+        // An idle machine is ready to send from this input on, however late the thread pulls.
         self.nic.input(now);
         let kept = self.machine.live_messages() > live;
         self.drain(now, Some(&Arriving { packet, payload, stamps }));
@@ -300,6 +320,7 @@ impl Core {
         if !within || (call && data && packet.message_bytes < CALL_HEADER as u64) {
             return Err(Count::dropped_inconsistent);
         }
+        // Late copies still go to the machine, which may have to acknowledge them again; they are not paid for.
         if self.finished.contains(name.0, name.1) {
             return Ok(false);
         }
@@ -325,6 +346,8 @@ impl Core {
 
     /// Takes the memory for a message heard of for the first time.
     fn pay(&mut self, now: Time, key: PeerKey, packet: &Packet, call: bool) -> Result<(), Count> {
+        // Numbers above the watermark are kept one by one (`FinishedMessages`), so a peer may not spread them
+        // out.
         let ahead = packet.message.checked_sub(self.finished.below(key.host()));
         if ahead.is_none_or(|ahead| ahead >= NUMBERS_AHEAD) {
             return Err(Count::dropped_too_many);
@@ -336,12 +359,15 @@ impl Core {
         }
         let sinks = self.config.sinks.as_ref();
         let sink = sinks.and_then(|of| of(peer.address, packet.message, packet.message_bytes));
+        // A reply is matched by the front of its bytes, which a sink would have taken.
         if sink.is_some() && call {
             return Err(Count::dropped_inconsistent);
         }
+        // The whole length is charged at once: a message that begins must not run out of memory halfway.
         let held = if sink.is_some() { 0 } else { packet.message_bytes };
         let cost = held + MESSAGE_COST + PACKET_COST * u64::from(packet.count);
         let total = self.memory.charge(cost).ok_or(Count::dropped_no_memory)?;
+        // If this fails, `total` is dropped and gives its bytes back.
         let own = peer.memory.charge(cost).ok_or(Count::dropped_no_memory)?;
         peer.incoming += 1;
         let charges = Charges([total, own]);
@@ -388,6 +414,7 @@ impl Core {
         let Some(incoming) = self.incoming.get_mut(&name) else { return };
         let arriving = current.filter(|a| (a.packet.src, a.packet.message) == name);
         if let Some(Arriving { packet, payload, .. }) = arriving {
+            // All packets but the last are full, so the index alone says where the payload belongs.
             let offset = u64::from(packet.index) * u64::from(self.sizes.payload);
             incoming.data.write(&self.buffers, incoming.bytes, offset, payload);
             if self.tidy_at.is_none() && is_kept(incoming.bytes as usize) {
@@ -403,6 +430,7 @@ impl Core {
     /// A message is complete.
     pub(super) fn completed(&mut self, now: Time, src: HostId, number: u32) {
         let Some(incoming) = self.incoming.remove(&(src, number)) else { return };
+        // Before anything can fail below: a copy of a malformed call must not open the message again.
         self.finished.insert(src, number);
         let Some(peer) = self.peers.of_host(src) else { return };
         peer.incoming -= 1;

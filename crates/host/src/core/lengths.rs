@@ -6,6 +6,7 @@ pub(super) struct Lengths(u64);
 
 impl Lengths {
     fn bit(bytes: u64) -> u64 {
+        // A message of no bytes shares the bit of one byte.
         1 << bytes.checked_ilog2().unwrap_or(0)
     }
 
@@ -37,6 +38,7 @@ mod tests {
         lengths.insert(1 << 20);
         assert!(lengths.has((2 << 20) - 1) && !lengths.has(2 << 20) && !lengths.has((1 << 20) - 1));
         lengths.insert(u64::MAX);
+        // In the same power of two as `1 << 20`, and so of the same length as far as turns go.
         lengths.remove(1_500_000);
         assert!(lengths.has(1 << 63) && !lengths.has(1 << 20));
         lengths.remove(u64::MAX - 1);

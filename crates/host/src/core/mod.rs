@@ -233,6 +233,8 @@ pub struct Transmit {
 /// The type-of-service byte for a packet: ECN in the two low bits; above them a class selector, CS7 for queue
 /// class 0, which is served first, down to CS0 for class 7 and beyond.
 pub fn tos(priority: u8, ecn: Ecn) -> u8 {
+    // Class selectors (RFC 2474) are the three bits that networks without DSCP rules still read as IP
+    // precedence.
     (7 - priority.min(7)) << 5 | ecn as u8
 }
 
@@ -289,6 +291,7 @@ impl Core {
         if config.other_key.is_some() && !config.admission.seals() {
             return Err(ConfigError::OtherKeyAlone);
         }
+        // Keys may come from `Config` and not from a file, which is checked where it is read.
         if config.keys().any(PreSharedKey::is_zero) {
             return Err(ConfigError::ZeroKey);
         }
@@ -305,6 +308,7 @@ impl Core {
         let nic = Nic::new(config, config.discipline.as_deref().unwrap_or(declared), sizes)?;
         let terms = Terms::new(&config.transport, config.mtu);
         let terms = terms.ok_or_else(|| ConfigError::UnknownTransport(config.transport.clone()))?;
+        // Hosts with a key speak another version of the session, so one without it is refused by name.
         let terms = if config.admission.seals() { terms.sealed() } else { terms };
         Ok(Core {
             machine,
@@ -334,6 +338,8 @@ impl Core {
             unsent: 0,
             memory: Budget::new(config.limits.total_bytes),
             counters,
+            // A random start: endpoints that bind at the same time would otherwise name the same paths in the
+            // same order.
             entropy: identity.epoch as u32,
             config: config.clone(),
         })
@@ -361,6 +367,7 @@ impl Core {
 
     /// True if all messages under way, sent and received, are few and small.
     pub(crate) fn is_light(&self) -> bool {
+        // Counted first, so that the lengths of no more than `FEW` messages are looked at.
         if self.outgoing.len() + self.incoming.len() > FEW {
             return false;
         }
@@ -391,6 +398,8 @@ impl Core {
         if !self.config.admission.admits(from.ip()) {
             return self.counters.one(Count::dropped_not_admitted);
         }
+        // Headers of packets begin below `HANDSHAKE_BASE`, and the kinds about paths follow those of the
+        // handshake, so they are asked for first.
         match datagram.first() {
             Some(_) if is_about_paths(datagram) => self.about_paths(now, local, from, datagram),
             Some(&first) if first >= HANDSHAKE_BASE => self.handshake(now, from, datagram),
@@ -402,11 +411,13 @@ impl Core {
     /// The instant of [`Core::next_timeout`] has come. Harmless when early.
     pub fn timeout(&mut self, now: Time) {
         if self.tidy_at.is_some_and(|at| at <= now) {
+            // Armed again only while buffers are used, so that an idle endpoint is not woken for it.
             self.tidy_at = self.buffers.clear().then(|| now.saturating_add(TIDY));
         }
         while let Some((at, (key, deadline))) = self.timers.pop_due(now) {
             self.peer_deadline(now, at, key, deadline);
         }
+        // Stops at a free wire, where `poll_due` goes on and pulls packets between one deadline and the next.
         while self.machine_deadline(now) && !self.nic.is_free(now) {}
         self.admit_ready(now);
     }
@@ -416,6 +427,7 @@ impl Core {
         let Some(at) = self.machine.next_timeout().filter(|&at| at <= now) else { return false };
         let told = self.clock.due(at, now);
         self.machine.timeout(told);
+        // As of the deadline, not of the late wake-up: what it lets go was ready then.
         self.nic.input(at);
         self.drain(now, None);
         true
@@ -423,6 +435,7 @@ impl Core {
 
     /// Time at which [`Core::timeout`] or [`Core::poll_transmit`] has to be called next.
     pub fn next_timeout(&self) -> Option<Time> {
+        // Handshakes leave without regard to the link: they are short, and bounded in number.
         let asap = (!self.answers.is_empty()).then_some(Time::ZERO);
         let own = [asap, self.timers.next(), self.tidy_at];
         own.into_iter().chain([self.machine.next_timeout(), self.nic.next()]).flatten().min()
@@ -441,6 +454,7 @@ impl Core {
 
     /// [`Core::poll_transmit`], with deadlines of the machine until then, which is not after `now`.
     pub(crate) fn poll_due(&mut self, now: Time, until: Time, buffer: &mut [u8]) -> Option<Transmit> {
+        // Before data: their round trip is what transports take for that of the path.
         if let Some((local, to, bytes)) = self.answers.pop() {
             let room = buffer.get_mut(..bytes.len())?;
             room.copy_from_slice(&bytes);
@@ -468,7 +482,10 @@ impl Core {
                 }
                 return None;
             };
+            // Asked for at once, while the echo still belongs to the packet that was just pulled.
             let echo = if self.envelope.is_stamped() { self.machine.poll_echo() } else { None };
+            // Charged to the link even if `emit` drops the packet below, as it does for a message that has
+            // failed alone.
             self.nic.transmit(now, &mut packet);
             self.drain(now, None);
             if let Some(transmit) = self.emit(now, &packet, &echo.unwrap_or_default(), buffer) {
@@ -490,6 +507,8 @@ impl Core {
                 EndpointEvent::Completed { src, message, .. } => self.completed(now, src, message),
                 EndpointEvent::Acknowledged { tag } => self.ended(now, tag, Ok(())),
                 EndpointEvent::Failed { tag, reason } => {
+                    // While a peer is dismissed, its machine only knows that it was told to forget; the cause
+                    // is known here.
                     let error = self.failing.unwrap_or(SendError::GaveUp(reason));
                     self.ended(now, tag, Err(error));
                 }
@@ -498,6 +517,7 @@ impl Core {
     }
 
     fn note(&mut self, at: Time, peer: SocketAddr, message: u32, what: MessageEventKind) {
+        // Events are made only if anybody reads them: there are several for each packet.
         if self.config.observer.is_some() || trace::wanted() {
             self.events.push_back(CoreEvent::Message(MessageEvent { at, peer, message, what }));
         }
@@ -511,6 +531,7 @@ impl Core {
 fn check(config: &Config) -> Result<(), ConfigError> {
     let mtu = u64::from(config.mtu);
     if config.envelope().is_stamped() && mtu < u64::from(MIN_MTU) + STAMPS_BYTES as u64 {
+        // 378 = `MIN_MTU` + 122 bytes of stamps.
         let range = "from 378 to 9216 with a transport that needs telemetry";
         return Err(ConfigError::Range { what: "mtu", value: mtu, range });
     }
@@ -528,6 +549,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
         }
     }
     let largest = config.limits.message_bytes;
+    // Packets count in 32 bits on the wire.
     if config.sizes().packets(largest) > u64::from(u32::MAX) {
         let range = "at most 2^32 - 1 packets of the MTU";
         return Err(ConfigError::Range { what: "limits.message_bytes", value: largest, range });

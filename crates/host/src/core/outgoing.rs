@@ -75,10 +75,12 @@ impl Outgoing {
     /// Copies bytes of the message from `offset` on.
     fn copy(&self, offset: u64, to: &mut [u8]) {
         let header = if self.call { &self.header[..] } else { &[] };
+        // Beyond the header `get` fails and the front is empty: all bytes come from the body.
         let front = header.get(offset as usize..).unwrap_or_default();
         let front = &front[..front.len().min(to.len())];
         let (head, rest) = to.split_at_mut(front.len());
         head.copy_from_slice(front);
+        // Offsets count from the front of the message, and the body begins behind its header.
         let start = (offset + front.len() as u64).saturating_sub(header.len() as u64);
         self.body.copy(start, rest);
     }
@@ -124,6 +126,7 @@ impl Core {
         if !is_of_family(command.peer.ip(), self.local.ip()) {
             return Err(SendError::OtherFamily);
         }
+        // Before a place in the table is taken, which might evict another peer.
         if !self.config.admission.admits(command.peer.ip()) || command.peer.port() == 0 {
             return Err(SendError::NotAdmitted);
         }
@@ -149,9 +152,12 @@ impl Core {
             return Err(SendError::TooLong { bytes, limit });
         }
         let key = out.peer;
+        // Inserted before it is charged, because `charge` works on the place; both failures below take it out
+        // again.
         let place = self.outgoing.insert(out);
         let Some(peer) = self.peers.get_mut(key) else { return Err(SendError::TooManyPeers) };
         let memory = Arc::clone(&peer.memory);
+        // The silence until now was not the peer's fault: nothing had been asked of it.
         if !peer.is_busy() {
             peer.heard = peer.heard.max(now);
         }
@@ -163,6 +169,7 @@ impl Core {
         peer.waiting.push_back(place);
         match peer.phase {
             Phase::Met => self.ready.push(key),
+            // Otherwise a handshake is under way already, and its deadline repeats it.
             Phase::Hello | Phase::Confirm if peer.attempts == 0 => self.greet(now, key),
             Phase::Hello | Phase::Confirm => {}
         }
@@ -175,6 +182,7 @@ impl Core {
         if let Some(epoch) = only {
             let peer = known.and_then(|key| self.peers.get(key));
             let same = peer.filter(|peer| peer.meeting.peer_epoch == epoch);
+            // A reply never opens a place: the incarnation that asked is gone with its place.
             return same.map(|peer| peer.key).ok_or(SendError::PeerRestarted);
         }
         known.or_else(|| self.add_peer(now, to)).ok_or(SendError::TooManyPeers)
@@ -201,6 +209,7 @@ impl Core {
         };
         if let Some(error) = failure {
             if let Some(peer) = self.peers.get_mut(key) {
+                // Before `discard`, so that a free place of the slab is not left in the queue.
                 peer.waiting.retain(|&other| other != place);
             }
             self.discard(now, place, error);
@@ -220,6 +229,7 @@ impl Core {
         let most = self.config.limits.peer_messages as usize;
         let peer = self.peers.get_mut(key)?;
         let first = peer.open.first_key_value().map_or(peer.next_message, |(&number, _)| number);
+        // The receiver drops messages that are further ahead than this of the first that is not finished there.
         let in_window = peer.next_message - first < NUMBERS_AHEAD;
         let may = peer.phase == Phase::Met && peer.open.len() < most && in_window;
         if !may {
@@ -236,6 +246,7 @@ impl Core {
         peer.next_message += 1;
         peer.open.insert(number, place);
         out.number = Some(number);
+        // Its time without progress begins now, not when the application sent it.
         out.watch = Watch::new(now);
         out.unsent = self.sizes.packets(out.bytes());
         // An odd step that visits every value; the paths that hashes choose differ from message to message.
@@ -247,8 +258,10 @@ impl Core {
         let (address, what) =
             (peer.address, MessageEventKind::Opened { ticket: out.ticket, bytes: out.bytes() });
         self.note(now, address, number, what);
+        // A message is the occasion for another measurement; an endpoint without messages measures nothing.
         self.probe(now, key);
         self.machine.open(self.clock.input(now), &opened);
+        // After the machine has it: only messages that are open have a deadline for progress.
         self.watch(now, key);
         self.nic.input(now);
         self.drain(now, None);
@@ -256,10 +269,13 @@ impl Core {
 
     /// The machine is done with a message.
     pub(super) fn ended(&mut self, now: Time, tag: u32, outcome: Result<(), SendError>) {
+        // First, because it reads the entry that is removed next.
         self.end_turn(tag as usize);
         let Some(out) = self.outgoing.try_remove(tag as usize) else { return };
         let Some(peer) = self.peers.get_mut(out.peer) else { return };
         let number = out.number.unwrap_or_default();
+        // A message that is over for its application keeps its number until here, so late packets cannot be
+        // taken for another message's.
         peer.open.remove(&number);
         if !peer.waiting.is_empty() {
             self.ready.push(peer.key);
@@ -283,6 +299,7 @@ impl Core {
         self.end_turn(place);
         let Some(out) = self.outgoing.get_mut(place) else { return };
         out.over = true;
+        // Its memory goes now; the entry stays until the machine ends the message.
         (out.body, out.reserved, out.charge) = (Body::Whole(Bytes::new()), None, None);
         let (ticket, number) = (out.ticket, out.number.unwrap_or_default());
         let address = self.peers.get(out.peer).map(|peer| peer.address);
@@ -317,6 +334,7 @@ impl Core {
         };
         let sealed = self.envelope.is_sealed();
         let counter = match &mut peer.generations {
+            // A number is used up even if the packet cannot be written below: a skipped nonce does no harm.
             Some(generations) => generations.number(now, &self.config.renewal)?,
             // Nothing leaves in the clear where it is to be sealed.
             None if sealed => return None,
@@ -354,6 +372,7 @@ impl Core {
             if packet.is_data() {
                 check.copy_from_slice(&seals.headers.make(covered));
             }
+            // After the flags and the check are written: the seal covers all that switches may not change.
             let tag = seals.seal(session.counter, &headway_packet::covered(covered), payload)?;
             buffer.get_mut(length..length + SEAL_TAG)?.copy_from_slice(&tag);
             length += SEAL_TAG;

@@ -95,7 +95,7 @@ pub(super) struct Slot {
     asked: VecDeque<Asked>,
     /// Challenges in a row without an answer.
     missed: u32,
-    /// When it is looked after next.
+    /// Time at which the path needs its next step.
     due: Time,
     /// The last answer.
     heard: Time,
@@ -107,7 +107,7 @@ pub(super) struct Slot {
     /// Challenges as long as the longest datagram that left since the last answer to one, and when the last of them did.
     unanswered_full: u32,
     full_at: Time,
-    /// When the longest is tried again.
+    /// Time at which the longest is tried again.
     retry: Time,
     pause: Time,
     pub(super) counts: PathCounts,
@@ -168,12 +168,15 @@ impl Slot {
 
     /// The path by which two endpoints have met. It carries packets until it is found not to.
     fn home(now: Time, local: u8, remote: SocketAddr, aim: Aim) -> Slot {
+        // The MTU is part of the terms of the handshake, so full datagrams are taken to arrive until a
+        // challenge shows otherwise.
         Slot { proven: true, carries: aim.longest, ..Slot::new(now, local, remote) }
     }
 
     pub(super) fn state(&self, aim: Aim) -> PathState {
         match () {
             () if !self.proven => PathState::Proving,
+            // Before the lengths, which are those of before it died.
             () if !self.alive => PathState::Dead,
             () if self.carries >= aim.longest => PathState::Open,
             () if self.too_long <= aim.longest => PathState::Narrow,
@@ -195,7 +198,7 @@ impl Slot {
         self.carries
     }
 
-    /// When it is looked after next.
+    /// Time at which the path needs its next step.
     pub(super) fn due(&self) -> Time {
         self.due
     }
@@ -203,17 +206,20 @@ impl Slot {
     /// Longest wait for an answer before another challenge leaves.
     fn wait(&self, aim: Aim) -> Time {
         let known = self.srtt.map_or(LEAST_WAIT, |rtt| rtt.saturating_mul(3)).max(LEAST_WAIT);
+        // At most a quarter of the time-out, so that several challenges are lost before a path counts as dead.
         known.saturating_mul(1 << self.missed.min(6)).min((aim.timeout / 4).max(LEAST_WAIT))
     }
 
     /// So long after the last answer it is dead.
     fn patience(&self, aim: Aim) -> Time {
+        // A path whose answers take longer than the time-out would otherwise die and return without end.
         aim.timeout.max(self.srtt.unwrap_or_default().saturating_mul(4))
     }
 
-    /// Something is under way after a pause, in which nobody asked: the silence until now means nothing.
+    /// Something is under way after a pause without challenges: the silence until now means nothing.
     pub(super) fn wake(&mut self, now: Time) {
         self.heard = self.heard.max(now);
+        // A search that is under way goes on: to clear its challenges would count their lengths as never tried.
         if !self.is_trying_lengths() {
             self.asked.clear();
             (self.missed, self.pause, self.due) = (0, LEAST_WAIT, now);
@@ -225,6 +231,7 @@ impl Slot {
         if now < self.due {
             return Care::Wait;
         }
+        // Each wait that passes with a challenge outstanding counts once, however many are outstanding.
         self.missed += u32::from(!self.asked.is_empty());
         if !self.proven {
             return if self.missed >= PROVING_TRIES {
@@ -236,6 +243,7 @@ impl Slot {
         let state = self.state(aim);
         // While lengths are tried, what is not answered may have been too long.
         let trying = state == PathState::Sizing || (state == PathState::Narrow && self.is_searching());
+        // A path that was not asked has not been silent.
         let silent = self.missed > 0 && now >= self.heard.saturating_add(self.patience(aim));
         if self.alive && silent && !trying {
             self.die(now);
@@ -245,10 +253,13 @@ impl Slot {
             PathState::Sizing => Care::Challenge(self.next_length(aim)),
             PathState::Narrow if trying => Care::Challenge(self.next_length(aim)),
             PathState::Narrow if now >= self.retry => {
+                // The network may have changed: the longest is tried first again, and then the search.
                 self.too_long = u16::MAX;
                 self.missed = 0;
                 Care::Challenge(aim.longest)
             }
+            // Short challenges were answered after the last full one left: the path lives, and only full
+            // datagrams are lost.
             PathState::Open if self.unanswered_full >= SIZING_TRIES && self.heard > self.full_at => {
                 (self.carries, self.too_long) = (CHALLENGE_BYTES as u16, aim.longest);
                 (self.unanswered_full, self.missed) = (0, 0);
@@ -256,6 +267,8 @@ impl Slot {
             }
             PathState::Open => {
                 // Mostly short ones, which take little of a link.
+                // After one full challenge without an answer the next come sooner, to tell loss from a smaller
+                // MTU.
                 let every = if self.unanswered_full > 0 { 2 } else { FULL_EVERY };
                 let full = self.counts.challenges.is_multiple_of(every);
                 Care::Challenge(if full { aim.longest } else { CHALLENGE_BYTES as u16 })
@@ -278,6 +291,7 @@ impl Slot {
     /// Length of a challenge that narrows the search down.
     fn next_length(&mut self, aim: Aim) -> u16 {
         let length = |slot: &Slot| match slot.too_long {
+            // No upper end is known yet. The longest is tried first, because most paths carry it.
             u16::MAX => aim.longest,
             too_long => slot.carries + (too_long - slot.carries) / 2,
         };
@@ -294,6 +308,7 @@ impl Slot {
 
     /// A challenge leaves.
     pub(super) fn ask(&mut self, now: Time, number: u64, bytes: u16, aim: Aim) {
+        // The oldest has waited longest, and its answer is the least likely to come.
         if self.asked.len() == MOST_ASKED {
             self.asked.pop_front();
         }
@@ -305,6 +320,7 @@ impl Slot {
         let settled = self.missed == 0 && matches!(self.state(aim), PathState::Open | PathState::Narrow);
         let pause = match () {
             () if self.proven && !self.alive => {
+                // A dead path is asked less and less often, but for ever: it is taken back when it answers.
                 self.pause = self.pause.saturating_mul(2).min(LONGEST_PAUSE);
                 self.pause
             }
@@ -313,6 +329,7 @@ impl Slot {
             }
             () => self.wait(aim),
         };
+        // Never at once, or `look_after_paths` would not come to an end.
         self.due = now.saturating_add(pause.max(Time::us(1)));
     }
 
@@ -323,12 +340,14 @@ impl Slot {
         let before = self.state(aim);
         // Those before it were overtaken, or are lost.
         self.asked.drain(..=place);
+        // Exact even after repetitions, because each challenge has a number of its own.
         let rtt = now.saturating_sub(asked.at);
+        // The gain of RFC 6298, section 2.
         self.srtt = Some(self.srtt.map_or(rtt, |old| Time(old.0 - old.0 / 8 + rtt.0 / 8)));
         (self.heard, self.missed, self.proven) = (now, 0, true);
         self.counts.answers += 1;
         if !self.alive {
-            // What it carries now is to be seen anew.
+            // The route may be another one now, so the length that it carries has to be found again.
             (self.carries, self.too_long) = (0, u16::MAX);
             self.counts.returns += 1;
         }
@@ -336,8 +355,11 @@ impl Slot {
         if asked.bytes >= aim.longest {
             self.unanswered_full = 0;
         }
+        // The peer says how long the challenge was when it arrived: one that was cut short on the way proves
+        // nothing.
         if bytes == u64::from(asked.bytes) && asked.bytes > self.carries {
             self.carries = asked.bytes;
+            // A length that was thought too long has arrived after all, so the upper end means nothing.
             self.too_long = if asked.bytes >= self.too_long { u16::MAX } else { self.too_long };
         }
         let after = self.state(aim);
@@ -346,6 +368,7 @@ impl Slot {
             PathState::Narrow => self.is_searching(),
             _ => false,
         };
+        // The search goes on at once; a path that is settled has a pause.
         self.due = if more { now } else { now.saturating_add(aim.timeout / 4) };
         Some(if before != PathState::Open && after == PathState::Open { News::Opened } else { News::None })
     }
@@ -393,9 +416,9 @@ pub(super) struct Paths {
     pub(super) say_at: Option<Time>,
     /// Bytes that may go to addresses that have not been proven: three times what came from the peer about them.
     pub(super) allowance: u64,
-    /// When the allowance for lists of the peer is whole again.
+    /// Time at which the allowance for lists of the peer is whole again.
     pub(super) lists_until: Time,
-    /// When the deadline for all this expires that is armed.
+    /// The deadline for all this that is armed.
     pub(super) armed: Option<Time>,
     /// True if messages are under way, or were until lately, so that paths that carry packets are watched.
     pub(super) is_watched: bool,
@@ -428,13 +451,14 @@ impl Paths {
     }
 
     /// Notes whether something is under way. Between messages that follow each other soon, paths are watched all the same: one that
-    /// dies there would otherwise be asked anew with each of them.
+    /// dies there would otherwise be asked again with each of them.
     pub(super) fn note_work(&mut self, now: Time, busy: bool) {
         if busy {
             self.quiet_since = None;
             return;
         }
         let since = *self.quiet_since.get_or_insert(now);
+        // Only ever cleared here: `watch_paths` sets it when a message begins.
         self.is_watched &= now < since.saturating_add(self.aim.timeout);
     }
 
@@ -461,6 +485,7 @@ impl Paths {
         let usable = tried.clone().find(|&number| self.slots[number].is_usable(self.aim));
         // None carries full packets: one that answers at all, or the first.
         let live = || tried.clone().find(|&n| self.slots[n].proven && self.slots[n].alive);
+        // Sent all the same where no path is proven alive: the machine's time-outs count the loss.
         usable.or_else(live).unwrap_or(0)
     }
 
@@ -470,6 +495,7 @@ impl Paths {
         let rtt = |slot: &Slot| slot.srtt.unwrap_or_default();
         let usable = |slot: &&Slot| slot.is_usable(aim);
         let fastest = self.slots.iter().filter(usable).map(rtt).filter(|rtt| *rtt > Time::ZERO).min();
+        // Round trips below 200 us (`clock::LATE`) differ by when threads wake up, not by their paths.
         let limit = fastest.unwrap_or_default().saturating_mul(2).max(Time::us(200));
         let count = self.slots.len();
         let next = (1..=count).map(|step| (self.turn + step) % count);
@@ -484,11 +510,16 @@ impl Paths {
         if ours == 0 || theirs == 0 || self.slots.len() >= MOST_PATHS {
             return None;
         }
+        // As many as the end with more addresses has: each of them gets a path, and all pairs would cross the
+        // same links several times.
         let most = ours.max(theirs).min(MOST_ADDRESSES);
         let pairs = (0..most)
+            // First the pairs of equal place (`shift` 0), as in two networks side by side; the others only
+            // where those were not proven.
             .flat_map(|shift| (0..most).map(move |k| (k, k + shift)))
             .map(|(k, l)| (locals[k % ours], self.theirs[l % theirs]));
         pairs.into_iter().find(|&(local, remote)| {
+            // A pair whose addresses both have paths adds no link, only more subflows on the same ones.
             let new = !self.slots.iter().any(|slot| slot.local == local)
                 || !self.slots.iter().any(|slot| slot.remote == remote);
             let known = self.slots.iter().any(|slot| slot.is(local, remote));
@@ -496,14 +527,15 @@ impl Paths {
         })
     }
 
-    /// When something is due, if anything is: of paths that are not watched, only what comes to an end by itself.
+    /// Time of the next step, if one is due: for paths that are not watched, only steps that come to an end by themselves.
     pub(super) fn next_due(&self) -> Option<Time> {
         let wanted = |slot: &&Slot| self.is_watched || slot.ends_by_itself(self.aim);
+        // A single path is not watched, so its time would be due for ever.
         let slots = self.slots.iter().filter(|_| self.slots.len() > 1).filter(wanted).map(Slot::due);
         slots.chain(self.say_at).min()
     }
 
-    /// How many paths a machine is told that there are. While the peer has not said its addresses, there will be one for each
+    /// Number of paths for a machine. While the peer has not said its addresses, there will be one for each
     /// of this endpoint's.
     pub(super) fn told(&self, own: usize) -> u32 {
         let waits = !self.is_told() && self.say_at.is_some();

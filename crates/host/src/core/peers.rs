@@ -35,6 +35,7 @@ pub(super) struct PeerKey {
 impl PeerKey {
     /// Its number in the machine.
     pub(super) fn host(self) -> HostId {
+        // 0 is this host itself (`SELF`).
         HostId(self.place as u32 + 1)
     }
 }
@@ -170,6 +171,7 @@ impl Peers {
             let paths = self.get(**key).and_then(|peer| peer.paths.as_ref());
             paths.is_some_and(|paths| paths.slots.iter().any(|slot| slot.remote == remote && slot.proven))
         };
+        // A search, because returned headers and kernel refusals are rare.
         self.by_cookie.values().find(leads).copied()
     }
 
@@ -177,6 +179,7 @@ impl Peers {
     pub(super) fn sender(&self, from: SocketAddr, cookie: u64) -> Option<PeerKey> {
         let met = self.find(from);
         let expected = met.and_then(|key| self.get(key)).map(|peer| peer.meeting.expected);
+        // Without peers of several addresses the address alone decides, and no further look-up is paid for.
         if expected == Some(cookie) || self.by_cookie.is_empty() {
             return met;
         }
@@ -184,10 +187,13 @@ impl Peers {
             let paths = self.get(*key).and_then(|peer| peer.paths.as_ref());
             paths.is_some_and(|paths| paths.has_said(from))
         };
+        // A cookie from an address that its peer has not named is not followed there; `met` then fails by its
+        // cookie.
         self.shown(cookie).filter(says).or(met)
     }
 
     pub(super) fn get(&self, key: PeerKey) -> Option<&Peer> {
+        // A place is given to another peer in time; the serial tells a key from one of before.
         self.places.get(key.place).filter(|peer| peer.key == key)
     }
 
@@ -206,7 +212,9 @@ impl Peers {
 
     /// The peer that has been silent for longest among those with nothing under way.
     fn least_needed(&self) -> Option<PeerKey> {
+        // A search over the table, which happens only when a new peer finds it full.
         let idle = self.places.iter().filter(|(_, peer)| !peer.is_busy());
+        // The serial breaks ties: of peers heard at the same time the one that was met first goes.
         idle.min_by_key(|(_, peer)| (peer.heard, peer.key.serial)).map(|(_, peer)| peer.key)
     }
 }
@@ -215,6 +223,7 @@ impl Core {
     /// A place for a host that is not in the table; an idle one makes room.
     pub(super) fn add_peer(&mut self, now: Time, address: SocketAddr) -> Option<PeerKey> {
         if self.peers.len() >= self.limits().peers as usize {
+            // A peer with work is never evicted: a stranger could otherwise make messages fail.
             let key = self.peers.least_needed()?;
             self.counters.one(Count::peers_evicted);
             self.forget(now, key, SendError::PeerRestarted);
@@ -263,6 +272,7 @@ impl Core {
         });
         self.peers.by_address.insert(address, key.place);
         let (path, _) = self.given_path(address);
+        // Machines ask for a path when a message begins (`PathTable`), so it is set with the place.
         self.paths.set(key.host(), self.config.path_over(path));
         Some(key)
     }
@@ -279,7 +289,9 @@ impl Core {
     pub(super) fn peer_deadline(&mut self, now: Time, at: Time, key: PeerKey, deadline: Deadline) {
         let Some(peer) = self.peers.get_mut(key) else { return };
         match deadline {
+            // Deadlines are not cancelled; one of an earlier attempt comes to nothing here.
             Deadline::Handshake if peer.phase == Phase::Met || at < peer.answer_due => {}
+            // With nothing to send the greeting ends; 0 lets the next message begin it again.
             Deadline::Handshake if peer.waiting.is_empty() => peer.attempts = 0,
             Deadline::Handshake => self.greet(now, key),
             Deadline::Retire => {
@@ -294,6 +306,8 @@ impl Core {
                 let due = peer.heard.saturating_add(self.config.peer_timeout);
                 if !peer.is_busy() {
                     peer.listening = false;
+                // Compared with the time that the deadline was armed for: a thread that wakes up late must not
+                // shorten the peer's time.
                 } else if due <= at {
                     let reason = peer
                         .unsent
@@ -315,8 +329,9 @@ impl Core {
     /// The kernel took a datagram to `address`, or refused it. A refusal that does not pass by itself fails the messages to the
     /// peer after a while, with its reason.
     pub(crate) fn departed(&mut self, now: Time, local: u8, address: SocketAddr, refusal: Option<Refusal>) {
-        // What is too long for a path says nothing of what is shorter: its challenges find out.
+        // A datagram that was too long for a path says nothing about shorter ones: the path's challenges find out.
         let says = refusal.filter(|why| !why.is_about_room() && !why.is_about_length());
+        // With several paths a refusal is about one of them, and the peer is reached by the others.
         if says.is_some() && self.path_refused(now, local, address) {
             return;
         }
@@ -327,6 +342,7 @@ impl Core {
             return;
         }
         let before = peer.unsent;
+        // A datagram that the kernel took ends the row of refusals.
         peer.unsent = refusal.map(|why| {
             let Unsent { since, count, .. } = before.unwrap_or(Unsent { since: now, count: 0, why });
             Unsent { since, count: count.saturating_add(1), why }
@@ -336,6 +352,7 @@ impl Core {
                 && now >= unsent.since.saturating_add(UNSENT_TIME)
                 && !unsent.why.may_pass()
         });
+        // A peer that is only received from is not given up: its messages still arrive.
         let wanted = !peer.open.is_empty() || !peer.waiting.is_empty();
         self.unsent =
             (self.unsent + usize::from(refusal.is_some())).saturating_sub(usize::from(before.is_some()));
@@ -364,6 +381,7 @@ impl Core {
         if waiting.is_empty() {
             return;
         }
+        // The machine's number of the place may be given again now: `dismiss` has made it forget the peer.
         if let Some(fresh) = self.add_peer(now, address) {
             self.rehome_all(now, fresh, waiting);
             self.greet(now, fresh);
@@ -376,6 +394,7 @@ impl Core {
     fn rehome_all(&mut self, now: Time, key: PeerKey, waiting: VecDeque<usize>) {
         let Some(peer) = self.peers.get_mut(key) else { return };
         let memory = Arc::clone(&peer.memory);
+        // All at once, and in order; `rehome` takes out those that fail.
         peer.waiting.clone_from(&waiting);
         self.listen(now, key);
         for place in waiting {
@@ -406,11 +425,13 @@ impl Core {
 
     /// Takes a peer out of the table and the machine; returns the messages that had not begun.
     fn dismiss(&mut self, now: Time, key: PeerKey, reason: SendError) -> VecDeque<usize> {
+        // Read by `drain` for the messages that the machine now gives up.
         self.failing = Some(reason);
         self.machine.forget(self.clock.input(now), key.host());
         self.nic.input(now);
         self.drain(now, None);
         self.failing = None;
+        // Halves of messages give their memory back here, by their charges.
         self.incoming.retain(|(host, _), _| *host != key.host());
         self.finished.forget(headway_transport::Gone::Peer(key.host()));
         if self.peers.get(key).is_none() {
@@ -422,6 +443,7 @@ impl Core {
         self.timers.retain(|(other, _)| *other != key);
         debug_assert!(peer.open.is_empty(), "the machine failed every message to it");
         self.peers.by_address.remove(&peer.address);
+        // Only then was its cookie entered (`prepare_paths`).
         if peer.paths.is_some() {
             self.peers.by_cookie.remove(&peer.meeting.expected);
         }

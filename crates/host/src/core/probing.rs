@@ -37,11 +37,13 @@ pub(super) struct Probing {
 impl Probing {
     /// A handshake leaves, whose answer counts if it is the only one.
     pub(super) fn greeted(&mut self, now: Time, alone: bool) {
+        // A second attempt takes the time back: the answer may be to either (Karn's rule, RFC 6298, section 3).
         self.greeted = alone.then_some(now);
     }
 
     /// True if another measurement is due.
     pub(super) fn is_due(&self, now: Time) -> bool {
+        // Also for a measurement that was never answered, which otherwise would be the last.
         let rested = self.last.is_none_or(|last| now >= last.saturating_add(PAUSE));
         rested || (self.asked.is_none() && self.made < AT_FIRST)
     }
@@ -69,6 +71,7 @@ impl Probing {
     fn counts(&self) -> Option<Time> {
         let mut sorted: Vec<Time> = self.recent.iter().copied().collect();
         sorted.sort_unstable();
+        // The shorter of two, the middle of three: with few samples the second shortest may be the longest.
         sorted.get(COUNTS.min(sorted.len().saturating_sub(1) / 2)).copied()
     }
 
@@ -100,6 +103,7 @@ mod tests {
 
     #[test]
     fn one_far_shorter_than_what_was_known_has_it_measured_anew() {
+        // The first eight are over, so that only the short one can cause new measurements.
         let mut probing = Probing { made: AT_FIRST, ..Probing::default() };
         (0..8).for_each(|_| _ = probing.took(Time::us(900)));
         assert_eq!(

@@ -43,6 +43,8 @@ impl Core {
         let by_peer = peer.progressed.saturating_add(wait);
         let due_of = |progressed: Time| {
             let extended = progressed.saturating_add(wait.saturating_mul(STALL_FACTOR));
+            // While the peer progresses, `by_peer` moves along and the message has up to `STALL_FACTOR` waits;
+            // never fewer than one.
             by_peer.min(extended).max(progressed.saturating_add(wait))
         };
         let open = peer.open.values().filter_map(|&place| Some((place, self.outgoing.get(place)?)));
@@ -51,6 +53,7 @@ impl Core {
             .map(|(place, out)| (due_of(out.watch.at), place))
             .collect();
         let Some(&(last, _)) = awaited.iter().max() else { return self.look_after_the_rest(now, at, key) };
+        // Every message is overdue, and so is the peer; a machine gives up all messages to a peer at once.
         if last.max(by_peer) <= at {
             self.counters.one(Count::peers_stalled);
             return self.forget(now, key, SendError::Stalled);
@@ -59,6 +62,7 @@ impl Core {
             self.counters.one(Count::messages_stalled);
             self.give_up(now, place, SendError::Stalled);
         }
+        // If none is left, one more look: messages that failed alone still have to go with their peer.
         let next = awaited.iter().map(|(due, _)| *due).filter(|due| *due > at).min();
         self.timers.arm(next.unwrap_or(at.saturating_add(wait)), (key, Deadline::Progress));
     }
@@ -69,11 +73,14 @@ impl Core {
         let wait = self.config.progress_timeout;
         let Some(peer) = self.peers.get_mut(key) else { return };
         let mut open = peer.open.values().filter_map(|&place| self.outgoing.get(place));
+        // Messages without a waiting sender (`responsive: false`) stay as long as the peer does.
         if !open.any(Outgoing::is_over) {
             peer.watched = false;
             return;
         }
         let quiet = peer.progressed.saturating_add(wait) <= at && peer.incoming == 0;
+        // Waiting messages may be waiting for numbers that the failed ones keep, so they do not wait for
+        // `quiet`.
         if quiet || !peer.waiting.is_empty() {
             return self.renew(now, key, SendError::Stalled);
         }

@@ -67,6 +67,7 @@ impl Core {
         peer.probing.made = peer.probing.made.saturating_add(1);
         (peer.probing.asked, peer.probing.last) = (Some((expected, now)), Some(now));
         let address = peer.address;
+        // A hello, which peers of every version answer without state.
         self.say(HandshakeKind::Hello, address, &Meeting { expected, ..meeting });
     }
 
@@ -74,10 +75,12 @@ impl Core {
     pub(super) fn probe_answered(&mut self, now: Time, key: PeerKey, welcome: &Handshake) -> bool {
         let Some(peer) = self.peers.get_mut(key) else { return false };
         let asked = peer.probing.asked.filter(|(number, _)| *number == welcome.shown);
+        // An answer that is addressed to an earlier epoch of this endpoint may be of any age.
         let Some((_, at)) = asked.filter(|_| welcome.peer_epoch == peer.meeting.local_epoch) else {
             return false;
         };
         peer.probing.asked = None;
+        // A sign of life: only a host on the path can have seen the number that it returns.
         peer.heard = peer.heard.max(now);
         self.measured_round_trip(key, now.saturating_sub(at));
         if self.peers.get(key).is_some_and(|peer| peer.probing.made < AT_FIRST) {
@@ -104,15 +107,20 @@ impl Core {
         let given = self.config.path_over(given);
         let known = self.config.handshake_to.as_ref().and_then(|handshake_to| handshake_to(address));
         let base_rtt = match known {
+            // The wire's share is known exactly, so only what kernels and threads add is taken from the
+            // measurement.
             Some(ideal) if about_it => given.base_rtt.saturating_add(time.saturating_sub(ideal)),
             _ => {
                 let longer = self.longer_on_the_wire(given.bottleneck).saturating_add(self.nic.turns());
                 let measured = time.saturating_add(longer);
+                // The default path is a guess that a measurement may go below; a path that was set for this
+                // address is not.
                 if about_it { measured.max(given.base_rtt) } else { measured }
             }
         };
+        // Queues are as long as before, whatever the hosts take: the longest round trip moves with the base.
         let queues = given.max_rtt.saturating_sub(given.base_rtt);
-        // How many paths there are is not measured here.
+        // The number of paths is not measured here.
         let paths = self.peers.get(key).and_then(|peer| peer.paths.as_ref());
         let paths = paths.map_or(given.paths, |_| self.paths.get(key.host()).paths);
         self.paths
@@ -123,6 +131,7 @@ impl Core {
     fn longer_on_the_wire(&self, bottleneck: Rate) -> Time {
         let bytes =
             u64::from(self.sizes.full_wire()).saturating_sub(handshake_wire_at(self.local.ip()).into());
+        // Stored and forwarded twice: once at this host's link, and once at the slowest of the path.
         self.config.rate().time_of(bytes) + bottleneck.time_of(bytes)
     }
 }

@@ -30,6 +30,8 @@ impl Core {
             let out = self.outgoing.get(place);
             out.is_some_and(|out| peer.turns.has(out.bytes()) && self.takes_turns(out))
         };
+        // Bounded, because this is asked for each message that opens, and an application may have any number
+        // waiting.
         peer.waiting.iter().take(most).position(|place| !waits(place))
     }
 
@@ -45,6 +47,7 @@ impl Core {
         let Some(peer) = self.peers.get_mut(key) else { return };
         let first = peer.turns.is_empty();
         peer.turns.insert(bytes);
+        // One deadline for a peer, not one for each turn; `look_at_turns` arms the next.
         if first && !peer.turns_watched {
             peer.turns_watched = true;
             self.timers.arm(now.saturating_add(PATIENCE), (key, Deadline::Turn));
@@ -59,6 +62,8 @@ impl Core {
         let Some(peer) = self.peers.get_mut(key) else { return };
         peer.turns.remove(bytes);
         if !peer.waiting.is_empty() {
+            // Not opened here: packets are being pulled, or events drained, and the machine must not be entered
+            // again.
             self.ready.push(key);
         }
     }
@@ -70,6 +75,7 @@ impl Core {
             let out = self.outgoing.get(*place);
             out.is_some_and(|out| out.turn && out.watch.at.saturating_add(PATIENCE) <= now)
         };
+        // Collected first, because `end_turn` changes the peer.
         let stalled: Vec<usize> = peer.open.values().copied().filter(stalled).collect();
         stalled.into_iter().for_each(|place| self.end_turn(place));
         let Some(peer) = self.peers.get_mut(key) else { return };

@@ -25,6 +25,7 @@ impl Bits {
     fn set(&mut self, index: u32) -> bool {
         let (word, bit) = (index as usize / 64, 1 << (index % 64));
         if word >= self.0.len() {
+            // Grows with the packets that leave, so a long message costs nothing before they do.
             self.0.resize(word + 1, 0);
         }
         let fresh = self.0[word] & bit == 0;
@@ -49,6 +50,7 @@ impl Watch {
 
     /// An acknowledgement arrived, whose numbers are those of packets of the message; returns true if that is progress.
     pub(super) fn acknowledged(&mut self, now: Time, packet: &Packet) -> bool {
+        // `|` and not `||`: the bit is set in either case.
         let fresh = self.acknowledged.set(packet.index) | (packet.count > self.below);
         self.below = self.below.max(packet.count);
         if fresh {
@@ -73,6 +75,8 @@ mod tests {
             (packet.index, packet.count) = (index, count);
             watch.acknowledged(Time::us(at), &packet)
         };
+        // The fourth repeats no bit although its watermark is older: packet 3 was below 5 before, but not
+        // acknowledged by name.
         assert!(ack(6, 0, 0) && !ack(7, 0, 0) && ack(8, 0, 5) && ack(9, 3, 2) && !ack(10, 3, 5));
         assert_eq!(watch.at, Time::us(9));
     }

@@ -16,6 +16,7 @@ use wire::{Datagram, Faults, World, address, config, content, identify, prefixes
 type Plan = Vec<(u64, bool, usize)>;
 
 fn plan() -> impl Strategy<Value = Plan> {
+    // Less than a packet, a few packets, and more than a first window.
     let bytes = prop_oneof![0usize..100, 1000usize..6000, 20_000usize..120_000];
     proptest::collection::vec((0u64..20_000, any::<bool>(), bytes), 1..8)
 }
@@ -62,10 +63,13 @@ proptest! {
         name in transport(), admission in admission(), plan in plan(), faults in faults(), seed: u64,
     ) {
         let mut world = world(name, admission, &plan, faults, seed);
+        // Longer than any transport takes over the worst of these wires: time-outs double while packets are
+        // lost.
         world.run(Time::s(250));
         let all: BTreeMap<u64, u32> = (0..plan.len() as u64).map(|ticket| (ticket, 1)).collect();
         prop_assert_eq!(arrivals(&world), all);
         prop_assert!(world.outcomes.len() == plan.len() && world.outcomes.values().all(Result::is_ok));
+        // Messages that the application holds are charged, so they go before the memory is compared.
         world.got.clear();
         for host in &world.hosts {
             prop_assert_eq!(host.core.live_messages(), 0);
@@ -97,6 +101,7 @@ proptest! {
             }
         }
         prop_assert_eq!(world.outcomes.get(&back), Some(&Ok(())));
+        // The first message to a restarted peer may fail: the sender learns of the restart by it.
         prop_assert_eq!(world.outcomes.get(&there).is_some_and(|o| o.is_ok()), arrived.contains_key(&there));
         world.got.clear();
         for host in &world.hosts {
@@ -123,6 +128,7 @@ proptest! {
             let place = usize::from(place) % copy.bytes.len();
             match change % 3 {
                 0 => copy.bytes.truncate(place),
+                // `| 1`, so that at least one bit changes.
                 1 => copy.bytes[place] ^= change | 1,
                 _ => {}
             }
@@ -210,6 +216,7 @@ fn datagrams_of_an_earlier_incarnation_are_dropped_after_its_restart() {
     assert_eq!(world.outcomes[&2], Ok(()));
     assert_eq!(arrivals(&world).len(), 3);
     let old = count(&world, 1, Count::dropped_cookie);
+    // The three data packets of the message, in any case.
     assert!(old >= 3, "{old}");
     assert_eq!(count(&world, 1, Count::peer_restarts), 1);
 }
@@ -269,6 +276,7 @@ fn claims_of_huge_messages_take_no_memory() {
         let mut at = Time::ms(60);
         let mut counter = 1000;
         for kind in PacketKind::ALL {
+            // Just above the limit of these hosts, beyond 32 bits, and where sums of lengths would overflow.
             for bytes in [1u64 << 21, 1 << 32, 1 << 40, u64::MAX / 2, u64::MAX] {
                 for count in [0, 1, 1000, u32::MAX] {
                     let mut packet = Packet::new(kind, HostId(0), HostId(0), 1);
@@ -288,6 +296,7 @@ fn claims_of_huge_messages_take_no_memory() {
         assert_eq!((world.hosts[1].core.live_messages(), world.hosts[1].memory.used()), (0, 0), "{name}");
         let oversized = count(&world, 1, Count::dropped_oversized);
         let inconsistent = count(&world, 1, Count::dropped_inconsistent);
+        // Two kinds at least open a message at every transport: 20 datagrams each.
         assert!(oversized + inconsistent >= 40, "{name}: {oversized} {inconsistent}");
     }
 }
@@ -309,6 +318,7 @@ fn a_peer_takes_no_more_memory_than_its_share() {
                 let mut packet = Packet::new(kind, HostId(0), HostId(0), n);
                 (packet.message_bytes, packet.payload, packet.wire, packet.count) =
                     (1 << 20, payload, payload + 150, 1);
+                // Far above the numbers that host 0 has used, and each its own.
                 let number = 1000 + 2 * u64::from(n) + u64::from(packet.is_data());
                 let datagram = forged(&world, number, &packet, &vec![3; payload.into()]);
                 world.inject(Time::ms(60) + Time::us(n.into()), datagram);
@@ -316,6 +326,7 @@ fn a_peer_takes_no_more_memory_than_its_share() {
         }
         world.run(Time::ms(70));
         let used = world.hosts[1].memory.used();
+        // 4 MB is the share of a peer in `wire::config`; with messages of 1 MB it is used up to less than one.
         assert!(used <= 4 << 20 && used > 3 << 20, "{name}: {used}");
         assert!(count(&world, 1, Count::dropped_no_memory) > 1900);
         // The peer is silent from now on: after a while all memory is freed.
@@ -344,6 +355,7 @@ fn an_application_that_sends_too_much_is_told_so() {
 fn a_peer_that_never_answers_is_unreachable() {
     let mut world = World::new(&config("amrt", prefixes()), 1, Faults::default(), 1);
     world.send(Time::ZERO, 0, 5, 0, content(0, 100));
+    // `wire::config` has 300 s for `peer_timeout`.
     world.run(Time::s(299));
     assert_eq!(world.outcomes.get(&0), None);
     world.run(Time::s(310));
@@ -354,6 +366,7 @@ fn a_peer_that_never_answers_is_unreachable() {
 #[test]
 fn the_table_of_peers_is_bounded_and_idle_ones_make_room() {
     let mut small = config("amrt", prefixes());
+    // Four clients take turns for two places.
     small.limits.peers = 2;
     let mut world = World::new(&small, 5, Faults::default(), 1);
     for round in 0..3u64 {

@@ -83,6 +83,7 @@ fn what_lost_its_payload_is_asked_for_again() {
     for admission in [prefixes(), shared_key()] {
         let (mut world, data) = under_way("ndp", admission);
         let before = count(&world, 1, Count::packets_accepted);
+        // A picosecond after the packets have left, so that the headers arrive before them.
         data.iter().for_each(|d| world.inject(ON_THE_WAY + Time(1), cut(d)));
         world.run(ON_THE_WAY + Time(2));
         assert_eq!(count(&world, 1, Count::packets_accepted) - before, PACKETS);
@@ -115,9 +116,11 @@ fn what_came_back_is_sent_again_once() {
 fn a_datagram_that_was_never_sent_cannot_come_back() {
     let (mut world, data) = under_way("ndp", prefixes());
     let mut forged = returned(&data[0]);
+    // The last field of the front is the number of the datagram.
     forged.bytes[WIRE_FRONT - 8..WIRE_FRONT].copy_from_slice(&1_000_000u64.to_be_bytes());
     world.inject(ON_THE_WAY + Time(1), forged);
     let mut stale = returned(&data[0]);
+    // The first byte behind the header is the sender's epoch.
     stale.bytes[WIRE_HEADER] ^= 1;
     world.inject(ON_THE_WAY + Time(1), stale);
     let before = count(&world, 0, Count::packets_accepted);
@@ -147,10 +150,12 @@ fn with_a_key_no_other_bit_of_what_is_left_can_be_changed() {
         let (mut world, data) = under_way("ndp", shared_key());
         let before = count(&world, host, Count::packets_accepted);
         let copies = changed(&way(&data[1]));
+        // Eight for each byte that is covered: far fewer would mean that the mask covers nothing.
         assert!(copies.len() > 600);
         copies.into_iter().for_each(|copy| world.inject(ON_THE_WAY + Time(1), copy));
         world.run(ON_THE_WAY + Time(2));
         assert_eq!(count(&world, host, Count::packets_accepted), before, "not one is believed");
+        // The true one still counts: false copies have not used its number up.
         world.inject(ON_THE_WAY + Time(3), way(&data[1]));
         world.run(ON_THE_WAY + Time(4));
         assert_eq!(count(&world, host, Count::packets_accepted), before + 1);

@@ -70,6 +70,7 @@ fn subscribers_hear_what_happens_to_messages() {
     let notes = Notes::default();
     // Of all threads: those of the endpoints drive too. Endpoints of other tests have other addresses.
     tracing::subscriber::set_global_default(notes.clone()).expect("the only subscriber");
+    // Short, because one of the events is that a peer is given up.
     let config = || Config { peer_timeout: Time::ms(300), ..Config::default() };
     let server = Endpoint::bind("127.0.0.1:0", config()).expect("bound");
     let client = Endpoint::bind("127.0.0.1:0", config()).expect("bound");

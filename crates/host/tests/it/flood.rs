@@ -10,6 +10,8 @@ use headway_host::{Admission, Config, PreSharedKey};
 fn a_hundred_thousand_hostile_datagrams_leave_an_endpoint_serving() {
     for admission in [Admission::Loopback, Admission::PreSharedKey(PreSharedKey([3; 32]))] {
         let sealed = admission.seals();
+        // Half of the flood for each admission: without a key it reaches the checks of sessions, with one the
+        // seal.
         let report = example::run(&Config { admission, ..Config::default() }, 50_000, 7);
         let stats = report.stats;
         assert_eq!(report.random + report.changed, 50_000);
@@ -24,6 +26,7 @@ fn a_hundred_thousand_hostile_datagrams_leave_an_endpoint_serving() {
         assert!(deeper > 100, "{report:?}");
         assert!(!sealed || stats.dropped_inconsistent == 0, "nothing changed passes the seal");
         assert!(
+            // More bytes out than in would make the endpoint an amplifier for datagrams with forged sources.
             report.stranger.1 <= report.stranger.0 && report.slowest < report.elapsed && report.lost < 25_000
         );
     }

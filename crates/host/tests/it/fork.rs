@@ -28,8 +28,10 @@ fn in_a_child(work: impl FnOnce()) {
     let child = unsafe { libc::fork() };
     assert!(child >= 0, "fork: {}", std::io::Error::last_os_error());
     if child == 0 {
+        // A panic must not unwind into the test harness, whose other threads do not exist in the child.
         let done = catch_unwind(AssertUnwindSafe(work));
         // SAFETY: ends this process.
+        // `_exit` runs none of the parent's exit handlers and flushes none of its buffers a second time.
         unsafe { libc::_exit(i32::from(done.is_err())) };
     }
     let begun = Instant::now();
@@ -58,12 +60,15 @@ fn a_forked_child_is_told_and_leaves_the_endpoint_as_it_is() {
     let (server, client, asking) = (endpoint(), endpoint(), endpoint());
     let to = server.local_addr();
     let queue = Queue::new(&asking).expect("a queue");
+    // Each kind of pending work is open during the fork: a call by queue, a call by handle and a message.
     queue.call(to, "by queue", 1, None).expect("room");
     let pending = client.call_nowait(to, "pending").expect("room");
     let first = server.recv_timeout(LONG).expect("a request");
     let second = server.recv_timeout(LONG).expect("a request");
     let sent = client.send_nowait(to, "sent").expect("room");
     let third = server.recv_timeout(LONG).expect("a message");
+    // An option, because the child takes the values, and so does the parent: each has its own copy of this
+    // memory.
     let mut own = Some((client, asking, queue, pending, sent));
     in_a_child(|| {
         let (client, asking, queue, pending, sent) = own.take().expect("there");
@@ -91,6 +96,7 @@ fn a_forked_child_is_told_and_leaves_the_endpoint_as_it_is() {
         queue.cancel(1);
         let open = sockets();
         client.close();
+        // The child closes its own descriptor; the parent's socket stays open, as the calls below show.
         assert_eq!(sockets(), open - 1);
         drop(client);
         assert_eq!(sockets(), open - 1);
@@ -104,6 +110,7 @@ fn a_forked_child_is_told_and_leaves_the_endpoint_as_it_is() {
     });
     let (client, asking, queue, pending, sent) = own.take().expect("there");
     sent.wait().expect("delivered");
+    // A child that had sent anything would appear at the server as another incarnation of this client.
     let before = client.stats();
     for request in [first, second] {
         request.reply(request.bytes.clone()).expect("room").wait().expect("delivered");
@@ -157,6 +164,7 @@ impl Between {
             while !theirs.1.load(Relaxed) {
                 let mut idle = true;
                 while let Ok((length, from)) = front.recv_from(&mut room) {
+                    // There is one client at a time, so the last sender is the address for all answers.
                     (client, idle) = (Some(from), false);
                     theirs.0.lock().expect("no panic").look(address, &room[..length]);
                     _ = back.send(&room[..length]);
@@ -190,6 +198,7 @@ fn no_two_datagrams_carry_one_nonce_over_forks_and_restarts() {
     let server = Endpoint::bind("127.0.0.1:0", key()).expect("bound");
     let between = Between::new(server.local_addr());
     let (to, rounds) = (between.address, 5 * headway_testing::times());
+    // Zeros show the key stream itself (see `nonces.rs`).
     let zeros = vec![0; 100_000];
     for _ in 0..3 {
         between.seen.lock().expect("no panic").other_keys();
@@ -209,6 +218,7 @@ fn no_two_datagrams_carry_one_nonce_over_forks_and_restarts() {
         }
     }
     let seen = between.seen.lock().expect("no panic");
+    // A message of 100 kB is 73 packets. The bound proves that the datagrams were looked at, no more.
     assert!(seen.streams() as u32 >= rounds * 3 * 2 * 60, "{} have payload", seen.streams());
 }
 

@@ -49,6 +49,7 @@ fn faults() -> impl Strategy<Value = (Faults, [u8; 2])> {
         late,
         lateness: Time::us(us),
     });
+    // Up to 60 % each way: at the worst a question and its answer both arrive 16 times of 100.
     (faults, [0u8..=60, 0u8..=60])
 }
 
@@ -61,6 +62,8 @@ proptest! {
         name in proptest::sample::select(registry::NAMES),
     ) {
         let admission = if sealed { shared_key() } else { prefixes() };
+        // Short enough that a test of 120 cases ends, and long enough for a handshake that loses most of its
+        // tries.
         let config = Config { peer_timeout: Time::s(30), ..config(name, admission) };
         let mut world = World::new(&config, 2, faults, seed);
         world.losses = losses.to_vec();

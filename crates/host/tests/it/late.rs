@@ -13,6 +13,7 @@ fn takes(transport: &str, late: Time) -> Time {
     let config = Config { nic: Some(Rate::gbps(100)), ..config(transport, prefixes()) };
     let mut world = World::new(&config, 2, Faults::default(), 1);
     world.late = late;
+    // The hosts meet first, so that the measured time has no handshake in it.
     world.send(Time::ZERO, 0, 1, 0, content(0, 1000));
     world.run(Time::ms(100));
     assert_eq!(world.outcomes.get(&0), Some(&Ok(())), "{transport}");

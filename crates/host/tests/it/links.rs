@@ -24,6 +24,7 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
         command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     };
+    // Tried in a namespace of its own, which takes the interfaces with it when `unshare` ends.
     let veth = ["-n", "ip", "link", "add", "name", "a", "type", "veth", "peer", "name", "b"];
     let tbf = [
         "-n", "tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1mbit", "burst", "1600", "limit",
@@ -41,6 +42,7 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
 /// A process in a network namespace of its own, which goes with it. It ends by itself if this one is killed.
 fn anchor() -> Child {
     let child = Command::new("unshare").args(["-n", "sleep", "300"]).spawn().expect("it starts");
+    // `spawn` returns before `unshare` has made the namespace; until then its process is still in this one.
     let own = std::fs::read_link("/proc/self/ns/net").expect("a namespace");
     let began = Instant::now();
     while std::fs::read_link(format!("/proc/{}/ns/net", child.id())).is_ok_and(|of| of == own) {
@@ -96,6 +98,7 @@ impl Pair {
 
     fn endpoint(&self, host: usize, config: Config) -> Endpoint {
         let namespace = File::open(format!("/proc/{}/ns/net", self.0[host].id())).expect("it is there");
+        // A namespace is a property of a thread, and a socket stays in the one in which it was made.
         let made = thread::spawn(move || {
             let network = Some(LinkNameSpaceType::Network);
             move_into_link_name_space(namespace.as_fd(), network).expect("it may be entered");
@@ -124,6 +127,8 @@ fn config(transport: &str, host: usize, links: [Link; 2]) -> Config {
         addresses: vec![address(host, 1)],
         admission: Admission::Prefixes(vec!["10.77.0.0/16".parse().expect("a prefix")]),
         nic: Rate::new(links.iter().map(|link| link.mbps * 1_000_000).sum()),
+        // Short, so that the tests see paths die; longer than a queue of 300 kB takes to drain at 25 Mb/s (100
+        // ms).
         path_timeout: Time::ms(500),
         ..Config::default()
     }
@@ -218,6 +223,7 @@ fn two_links_carry_messages_whatever_their_rates() {
                 "{transport} over {} + {} Mb/s: {:.0} Mb/s, {sent:?} bytes by path",
                 links[0].mbps,
                 links[1].mbps,
+                // Three messages of 2 MB are 48 Mb.
                 48.0 / seconds
             );
             assert!(sent.iter().all(|bytes| *bytes > 100_000), "{transport}: {paths:#?}");
@@ -249,6 +255,7 @@ fn a_link_that_carries_shorter_packets_is_known_and_left_alone() {
     let links = [PLAIN, Link { mtu: 1000, ..PLAIN }];
     let pair = Pair::joined(links);
     let mut hosts = Hosts::of(&pair, [0, 1].map(|host| config("proactmp", host, links)));
+    // The search for the MTU ends within 16 bytes of it.
     hosts.call_until("measured", |paths| paths.get(1).is_some_and(|path| path.mtu > 980));
     let path = hosts.client.paths()[1];
     assert!(path.state == PathState::Narrow && path.mtu <= 1000 && path.counts.packets_sent == 0, "{path:?}");
@@ -258,6 +265,7 @@ fn a_link_that_carries_shorter_packets_is_known_and_left_alone() {
 fn an_address_goes_with_its_interface_and_comes_back_with_it() {
     let Some(_turn) = turn() else { return };
     let links = [PLAIN; 2];
+    // The second network, and the one over which the two met.
     for (network, transport) in [(1, "proactmp"), (0, "mptcp-lia")] {
         let pair = Pair::joined(links);
         let follow = |host| Config { follow_interfaces: true, ..config(transport, host, links) };

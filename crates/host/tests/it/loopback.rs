@@ -89,6 +89,7 @@ fn megabytes_arrive_intact_over_every_transport_and_admission() {
 
 #[test]
 fn keys_are_renewed_again_and_again_while_megabytes_are_under_way() {
+    // Each message has more than 700 packets, so that renewals by number come while packets are under way.
     let renewal = Renewal { datagrams: 100, time: Time::ms(20), late: Time::ms(2) };
     let config = Config { admission: shared_key(), renewal, ..Config::default() };
     let (a, b) = (endpoint(&config), endpoint(&config));
@@ -99,6 +100,7 @@ fn keys_are_renewed_again_and_again_while_megabytes_are_under_way() {
         let received = to.recv_timeout(LONG).unwrap_or_else(|e| panic!("{e}, {:?}", a.stats()));
         assert!(received.bytes == sent);
         handle.wait_timeout(LONG).expect("in time").expect("acknowledged");
+        // Keys rest for `late` between two renewals; this is a little longer.
         thread::sleep(Duration::from_millis(3));
     }
     for stats in [a.stats(), b.stats()] {
@@ -152,6 +154,7 @@ fn every_transport_works_over_ipv6() {
 
 #[test]
 fn a_full_packet_fills_the_mtu_over_either_family() {
+    // UDP has 8 bytes, IPv4 20 and IPv6 40.
     for (ip, headers) in [("127.0.0.1", 28), ("::1", 48)] {
         for admission in [Admission::Loopback, shared_key()] {
             let config = Config { admission, mtu: 1400, ..Config::default() };
@@ -176,6 +179,7 @@ fn a_server_over_ipv6_that_restarts_is_met_again() {
     client.send(address, "first").expect("acknowledged");
     drop(server);
     let server = Endpoint::bind(address, config.clone()).expect("the address is free again");
+    // It went to the old incarnation. It fails and is not sent again, because that one may have received it.
     assert_eq!(client.send(address, "second"), Err(SendError::PeerRestarted));
     client.send(address, "third").expect("acknowledged");
     assert_eq!(&server.recv_timeout(LONG).expect("a message").bytes[..], b"third");
@@ -239,6 +243,7 @@ fn what_cannot_be_is_said_by_type() {
     let slip = Config { discipline: Some("drop-tial".into()), ..Config::default() };
     let said = bind("127.0.0.1:0", slip).to_string();
     assert_eq!(said, "there is no port discipline `drop-tial`: did you mean `drop-tail`?");
+    // Too small for the headers of a sealed packet.
     let tiny = Config { mtu: 100, ..Config::default() };
     assert_eq!(bind("127.0.0.1:0", tiny).to_string(), "mtu is 100, and must be from 256 to 9216");
 
@@ -270,6 +275,7 @@ fn garbage_is_counted_and_calls_go_on() {
     let (client, server) = (endpoint(&config), endpoint(&config));
     let address = server.local_addr();
     let stranger = UdpSocket::bind("127.0.0.1:0").expect("bound");
+    // One hundred lengths, of which the last 13 exceed the 1472 bytes that a datagram of MTU 1500 holds.
     for length in (0..1700).step_by(17) {
         stranger.send_to(&bytes(length, 5), address).expect("sent");
     }
@@ -341,6 +347,7 @@ fn a_call_is_in_the_trace_of_either_end() {
         }
         let end = events.last().expect("an end");
         assert_eq!(end["name"], "headway:trace_ended");
+        // The record of the end does not count itself, so that a reader notices a file that was cut.
         assert_eq!(end["data"]["events"].as_u64(), Some(events.len() as u64 - 1));
         assert!(events.windows(2).all(|pair| pair[0]["time"].as_f64() <= pair[1]["time"].as_f64()));
     }
@@ -400,6 +407,7 @@ fn prefixes_say_who_is_heard_and_allow_every_address() {
     let (closed, to) = bind("10.0.0.0/8");
     let handle = client.send_nowait(to, "hello").expect("room");
     wait_until("a datagram from outside", || closed.stats().dropped_not_admitted > 0);
+    // An address outside the prefixes gets no answer at all, not even a refusal.
     assert_eq!(closed.stats().datagrams_sent, 0);
     assert!(handle.try_wait().is_none());
 }
@@ -585,6 +593,7 @@ fn an_address_comes_and_goes_while_messages_do() {
     };
     round();
     assert!(client.paths().is_empty() && server.paths().is_empty(), "one address each");
+    // Linux answers at all of 127.0.0.0/8 without any configuration.
     let second = client.add_address("127.0.0.2:0".parse().expect("an address")).expect("bound");
     let again = client.add_address(second);
     assert!(matches!(again, Err(AddressError::Kernel { address, .. }) if address == second), "{again:?}");
@@ -599,6 +608,7 @@ fn an_address_comes_and_goes_while_messages_do() {
     assert_eq!(client.remove_address(first), Ok(first));
     (0..5).for_each(|_| round());
     assert_eq!(client.paths().iter().map(|path| path.local).collect::<Vec<_>>(), [second]);
+    // An endpoint without an address could not be reached to get another.
     assert_eq!(client.remove_address(second), Err(AddressError::Last(second)));
     let wrong = client.add_address("10.0.0.1:0".parse().expect("an address"));
     assert!(matches!(wrong, Err(AddressError::NotLoopback(_))), "{wrong:?}");

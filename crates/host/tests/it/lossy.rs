@@ -60,6 +60,8 @@ fn all_arrive(name: &str, max_rtt: Time, (begin, every): (Time, Time), seed: u64
 #[test]
 fn messages_in_a_row_arrive_over_every_transport() {
     for name in registry::NAMES.iter().copied() {
+        // Datagrams are up to 3 ms late: with the first value a late one looks lost, with the second it does
+        // not.
         for max_rtt in [Time::ms(2), Time::ms(20)] {
             seeds().for_each(|seed| all_arrive(name, max_rtt, (Time::ZERO, Time::ms(4)), seed));
         }
@@ -80,6 +82,8 @@ fn messages_at_once_arrive_over_every_transport() {
 #[test]
 fn messages_arrive_at_hosts_whose_clocks_began_long_ago() {
     for name in registry::NAMES.iter().copied() {
+        // Beyond the 100 s to which a host cuts the validity of permissions: a time that is echoed must not be
+        // cut.
         for begin in [Time::s(1000), Time::DAY * 100] {
             all_arrive(name, Time::ms(20), (begin, Time::ms(4)), 1);
         }

@@ -204,6 +204,7 @@ fn another_version_is_named_on_both_sides() {
     // A host of that version that asks is refused, by a datagram as long as its own, and leaves nothing.
     let mut world = called(&config("amrt", prefixes()), &config("amrt", prefixes()));
     let mut hello = world.sent[0].clone();
+    // Bytes 1 and 2 are the versions of packets and of sessions.
     (hello.from, hello.bytes[1], hello.bytes[2]) = (address(9), 3, 9);
     world.sent.clear();
     world.inject(Time::ms(101), hello);
@@ -221,6 +222,7 @@ fn a_refusal_by_who_has_not_heard_the_question_or_has_no_key_is_not_believed() {
         let mut world = calling(admission);
         let mut datagram = refuse(&world, theirs);
         if guessed {
+            // The first byte of the cookie that answers the hello's.
             datagram.bytes[48] ^= 1;
         }
         world.inject(Time::ms(2), datagram);
@@ -258,6 +260,7 @@ fn processors_of_different_kinds_talk() {
 #[test]
 fn a_restarted_host_is_met_whatever_its_epoch() {
     for admission in [prefixes(), shared_key()] {
+        // The hosts begin with epochs 1000 and 1001: below, equal, just above, and the largest that there is.
         for epoch in [1, 999, 1000, 1001, 1002, u64::MAX] {
             for host in [0, 1] {
                 let both = config("amrt", admission.clone());
@@ -303,6 +306,7 @@ proptest! {
         for (us, host) in restarts {
             world.restart(world.now, host);
             talk(&mut world);
+            // A copy, because the replayed datagrams make the hosts send more.
             let said = world.sent.clone();
             for (n, datagram) in (0u64..).zip(said) {
                 world.inject(world.now + Time::us(us * n), datagram);
@@ -382,6 +386,7 @@ fn a_message_that_is_held_up_for_less_arrives_over_every_transport() {
 fn a_message_that_stalls_while_others_progress_fails_late_and_alone_over_every_transport() {
     let wait = Time::ms(200);
     for name in headway_testing::one_in!(4, registry::NAMES) {
+        // The wire heals long after the message has failed, which takes `STALL_FACTOR` times the wait.
         let mut world = stalling_for(name, wait, wait * 22);
         for n in 0..100u64 {
             world.send(Time::ms(60 + 40 * n), 0, 1, 10 + n, content(10 + n, 3000));

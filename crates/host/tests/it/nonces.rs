@@ -36,6 +36,7 @@ impl Sealed {
         let Ok(view) = PacketView::parse(bytes) else { return };
         let Some(session) = view.session() else { return };
         self.datagrams += 1;
+        // Epoch and cookie name a session: the same number in two sessions is sealed with different keys.
         let number = (from, session.src_epoch, session.cookie, session.counter);
         assert!(self.numbers.insert(number), "{number:?} leaves twice");
         let payload = usize::from(view.packet().payload);
@@ -88,8 +89,9 @@ fn no_two_datagrams_carry_one_nonce_under_one_key() {
                 world.send(at, from, 1 - from, round * 4 + ticket, bytes);
             }
             if round % 2 == 1 {
-                // In the middle of what is under way, with the epoch that it had before.
+                // While messages are under way, with the epoch that it had before.
                 let host = (seed + round / 2) as usize % 2;
+                // The delay varies with the seed, so that restarts hit different steps of an exchange.
                 world.restart_as(at + Time::us(50 * (seed % 7)), host, 1000 + host as u64);
                 world.run(at + Time::us(50 * (seed % 7)));
                 // A host that had not been met before begins its numbers again under the same names, and with other

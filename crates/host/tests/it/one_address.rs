@@ -1,6 +1,6 @@
 //! Endpoints with one address each say what they said before there were several: every byte of a meeting, of a message and of
 //! its answers. The files in `tests/golden` were written by the last version whose endpoints had one address only;
-//! `HEADWAY_BLESS=1` writes them anew.
+//! `HEADWAY_BLESS=1` writes them again.
 #![allow(clippy::disallowed_methods, reason = "reads and writes its own files")]
 
 use crate::wire::{Faults, World, config, content, prefixes};

@@ -25,6 +25,7 @@ fn at(host: usize, number: u8) -> SocketAddr {
 fn world(config: &Config, counts: [u8; 2], seed: u64) -> World {
     let mut world = World::new(config, 2, Faults::default(), seed);
     for (host, count) in counts.into_iter().enumerate() {
+        // Before the hosts meet, so that the first list that each announces is the whole one.
         (1..count).for_each(|number| world.add_address(Time::ZERO, host, at(host, number)));
     }
     world
@@ -70,6 +71,8 @@ fn a_message_takes_both_paths_over_every_transport_with_subflows() {
             world.run(Time::s(2));
             delivered(&world, 2);
             let [first, second, _] = data_by_network(&world);
+            // A message of 900 kB has about 650 packets: few of them are enough to prove that a path is used at
+            // all.
             assert!(first > 20 && second > 20, "{transport}: {first} and {second}");
             for host in &world.hosts {
                 let states: Vec<PathState> = host.core.path_list().iter().map(|path| path.state).collect();
@@ -150,6 +153,8 @@ fn a_path_that_falls_silent_is_dead_a_named_time_later_and_returns() {
         for host in 0..2 {
             let died = events(&world, host, PathEventKind::Died);
             assert_eq!(died.len(), 1, "{transport}: {died:?}");
+            // Silence counts from the last datagram that arrived, and it is checked a few times within a
+            // time-out.
             let slack = timeout / 2 + Time::ms(20);
             assert!(died[0] <= down + timeout + slack, "{transport}: {}", died[0]);
             let opened = events(&world, host, PathEventKind::Opened);
@@ -277,6 +282,7 @@ fn an_older_peer_has_one_path() {
 fn list(world: &World, number: u64, addresses: Vec<SocketAddr>) -> Datagram {
     let said = world.sent.iter().find(|d| d.from == at(1, 0) && is_about_paths(&d.bytes)).expect("a list");
     let mut said = PathSaid::parse(&said.bytes).expect("a list");
+    // A higher number than the last one, as an older list would be ignored whatever it says.
     (said.kind, said.number, said.asks, said.addresses) = (PathKind::Addresses, number, false, addresses);
     Datagram { from: at(1, 0), to: at(0, 0), tos: 0, bytes: said.bytes(0) }
 }
@@ -313,6 +319,7 @@ fn a_third_party_gets_no_data_and_no_more_than_three_bytes_for_each_that_a_liar_
     let mut said = 0;
     for number in 0..100u64 {
         let mut named = victims.clone();
+        // In another order each time, so that no list is a copy of the one before.
         named.rotate_left(number as usize % 8);
         let lie = list(&world, 2 + number, named);
         said += lie.bytes.len();
@@ -344,7 +351,7 @@ fn who_does_not_see_the_traffic_neither_adds_nor_removes_an_address() {
     let mut rng = 1u64;
     for number in 0..2000u64 {
         let mut forged = list(&world, 1000 + number, Vec::new());
-        // Everything is right but the cookies, which nobody else knows.
+        // Everything is right except the cookies (bytes 48 to 63), which only the two hosts know.
         for byte in &mut forged.bytes[48..64] {
             rng = rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             *byte = (rng >> 56) as u8;
@@ -380,7 +387,9 @@ fn where_a_key_is_shared_nobody_without_it_says_addresses() {
 #[test]
 fn a_peer_that_claims_a_million_addresses_takes_bounded_memory() {
     let mut world = met();
+    // Keeping 125,000 lists' worth of datagrams is not what this test is about.
     world.keep_sent = false;
+    // A million addresses from 10.64.0.0 on: inside the prefix that is admitted, and away from the hosts' own.
     let name = |n: u64| SocketAddr::new(Ipv4Addr::from(0x0a40_0000 + n as u32).into(), 4000);
     for number in 0..125_000u64 {
         let named = (0..8).map(|k| name(8 * number + k)).collect();

@@ -57,6 +57,7 @@ fn hundreds_of_calls_and_sends_find_their_outcomes_by_poll_alone() {
     let queue = Queue::new(&client).expect("a queue");
     let mut open = BTreeMap::new();
     for n in 0..400_u64 {
+        // Lengths from 0 to 2.8 kB: messages of no byte, of one packet and of several.
         let bytes: Vec<u8> = (0..n * 7).map(|i| (i ^ n) as u8).collect();
         if n % 4 == 0 {
             queue.send(address, bytes.clone(), n).expect("room");

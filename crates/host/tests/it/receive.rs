@@ -49,6 +49,7 @@ fn mutations_of_the_corpus_hold() {
     let mut inputs = 0u64;
     while start.elapsed().as_secs() < 60 {
         let mut pick = || &seeds[rng.next_u32() as usize % seeds.len()];
+        // A seed begins with a byte for transport and admission, which only the first one may contribute.
         let mut bytes = [&pick()[..], &pick()[1..], &pick()[1..]].concat();
         for _ in 0..rng.next_u32() % 16 {
             let at = rng.next_u32() as usize % bytes.len();
@@ -138,13 +139,16 @@ fn insiders() -> BTreeMap<String, Vec<u8>> {
     for kind in PacketKind::ALL {
         let name = format!("{kind:?}").to_lowercase();
         let good = packet(kind, 1);
+        // Values at which sums and products of unchecked arithmetic overflow.
         let huge = Packet { message_bytes: u64::MAX, count: u32::MAX, index: u32::MAX, ..good };
         let beyond = Packet { index: 3, ..good };
         for (what, packet) in [("good", good), ("huge", huge), ("beyond", beyond)] {
+            // The target has a message under way, so that answers to it get as far as a machine.
             let before = sends("target sends");
             seeds.insert(format!("{name}-{what}"), [before, crafted(&packet)].concat());
         }
     }
+    // Version, length on the wire, count, then the session's epoch, cookie and number, and the payload.
     for at in [0u16, 8, 30, 62, 70, 80, 100] {
         for name in ["changed", "cut"] {
             let place = [&[step(name)][..], &3u16.to_be_bytes(), &at.to_be_bytes(), &[0x41]].concat();
@@ -176,7 +180,7 @@ fn shares() -> BTreeMap<String, Vec<u8>> {
             seeds.insert(format!("{name}-half-a-share-{from}"), raw(from, &long[..HANDSHAKE_BYTES + 16]));
         }
     }
-    // Of what both said: a byte of the number's upper half, and shares that are changed or cut.
+    // In datagrams of both hosts: a byte of the number's upper half, and shares that are changed or cut.
     for (at, what) in [(76u16, "generation"), (79, "next-generation"), (100, "share"), (111, "end-of-share")]
     {
         for name in ["changed", "cut"] {

@@ -66,6 +66,7 @@ fn nothing_is_measured_where_the_path_is_given() {
     assert_eq!(path(&few, 0), Path { bottleneck: Rate::gbps(10), ..given.path });
     assert_eq!(few.hosts[0].core.handshake_round_trip(address(1)), None);
     let hellos = |world: &World| world.sent.iter().filter(|d| d.is_handshake()).count();
+    // A meeting takes four handshakes, measured or not.
     assert_eq!((hellos(&few), hellos(&many)), (4, 4 + 2 * 2 * 8), "eight questions and answers each way");
 }
 
@@ -83,6 +84,8 @@ fn what_is_known_of_one_path_is_the_least() {
 #[test]
 fn what_hosts_take_is_added_where_the_path_is_known() {
     for (ideal, longer) in
+        // The wire takes 40 us: an ideal handshake of 15 leaves 25 for the hosts. One that is longer subtracts
+        // nothing.
         [(Time::us(15), Time::us(25)), (Time::us(40), Time::ZERO), (Time::us(50), Time::ZERO)]
     {
         let base = config("amrt", prefixes());
@@ -123,6 +126,7 @@ fn copies_and_late_answers_never_make_a_round_trip_shorter() {
 fn first_window(config: &Config) -> usize {
     let mut world = met(config, Faults::default(), 1);
     world.keep_sent = true;
+    // Without answers only the first window leaves.
     world.swallows = Some(Box::new(|datagram, _| datagram.from == address(1)));
     world.send(Time::ms(50), 0, 1, 1, content(1, 1_000_000));
     world.run(Time::ms(51));
@@ -152,6 +156,7 @@ fn where_packets_go_one_by_one_nothing_is_added_for_turns() {
 fn a_peer_that_restarts_is_measured_anew() {
     let mut world = met(&config("amrt", prefixes()), Faults::default(), 1);
     world.restart(Time::ms(60), 1);
+    // This message goes to the old process and fails, and the hosts meet again because of it.
     world.send(Time::ms(70), 0, 1, 1, content(1, 3000));
     world.run(Time::ms(150));
     world.send(Time::ms(160), 0, 1, 2, content(2, 3000));

@@ -245,6 +245,7 @@ fn a_share_that_decides_alone_ends_no_handshake() {
     // The old session of host 1 is over with the first confirmation of the new host 0.
     assert!(world.sent.iter().all(|d| d.is_handshake() || d.from == address(1)));
     world.meddles = None;
+    // Later than `peer_timeout` (300 s), by which both hosts have given the failed meeting up.
     world.send(Time::s(400), 0, 1, 4, content(4, 3000));
     world.send(Time::s(401), 0, 1, 5, content(5, 3000));
     world.run(Time::s(402));
@@ -290,6 +291,7 @@ fn all_arrive(world: &World) -> Result<(), TestCaseError> {
 /// The hosts need 8 s to meet, and one of them thinks earlier that they have: time-outs of its message have doubled ten times by then.
 #[test]
 fn a_message_that_began_before_its_peer_had_met_arrives_soon_after() {
+    // A case that the property test below once found.
     let faults = Faults { loss: 37, duplicate: 0, late: 38, lateness: Time::ZERO };
     let mut world = with_different_keys(faults, 6_878_818_151_299_763_409);
     both_call(&mut world, (0, 1), Time::ZERO);
@@ -328,6 +330,7 @@ proptest! {
     fn restarts_in_the_middle_of_an_exchange_leave_no_wrong_keys(
         restarts in proptest::collection::vec((0u64..400, 0usize..2), 1..6), faults in faults(), seed: u64,
     ) {
+        // At most 10 %: this test is about restarts, and others are about loss.
         let faults = Faults { loss: faults.loss / 4, ..faults };
         let mut world = World::new(&config("amrt", shared_key()), 2, faults, seed);
         // Both send a message in each round, with numbers of their own.
@@ -369,6 +372,8 @@ proptest! {
         messages in proptest::collection::vec((0u64..100, any::<bool>(), 1usize..100_000), 8..24),
     ) {
         let faults = Faults { loss: 0, duplicate, late, lateness: Time::us(us) };
+        // Datagrams are at most 4.9 ms late and old keys are kept for 5 ms: none may arrive without a key that
+        // opens it.
         let renewal = Renewal { datagrams, time: Time::ms(40), late: Time::ms(5) };
         let mut world = World::new(&Config { renewal, ..config("amrt", shared_key()) }, 2, faults, seed);
         let number = messages.len() as u64;
@@ -412,6 +417,7 @@ fn keys_are_renewed_over_every_transport_and_by_time_alone() {
         let mut world = World::new(&config(name, shared_key()), 2, Faults::default(), 1);
         for n in 0..12u64 {
             let from = (n % 2) as usize;
+            // The last one begins at 143 s, so that two renewals of a minute each are due.
             world.send(Time::s(13 * n), from, 1 - from, n, content(n, 9000));
         }
         world.run(Time::s(200));
@@ -434,6 +440,7 @@ fn cut(datagram: &Datagram, back: bool) -> Datagram {
     let view = PacketView::parse(&datagram.bytes).expect("a packet");
     let left = view.cut().expect("data");
     let mut header = view.packet();
+    // 66 bytes: Ethernet with preamble, check sequence and gap (38), IPv4 (20) and UDP (8).
     header.trim(left as u16 + 66);
     let mut out = datagram.clone();
     out.bytes[..WIRE_HEADER].copy_from_slice(&header.header_bytes_in(Envelope::Sealed));
@@ -461,6 +468,7 @@ fn headers_without_payload_are_believed_over_renewals_both_ways() {
     }
     let (mut seen, mut left) = (0, 0);
     for step in 1..4000u64 {
+        // In steps of the wire's delay, so that the rest of a packet arrives about when the packet would have.
         world.run(Time::us(20 * step));
         let fresh: Vec<Datagram> = world.sent[seen..].iter().filter(|d| lost(d)).cloned().collect();
         seen = world.sent.len();

@@ -37,6 +37,7 @@ fn port(queue: u64) -> Meddles {
             let hop = Hop { at: now, sent, queue, rate: Rate::gbps(10) };
             sent += bytes;
             let room = room(datagram).expect("it has room");
+            // `sent` does not include this packet, as at a switch.
             *room = Stamps::with_next(room, &hop);
         }
     })
@@ -122,6 +123,7 @@ fn a_port_without_a_rate_is_not_believed() {
     let mut world = World::new(&config("hpcc", prefixes()), 2, Faults::default(), 1);
     let mut before = 0;
     world.meddles = Some(Box::new(move |datagram, _| {
+        // Only the first five: the message has to arrive with the copies of them that are sent again.
         if view(datagram).is_some_and(|view| view.takes_stamps()) && before < 5 {
             before += 1;
             room(datagram).expect("it has room")[1] = 1;
@@ -145,6 +147,7 @@ fn a_packet_in_the_envelope_of_another_transport_is_malformed() {
         let mut packet = Packet::new(PacketKind::Finished, HostId(0), HostId(1), 0);
         packet.wire = 300;
         let mut bytes = vec![0; 1000];
+        // A number that the receiver has not seen, or the packet would be dropped as a replay.
         let session = headway_packet::session::Session { counter: 1_000_000, ..session };
         let envelope = headway_packet::Envelope::between_hosts(false, stamped);
         let length = packet.emit_session(&session, envelope, &Stamps::default(), &mut bytes).expect("room");

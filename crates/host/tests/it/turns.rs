@@ -19,6 +19,7 @@ fn data(datagram: &Datagram) -> Option<(u64, u32, u32)> {
 fn crowd(transport: &str, turns: bool) -> World {
     let mut world = World::new(&Config { turns, ..config(transport, prefixes()) }, 2, Faults::default(), 1);
     world.keep_sent = true;
+    // Turns are taken among messages of the same power of two of bytes; half of `LONG` is in another one.
     for (ticket, length) in (0..).zip([LONG, LONG, LONG, LONG, LONG / 2, 20_000, 100]) {
         world.send(Time::us(ticket), 0, 1, ticket, content(ticket, length));
     }
@@ -42,6 +43,7 @@ fn overlaps(world: &World) -> usize {
     let all_sent = |message: u32| {
         let mut seen = std::collections::BTreeMap::new();
         for (place, data) in sent.iter().enumerate().filter(|(_, data)| data.1 == message) {
+            // The first time that each packet leaves; what is sent again does not keep the turn.
             seen.entry(data.2).or_insert(place);
         }
         seen.into_values().max().expect("sent")
@@ -77,6 +79,7 @@ fn a_message_that_makes_no_progress_gives_its_turn_away() {
     for ticket in 0..3 {
         world.send(Time::us(ticket), 0, 1, ticket, content(ticket, LONG));
     }
+    // Just before the second without progress after which a message gives its turn away.
     world.run(Time::ms(900));
     assert!(world.outcomes.is_empty(), "the others wait: {:?}", world.outcomes);
     world.run(Time::s(4));

@@ -42,6 +42,7 @@ fn connection(seed: u64, lies: bool) -> String {
             };
         }
         let window =
+            // Rarer than false thresholds, so that true windows have time to grow in between.
             if lies && random.next_u32().is_multiple_of(40) { anything(&mut random).into() } else { -1i64 };
         let (packets, share) = (1 + random.next_u32() % 4, random.next_u32() % 1025);
         let increase = if random.next_u32().is_multiple_of(3) { 0 } else { PACKET };
@@ -53,6 +54,7 @@ fn connection(seed: u64, lies: bool) -> String {
 #[test]
 fn no_window_is_nothing_or_larger_than_it_can_be() {
     let connections = CONNECTIONS * u64::from(headway_testing::times());
+    // The usual two packets, a single one, and more than a connection begins with.
     for sets in [vec![], vec!["min_window=1".into()], vec!["min_window=50".into()]] {
         let settings = Control::Dctcp.settings(&sets).expect("good").to_bytes();
         for lies in [false, true] {
@@ -65,6 +67,7 @@ fn no_window_is_nothing_or_larger_than_it_can_be() {
                 let (cwnd, ssthresh): (u32, u32) =
                     (cwnd.parse().expect("a number"), ssthresh.parse().expect("a number"));
                 let packets = words[0] as u32;
+                // 50, because `min_window=50` may raise a threshold above every window so far.
                 most = if packets == 0 { cwnd.max(50) } else { most + packets };
                 assert!(cwnd >= 1 && cwnd <= most, "{sets:?}, line {number}: {step}: {said}");
                 let least = if sets == ["min_window=1"] { 1 } else { 2 };

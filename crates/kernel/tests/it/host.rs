@@ -16,6 +16,7 @@ pub(crate) fn output(source: &str, arguments: &[&str], settings: &[u8], text: &s
         "-Wall",
         "-Wextra",
         "-Werror",
+        // Overflow of signed numbers and shifts out of range end the program instead of going unnoticed.
         "-fsanitize=undefined",
         "-fno-sanitize-recover",
         "-o",

@@ -202,6 +202,7 @@ fn compare<C: CongestionControl>(
     let recorded: String = sequences.iter().map(|one| written(one, deadline.unwrap_or(0))).collect();
     let windows = in_c(control, &texts, &recorded)?;
     let fixed = ("arithmetic", ParamValue::Choice("fixed-point".into()));
+    // Only controllers that answer marks have arithmetic to choose; Vegas knows no such parameter.
     let whole = if C::ECN { std::slice::from_ref(&fixed) } else { &[] };
     let integers = params::<C::Params>(&[sets, whole].concat());
     let reals = params::<C::Params>(&[sets, real].concat());
@@ -212,6 +213,7 @@ fn compare<C: CongestionControl>(
         let mut before = 0;
         for (index, step) in sequence.steps.iter().enumerate() {
             let (cwnd, ssthresh, alpha) = windows.next().expect("a line for each step");
+            // The first step makes the connection, in C as in the lab.
             if step.action != Action::New {
                 whole.step(step);
                 exact.step(step);
@@ -249,6 +251,7 @@ impl Compared {
     /// There are `changes` in 250 connections.
     fn check(&self, farthest: f64, changes: usize) {
         assert!(self.packets < farthest, "{self:?}");
+        // Sequences have between half of `STEPS` and all of them.
         assert!(self.steps as u64 > sequences() * STEPS as u64 / 2, "{self:?}");
         let changes = changes * headway_testing::times() as usize;
         assert!(self.reductions + self.decreases > changes && self.largest > 100, "{self:?}");

@@ -47,6 +47,7 @@ pub(crate) const PAYLOAD: u64 = 1448;
 pub(crate) fn sequence(seed: u64, length: usize) -> Sequence {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut draw = |below: u32| random.next_u32() % below;
+    // From never to always, in thousandths: DCTCP's share of marked packets has to reach both ends.
     let marks = [0, 1, 10, 100, 500, 1000][draw(6) as usize];
     let losses = [0, 0, 2, 20][draw(4) as usize];
     let initial = 1 + draw(40);
@@ -71,6 +72,7 @@ pub(crate) fn sequence(seed: u64, length: usize) -> Sequence {
         let acked = (1 + draw(stretch)).min(next - una);
         una += acked;
         next += draw(2 * acked + 1);
+        // Something is always under way, so that the window of data has an end.
         next = next.max(una + 1);
         now += u64::from(1 + draw(2 * srtt / flight + 2));
         let ece = draw(1000) < marks;
@@ -103,6 +105,8 @@ struct Trips {
 
 impl Trips {
     fn new(seed: u64, base: u32) -> Trips {
+        // Another stream than that of the connection, which must not change with the round trips that are
+        // drawn.
         let mut random = Pcg64Mcg::seed_from_u64(!seed);
         let measured = [1000, 900, 200][random.next_u32() as usize % 3];
         Trips { random, base, queue: 0, measured }
@@ -114,6 +118,7 @@ impl Trips {
             let most = [1, 50, 10, 4, 1][below(5) as usize];
             self.queue = below(self.base / most + 1);
         }
+        // The spread within a queue is a quarter of it, so that the least of a round is not simply the base.
         (below(1000) < self.measured).then(|| self.base + self.queue + below(self.queue / 4 + 2))
     }
 }

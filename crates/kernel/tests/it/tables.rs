@@ -23,9 +23,11 @@ fn row(settings: &Settings, sent: u64) -> usize {
 fn weights_and_powers_are_those_of_the_lab_for_every_byte_sent() {
     let cases: [&[&str]; 9] = [
         &[],
+        // One byte apart: every weight in between has no room.
         &["young=100000000", "old=100000001"],
         &["weights=ps"],
         &["weights=fixed", "weight=0.5", "increase=0.2"],
+        // 19 bytes for 19 steps from one row to the next.
         &["w_max=1", "w_min=0.25", "young=0", "old=19"],
         &["w_max=4"],
         &["w_min=0.0625"],
@@ -38,6 +40,7 @@ fn weights_and_powers_are_those_of_the_lab_for_every_byte_sent() {
         let mut params = L2dctParams::default();
         for text in &sets {
             let (name, value) = text.split_once('=').expect("a value");
+            // The kind that the parameter has is the one that `set` accepts.
             let wanted = [
                 value.parse().map(headway_params::ParamValue::Int).ok(),
                 value.parse().map(headway_params::ParamValue::Float).ok(),
@@ -53,10 +56,12 @@ fn weights_and_powers_are_those_of_the_lab_for_every_byte_sent() {
             let (row, weight) = (row(&settings, sent), weights.of(sent, 0));
             let grown = weights.increase(weight) * f64::from(PACKET);
             assert!((f64::from(settings.increase[row]) - grown).abs() <= 0.5, "{sets:?} after {sent} B");
+            // Both ends, the least that is not 0, just below a sixteenth, a sixteenth, and just below a half.
             for alpha in [0, 1, 15, 64, 511, UNIT] {
                 let power = u32::from(settings.power[row][alpha as usize]);
                 assert_eq!(power, fixed_power(weight, alpha), "{sets:?} after {sent} B, alpha {alpha}");
                 let exact = (f64::from(alpha) / f64::from(UNIT)).powf(weight) * f64::from(UNIT);
+                // Half a unit of rounding, and what `powf` itself is off by.
                 assert!((f64::from(power) - exact).abs() < 0.501, "{sets:?}: {power}, not {exact}");
             }
         }

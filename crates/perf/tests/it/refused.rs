@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
+// Numbers of Linux as texts, because they are handed to the library in an environment variable.
 const EPERM: &str = "1";
 const EIO: &str = "5";
 const EINVAL: &str = "22";
@@ -21,6 +22,7 @@ fn kernel() -> Option<(TempDir, PathBuf)> {
         Ok(status) => assert!(status.success(), "it compiles"),
         Err(_) => {
             headway_testing::absent("C compiler");
+            // A machine without a compiler skips the test, and says so.
             return None;
         }
     }
@@ -69,6 +71,7 @@ fn who_cannot_send_at_all_is_not_told_that_the_peer_does_not_answer() {
     let Some((_folder, library)) = kernel() else { return };
     let (_server, address) = Running::serve_with(&[], &TRANSPORT);
     let with = refusing(&library, "all", EPERM);
+    // 0.3 s is shorter than the second after which refusals count as final, so the call itself times out.
     for (command, timeout) in [("bulk", "20"), ("latency", "20"), ("latency", "0.3")] {
         let arguments = [&[command, &address, "--timeout", timeout][..], &TRANSPORT].concat();
         let output = Running::start_with(&with, &arguments).end();
@@ -84,6 +87,7 @@ fn a_row_that_is_refused_once_takes_nothing_from_the_rows_after_it() {
     let Some((_folder, library)) = kernel() else { return };
     let (_server, address) = Running::serve_with(&[], &TRANSPORT);
     let with = [refusing(&library, "rows", EIO), vec![("ONCE", "1")]].concat();
+    // 100 MB are thousands of rows, so that one more refusal would be seen.
     let arguments = [&["bulk", &address, "--json", "--bytes", "100000000"][..], &TRANSPORT].concat();
     let report = json(&Running::start_with(&with, &arguments).end());
     // Were rows given up, or refused again and again, it would be 0 or many.

@@ -68,6 +68,7 @@ impl Running {
     /// Waits until a client's measurement is under way, which it says.
     fn begun(&mut self) {
         let mut line = String::new();
+        // One byte at a time: a larger buffer would swallow what `end` is to read.
         let mut error = BufReader::with_capacity(1, self.0.stderr.as_mut().expect("it is a pipe"));
         error.read_line(&mut line).expect("it says something");
         assert!(line.starts_with("measuring"), "{line}");
@@ -82,6 +83,7 @@ impl Running {
         let until = Instant::now() + LONGEST;
         while self.0.try_wait().expect("it is ours").is_none() {
             assert!(Instant::now() < until, "it does not end");
+            // Polled, because waiting with a time-out takes a signal handler or another thread.
             std::thread::sleep(Duration::from_millis(10));
         }
         let mut output =
@@ -148,6 +150,7 @@ fn check_latency(report: &Value, carrier: &str, calls: u64) {
         .iter()
         .map(|key| report["latency_us"][key].as_f64().expect("a number"))
         .collect();
+    // A minute, which is longer than the test may take: only a wrong unit exceeds it.
     assert!(us[0] > 0.0 && us.is_sorted() && us[5] < 60e6, "{us:?}");
 }
 
@@ -178,6 +181,7 @@ fn both_carriers_work_over_ipv6() {
 fn both_measurements_over_both_carriers_count_every_byte() {
     let (server, address) = Running::serve(&["--tcp"]);
     for (carrier, flags) in [("headway", &[][..]), ("tcp", &["--tcp"])] {
+        // A prime number of bytes, so that neither streams nor messages divide it.
         let bulk = ["bulk", &address, "--json", "--bytes", "10000019", "--message-size", "65536"];
         let report = json(&run(&[&bulk, flags, &["--streams", "3"]].concat()));
         // Each of three streams sends 3333339 or 3333340 bytes: 50 whole messages and a rest.
@@ -212,6 +216,7 @@ fn a_shared_key_is_needed_where_it_is_asked_for() {
 fn the_first_ctrl_c_prints_what_was_measured() {
     let (_server, address) = Running::serve(&["--tcp"]);
     for flags in [&[][..], &["--tcp"]] {
+        // Longer than any test: only the signal ends them.
         for measurement in [&["bulk", "--seconds", "1000"], &["latency", "--count", "1000000000"]] {
             let arguments = [&measurement[..], &[&address, "--json", "--timeout", "20"], flags].concat();
             let mut client = Running::start(&arguments);
@@ -241,6 +246,7 @@ fn what_cannot_be_ends_with_2_and_silence_with_1() {
     ] {
         assert_eq!(status(usage), Some(2), "{usage:?}");
     }
+    // Bound and never read, so that nothing answers and the kernel refuses nothing.
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("bound");
     let address = silent.local_addr().expect("an address").to_string();
     assert_eq!(status(&["bulk", &address, "--timeout", "0.3"]), Some(1));
@@ -265,6 +271,7 @@ fn a_server_measures_with_many_clients_at_a_time_and_with_the_next_after_one_is_
         assert!(number(&report, "/others") >= 1.0, "the first one is still at it");
         check_latency(&json(&latency.end()), carrier, 200);
     }
+    // SIGKILL: the client cannot tell the server that it is over.
     killed.0.kill().expect("it runs");
     drop(killed);
     // No wait for a client that is gone.

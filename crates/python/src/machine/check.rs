@@ -49,6 +49,8 @@ pub(crate) fn check_transport(
         let around = Around { failure: Arc::clone(&caught), flows: None };
         let make = |context| own.machine(&[], context, around.clone());
         let (outcome, steps) = run_machine(plan, expected, trims, trace, &make);
+        // Once a plan: a check may take minutes, and Python's own code runs signal handlers only in the main
+        // thread.
         let raised = Python::attach(|py| match py.check_signals() {
             Err(interrupt) => {
                 failure.note(interrupt, String::new());
@@ -59,6 +61,7 @@ pub(crate) fn check_transport(
         (raised, outcome, steps)
     };
     let judged = |plan: &Plan| -> Result<Outcome, Violation> {
+        // Every further plan fails at once, so that shrinking ends soon after Ctrl-C.
         if failure.happened() {
             return Err(Violation { broken: Broken::Hang, at: Time::ZERO, detail: "interrupted".into() });
         }
@@ -72,6 +75,7 @@ pub(crate) fn check_transport(
         let any = any_plan().prop_map(|plan| Plan { parameters: Vec::new(), ..plan });
         check_plans(&any, 0..seeds, SHRINKS, judged, |_, _| Ok(())).and_then(|_| {
             let accept = |plan: &Plan, outcome: &Outcome| efficient(plan, outcome, Time::MAX);
+            // Last: efficiency over a perfect network only means something for a machine that is correct.
             check_plans(&perfect_plan(), 0..seeds.div_ceil(PERFECT), SHRINKS, judged, accept)
         })
     });
@@ -79,6 +83,7 @@ pub(crate) fn check_transport(
         return Err(interrupt);
     }
     let Err(shrunk) = found else { return Ok(None) };
+    // The smallest plan once more with a trace, which would slow down all the others.
     let (_, _, steps) = run(&shrunk.plan, true);
     let shown: String = last_steps(&steps).iter().map(|line| format!("  {line}\n")).collect();
     Ok(Some(format!(

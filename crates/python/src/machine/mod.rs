@@ -38,8 +38,11 @@ impl Failure {
 
     fn note(&self, error: PyErr, place: String) {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        // Later exceptions are often consequences of the first.
         if first.is_none() {
             *first = Some((error, place));
+            // Relaxed: a machine that is called once more before it sees this does no harm, and its exception
+            // is not kept.
             self.happened.store(true, Ordering::Relaxed);
         }
     }
@@ -105,6 +108,8 @@ impl Own {
             }
             self.factory.call(py, (PyHost::of(context),), Some(&arguments))
         });
+        // Noted and not returned: the maker of machines has no errors, and the run ends when it sees the
+        // failure.
         let object = made.map_err(|error| around.failure.note(error, place)).ok();
         PyMachine {
             object,
@@ -171,6 +176,7 @@ impl PyMachine {
         now: Option<Time>,
         call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
     ) -> Option<T> {
+        // After a failure the state of every machine is suspect, and its answers would only hide the cause.
         let object = self.object.as_ref().filter(|_| !self.around.failure.happened())?;
         let answer = Python::attach(|py| call(object.bind(py)));
         answer.map_err(|error| self.note(error, method, now)).ok()
@@ -197,6 +203,7 @@ impl PyMachine {
                 "the packet is for host {to}, and its flow goes from host {src} to host {dst}"
             ));
         }
+        // It would take no time on a link, and a machine could send such packets at one instant for ever.
         (packet.wire == 0).then(|| "the packet has no bytes on the wire".to_string())
     }
 
@@ -211,6 +218,7 @@ impl PyMachine {
             return Some(format!("there is no flow {tag}: an event has the tag of its message"));
         };
         let receives = matches!(event, EndpointEvent::Delivered { .. } | EndpointEvent::Completed { .. });
+        // The simulator writes events into the flow's record at this end, whoever reports them.
         if self.host != if receives { dst } else { src } {
             return Some(format!("{event:?} is about a flow from host {src} to host {dst}"));
         }
@@ -244,6 +252,7 @@ impl Endpoint for PyMachine {
     }
 
     fn timeout(&mut self, now: Time) {
+        // A machine may have several deadlines at one instant, so only a great many in a row are a mistake.
         self.stuck = (now, if self.stuck.0 == now { self.stuck.1 + 1 } else { 0 });
         if self.stuck.1 > STUCK {
             let text =
@@ -348,6 +357,7 @@ impl Maker for Makers<'_> {
     fn endpoint(&self, spec: &RunSpec, transport: &TransportSpec, context: HostContext) -> Machine {
         let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
         let all = || spec.flows.iter().map(|flow| (flow.src, flow.dst, flow.bytes)).collect();
+        // Made for the first machine, and shared by all of the run.
         let flows = Some(Arc::clone(flows.get_or_insert_with(all)));
         let around = Around { failure: Arc::clone(&self.failure), flows };
         match self.find(&transport.name) {

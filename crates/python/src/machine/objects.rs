@@ -139,6 +139,7 @@ impl PyPacket {
 
     #[getter]
     fn ecn(&self) -> &'static str {
+        // The table is in the order of the code points.
         ECN[self.ecn as usize].1
     }
 
@@ -312,6 +313,7 @@ impl PyEvent {
     /// The sender gave the message up.
     #[staticmethod]
     fn failed(message: &PyMessage) -> PyEvent {
+        // The reason is a static text in the simulator, so that of a machine in Python cannot be passed on.
         PyEvent(EndpointEvent::Failed { tag: message.0.tag, reason: "its transport gave it up" })
     }
 
@@ -407,6 +409,7 @@ impl PyHost {
     fn first_window(&self, message: &PyMessage, now: u64, window: u32) -> Vec<u64> {
         let mut schedule = self.context().initial_window(window.into(), &message.0, Time(now));
         let mut leave = Vec::with_capacity(schedule.window() as usize);
+        // The whole schedule at once: an object that lives on would borrow from the host.
         while let Some(at) = schedule.next() {
             let (_, count) = schedule.take(at);
             leave.extend((0..count).map(|_| at.0));

@@ -169,11 +169,14 @@ impl Agent {
     /// Carries out commands until the one to finish.
     fn serve(self, orders: &Receiver<ControlCommand>) -> Result<(), String> {
         let own = self.outgoing();
+        // The namespaces and their interfaces are made while this program starts, so nothing may be bound
+        // before.
         expect(orders, ControlCommand::Open)?;
         run_first(5);
         let endpoints = self.bind()?;
         let kernel = KernelHost::open(Plan::of(&self.job, self.host))?;
         say(&Answer::Ready);
+        // Every host has bound its sockets by then, so that no first contact is lost.
         expect(orders, ControlCommand::Connect)?;
         self.connect(&endpoints)?;
         say(&Answer::Ready);
@@ -181,6 +184,7 @@ impl Agent {
         let start = Time::ns(at_ns);
         let every = self.job.slow.sample.as_ref().map(|s| s.every);
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = FlowLog::new(start, every);
+        // The machines have measured the first contacts, which are not part of the run.
         let before = endpoints.values().map(|e| e.measured()).collect();
         let cpu_before = cpu_seconds();
         let over = Arc::new(AtomicBool::new(false));
@@ -244,14 +248,18 @@ impl Agent {
         };
         let small = job.handshakes.clone();
         let handshake = move |peer: u32| small.path(host, peer).base_rtt;
+        // The default path is needed although `path_to` knows all peers: some parameters of machines follow
+        // from it.
         let peer = self.peers().first().copied().unwrap_or(host);
         let largest = job.slow.flows.iter().map(|f| f.bytes).max().unwrap_or(0);
+        // No flow may be refused for memory, which the simulator has without end.
         let total = (job.slow.flows.len() as u64 * FLOW_MEMORY).max(1 << 30);
         let config = Config {
             transport: transport.name.clone(),
             params: transport.params.clone(),
             discipline: Some(job.slow.fabric.discipline.clone()),
             discipline_params: job.slow.fabric.params.clone(),
+            // The slowed rate of the scenario's link, and not what the kernel says of a virtual interface.
             nic: Some(job.network.links()[host as usize].spec.rate),
             mtu: self.mtu,
             path: path(peer),
@@ -280,6 +288,7 @@ impl Agent {
             sinks: Some(self.sinks()),
             ..Config::default()
         };
+        // Simulator and hosts cut flows into the same packets; without that no comparison holds.
         debug_assert_eq!(config.sizes(), *job.network.sizes());
         config
     }
@@ -305,6 +314,7 @@ impl Agent {
     fn sinks(&self) -> SinkOf {
         let inspections = self.inspections.clone();
         Arc::new(move |peer, message, _| {
+            // The first contact has no entry, and is received like any message.
             let inspection = inspections.get(&(peer, message))?;
             Some(Box::new(inspection.1.clone()))
         })
@@ -322,6 +332,7 @@ impl Agent {
                     |flow: &u32| seen.lock().unwrap_or_else(PoisonError::into_inner).repeated(*flow, bytes);
                 return flow.map_or((), log);
             }
+            // Left out early: one of these comes for each packet that is sent, and none of them is logged.
             if matches!(progress.what, MessageEventKind::Sent { .. }) {
                 return;
             }
@@ -329,6 +340,8 @@ impl Agent {
             if matches!(progress.what, MessageEventKind::Delivered { .. }) {
                 connections.delivered(flow);
             }
+            // After `connections.delivered`, which may write to standard output: no other thread waits for the log
+            // meanwhile.
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             match progress.what {
                 MessageEventKind::Delivered { bytes } => seen.delivered(progress.at, flow, bytes),
@@ -351,6 +364,7 @@ impl Agent {
         let mut table = FxHashMap::default();
         for (_, number, peer) in order {
             let message = next.entry(peer).or_insert(0);
+            // Numbers of flows begin at 1, because 0 was the first contact.
             *message += 1;
             table.insert((peer, *message), number);
         }
@@ -394,6 +408,7 @@ impl Agent {
                 }
             }
             let next = waiting.peek().map(|f| (start + self.flow(*f).start).saturating_sub(now));
+            // Rounded down, so that a flow is never late by the rounding; an early look costs one more turn.
             let wait = next.map_or(LONGEST_WAIT, |t| Duration::from_nanos(t.0 / 1000).min(LONGEST_WAIT));
             match orders.recv_timeout(wait) {
                 Ok(ControlCommand::Finish) | Err(RecvTimeoutError::Disconnected) => break,
@@ -402,6 +417,7 @@ impl Agent {
             }
         }
         failed.extend(handles.iter().filter_map(|(flow, handle)| match handle.try_wait() {
+            // A flow without an outcome is still under way: the run was stopped, which is not its failure.
             Some(Err(error)) => Some((*flow, error.to_string())),
             _ => None,
         }));
@@ -419,6 +435,7 @@ impl Agent {
 
     fn send(&self, endpoint: &Endpoint, number: u32) -> Result<SendHandle, headway_host::SendError> {
         let flow = self.flow(number);
+        // A flow over a connection that is not open yet opens one of its own, as in the simulator.
         let connected = flow.connection.is_some() && !self.lacks_connection(number);
         let options = SendOptions {
             initial_window: InitialWindow { connected, ..flow.begins() },
@@ -437,6 +454,7 @@ impl Agent {
             let Ok(message) = endpoint.recv_timeout(LONGEST_WAIT) else { continue };
             let sent = (message.peer, message.message);
             let Some((flow, inspection)) = self.inspections.get(&sent) else { continue };
+            // The time of the last byte's arrival, however late this thread takes the message.
             let at_ns = message.at.saturating_sub(start).0 / 1000;
             let intact = inspection.ask(|i| i.is_intact(self.flow(*flow).bytes));
             say(&Answer::Done { flow: *flow, at_ns, intact });
@@ -459,6 +477,7 @@ impl Agent {
     ) -> HostReport {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut report = seen.report(self.clock.now());
+        // The log is not needed below, where the endpoints are asked and their threads may want it.
         drop(seen);
         (report.failed, report.unconnected) = (failed, unconnected);
         report.base_round_trips = self.base_round_trips(endpoints);
@@ -494,6 +513,7 @@ fn machine((transport, measured): (u8, Measured)) -> MachineReport {
 /// Measurements of an endpoint's machine since `before`.
 fn since(endpoint: &Endpoint, before: Option<Measured>) -> Option<Measured> {
     let (mut now, before) = (endpoint.measured()?, before?);
+    // One machine reports its gauges in the same order each time.
     for (gauge, then) in now.gauges.iter_mut().zip(&before.gauges) {
         *gauge = gauge.since(now.at, then, before.at);
     }

@@ -78,6 +78,7 @@ fn main() -> ExitCode {
 fn serve(arguments: Arguments) -> Result<(), String> {
     let sizes = headway_testbed::scenario::sizes(arguments.mtu, arguments.job.sealed);
     let file = &arguments.job.scenario;
+    // Before it is loaded: a name of the library is the likely mistake, and the loader does not know about it.
     if !file.exists() {
         let help = "`headway testbed switch` takes the names of scenarios, too";
         return Err(format!("{}: no such file; {help}", file.display()));
@@ -103,8 +104,10 @@ fn serve(arguments: Arguments) -> Result<(), String> {
     let mut core = Core::new(config).map_err(|e| e.to_string())?;
     let recording = record(&mut core, arguments.capture.as_deref())?;
     let whole = || recording.as_ref().is_none_or(|r| !r.failed());
+    // Above the agents' 5: a late switch delays every host.
     run_first(10);
     let packet = u64::from(job.network.sizes().full_wire());
+    // The fastest link decides how long the switch may sleep before a frame would be late.
     let shortest = job.network.links().iter().map(|l| l.spec.rate.time_of(packet)).min();
     let waiting = RunConfig::for_packets_of(shortest.unwrap_or(Time::MAX));
     let mut cpu_before = 0.0;
@@ -133,6 +136,7 @@ fn serve(arguments: Arguments) -> Result<(), String> {
     let seen = seen.map_err(|e| format!("{}: {e}", io.0))?;
     let mut report = report(&mut core, &seen, clock.now(), io).map_err(|e| e.to_string())?;
     report.cpu_s -= cpu_before;
+    // The tap in the core holds the other end of the recording, which would otherwise never finish.
     drop(core);
     report.captured = recording.map(Recording::finish).transpose().map_err(|e| e.to_string())?;
     if arguments.managed {
@@ -188,6 +192,7 @@ fn open(
     let opened = interface::open(io, &names, mtu + LINK_HEADER).map_err(|e| e.to_string())?;
     let mut interfaces: Interfaces = (0..hosts).map(|_| None).collect();
     for ((host, _), interface) in ports.iter().zip(opened.interfaces) {
+        // `check` has made sure that the host exists and has one interface.
         interfaces[*host as usize] = Some(interface);
     }
     Ok((interfaces, (opened.kind, opened.why)))

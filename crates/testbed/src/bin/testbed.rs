@@ -60,6 +60,7 @@ const INTERRUPTED: u8 = 130;
 const BESIDE: &str = "simulator";
 
 fn main() -> ExitCode {
+    // Before the command line is parsed, which would ask for a scenario.
     if std::env::args().skip(1).eq(["--probe"]) {
         return match headway_testbed::namespaces::available() {
             Ok(()) => ExitCode::SUCCESS,
@@ -99,6 +100,7 @@ fn measure(arguments: &Arguments) -> Result<bool, TestbedError> {
             STOP.store(true, Ordering::Relaxed);
         });
     }
+    // Before the run: a directory that cannot be written must not cost the minutes that it takes.
     if let Some(dir) = &arguments.out {
         headway_lab::results::write::prepare(dir).map_err(lab)?;
         // Results that an earlier run left there must not be taken for this one's.
@@ -120,6 +122,7 @@ fn measure(arguments: &Arguments) -> Result<bool, TestbedError> {
     })?;
     let wall = began.elapsed();
     let interrupted = measured.outcome.interrupted;
+    // Written before the simulator runs, so that an interruption there does not lose the real packets.
     let summary = write(arguments, &measured, wall)?;
     let (beside, interrupted) = match arguments.no_simulator || interrupted {
         true => (Json::Null, interrupted),
@@ -249,6 +252,7 @@ fn simulate(arguments: &Arguments, job: &Job) -> Result<(Json, bool), TestbedErr
     let began = Instant::now();
     let outcome = headway_sim::run(&job.slow, &mut |_| !STOP.load(Ordering::Relaxed));
     let mut outcome = outcome.map_err(|e| TestbedError::Unsuitable(e.to_string()))?;
+    // Back to the scenario's own units, as the results of the real run are.
     slowdown::speed_up(&mut outcome, job.factor);
     let mut about = about(arguments, job);
     about.insert("simulated".into(), true.into());

@@ -29,6 +29,7 @@ pub fn check(job: &Job) -> Result<(), TestbedError> {
     }
     let wanted: BTreeSet<&str> = stacks().map(|k| k.congestion).collect();
     for name in wanted {
+        // Read for each name, because asking for one before may have loaded another.
         let found = listed();
         // To ask for a control is what loads its module.
         if found.iter().any(|n| n == name)

@@ -36,11 +36,14 @@ impl Info {
     /// Information on an open or closed connection; `None` if the kernel returns none.
     pub(super) fn of(socket: BorrowedFd<'_>, mptcp: bool) -> Option<Info> {
         let subflows = if mptcp { subflows(socket) } else { None };
+        // A multipath connection that has fallen back to TCP answers as TCP does.
         let subflows = subflows.or_else(|| Some(vec![single(socket)?]))?;
         (!subflows.is_empty()).then(|| Info::sum(&subflows))
     }
 
     fn sum(subflows: &[[u8; LENGTH]]) -> Info {
+        // Offsets of fields in `struct tcp_info` (linux/tcp.h); the kernel's layout is the same on all
+        // processors with 64 bits.
         let rtt = |info: &[u8; LENGTH]| word(info, 68);
         // The kernel has all ones there before its first sample.
         let least = |info: &[u8; LENGTH]| Some(word(info, 148)).filter(|us| *us != u32::MAX && *us > 0);
@@ -51,6 +54,7 @@ impl Info {
             retransmitted_packets: subflows.iter().map(|s| u64::from(word(s, 100))).sum(),
             retransmitted_bytes: subflows.iter().map(|s| long(s, 208)).sum(),
             marked_packets: subflows.iter().map(|s| u64::from(word(s, 196))).sum(),
+            // TCPI_OPT_ECN.
             ecn: subflows.iter().all(|s| s[5] & 8 != 0),
         }
     }
@@ -92,11 +96,14 @@ fn single(socket: BorrowedFd<'_>) -> Option<[u8; LENGTH]> {
 
 fn subflows(socket: BorrowedFd<'_>) -> Option<Vec<[u8; LENGTH]>> {
     let mut buffer = [0; HEAD + MOST_SUBFLOWS * LENGTH];
+    // The caller says how large its own structures are (`size_subflow_data`, `size_user`), so that the kernel
+    // may have longer ones.
     buffer[..4].copy_from_slice(&(HEAD as u32).to_ne_bytes());
     buffer[12..16].copy_from_slice(&(LENGTH as u32).to_ne_bytes());
     option(socket, SOL_MPTCP, MPTCP_TCPINFO, &mut buffer)?;
     let count = u32::from_ne_bytes([buffer[4], buffer[5], buffer[6], buffer[7]]) as usize;
     let (all, _) = buffer[HEAD..].as_chunks::<LENGTH>();
+    // The count is of all subflows, also of those for which there was no room.
     Some(all[..count.min(MOST_SUBFLOWS)].to_vec())
 }
 
@@ -118,6 +125,7 @@ mod tests {
         let (rtt, other) = (900_u32.to_ne_bytes(), 1200_u32.to_ne_bytes());
         let (window, again) = (10_u32.to_ne_bytes(), 2896_u64.to_ne_bytes());
         let first = raw(&[(5, &[8]), (68, &rtt), (80, &window), (148, &rtt), (208, &again)]);
+        // No sample of the least round trip yet.
         let second = raw(&[(5, &[8]), (68, &other), (80, &window), (148, &u32::MAX.to_ne_bytes())]);
         let both = Info::sum(&[first, second]);
         assert_eq!((both.rtts_us.as_slice(), both.min_rtt_us), (&[900, 1200][..], Some(900)));

@@ -61,6 +61,7 @@ impl KernelHost {
         }
         socket::raise_files()?;
         plan.settings().iter().try_for_each(|(name, value)| socket::set_system(name, value))?;
+        // After the settings of the namespace: a socket takes some of them over when it is made.
         let listeners = plan.listening().map(|(at, kernel)| socket::listen(at, kernel));
         let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
         Ok(Some(KernelHost { plan, listeners }))

@@ -58,6 +58,7 @@ impl Plan {
                 plan.incoming.insert((planned.from, planned.to), planned);
             }
         }
+        // `Sending` walks this list once, in order of time.
         plan.outgoing.sort_by_key(|p| (p.start, p.flow));
         plan
     }
@@ -92,6 +93,8 @@ fn planned(flows: &[FlowSpec], stacks: &[Option<Kernel>], addresses: &Addresses)
     let mut list = Vec::new();
     for (number, flow) in (0..).zip(flows) {
         let Some(kernel) = stacks.get(usize::from(flow.transport)).copied().flatten() else { continue };
+        // Ports count for each pair of hosts and transport, so that both processes find the same ones without
+        // talking to each other.
         let rank = next.entry((flow.src, flow.dst, flow.transport)).or_default();
         let end = |host: u32, port: u16| SocketAddrV4::new(addresses.of(host), port);
         list.push(Planned {
@@ -103,6 +106,7 @@ fn planned(flows: &[FlowSpec], stacks: &[Option<Kernel>], addresses: &Addresses)
             transport: flow.transport,
             kernel,
         });
+        // More than `MOST` are refused by `crowd` before the run.
         *rank = rank.saturating_add(1);
     }
     list
@@ -114,6 +118,7 @@ pub fn first_window(opened: &[Kernel]) -> Result<Option<u32>, &'static str> {
     if windows.len() > 1 {
         return Err("first windows of several sizes");
     }
+    // Controls that always ask for ECN, as DCTCP, do not look at the setting, and are left out.
     let asking: BTreeSet<bool> = opened.iter().filter_map(|k| k.asks_by_setting()).collect();
     if asking.len() > 1 {
         return Err("connections that ask for marks and others that do not");

@@ -68,6 +68,7 @@ impl<'a> Receiving<'a> {
             let _ = ppoll(&mut polled, Some(TimeSpec::from_duration(LONGEST_WAIT)), None);
             let ready: Vec<bool> = polled.iter().map(|p| p.any().unwrap_or(false)).collect();
             let (at_listeners, at_flows) = ready.split_at(listeners.len());
+            // Before connections are accepted, which would shift the places that `ready` speaks of.
             self.read_from(at_flows);
             listeners.iter().zip(at_listeners).filter(|(_, ready)| **ready).for_each(|(l, _)| self.accept(l));
         }
@@ -108,6 +109,7 @@ impl<'a> Receiving<'a> {
     fn turn(&mut self, incoming: &mut Incoming) -> Turn {
         for _ in 0..TURN {
             let got = match incoming.socket.read(&mut self.buffer) {
+                // The receiver closes first, so an end of the stream here always comes too early.
                 Ok(0) => return Turn::Broken(format!("its sender closed after {} bytes", incoming.offset)),
                 Ok(got) => got,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Turn::Open,
@@ -125,8 +127,10 @@ impl<'a> Receiving<'a> {
     fn take(&mut self, incoming: &mut Incoming, got: usize) -> bool {
         let (now, planned) = (self.running.clock.now(), incoming.planned);
         let payload = Payload::of(self.plan.seed, planned.flow);
+        // Bytes beyond the flow's length have no right value to compare with.
         let within = incoming.offset + got as u64 <= planned.bytes;
         let right = within && payload.is_at(incoming.offset, &self.buffer[..got]);
+        // Each flow is reported once, with its first wrong byte.
         if incoming.right && !right {
             incoming.right = false;
             self.received.corrupted.push(planned.flow);
@@ -137,6 +141,7 @@ impl<'a> Receiving<'a> {
         seen.delivered(now, planned.flow, got as u32);
         if complete {
             seen.completed(planned.flow);
+            // `say` writes to a pipe, which may block; the log must not be locked meanwhile.
             drop(seen);
             let at_ns = now.saturating_sub(self.running.start).0 / 1000;
             (self.say)(&Answer::Done { flow: planned.flow, at_ns, intact: incoming.right });

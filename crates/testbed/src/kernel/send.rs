@@ -87,6 +87,7 @@ impl<'a> Sending<'a> {
             let ready = self.wait(sample_at);
             self.work(&ready);
         }
+        // Connections that were still open when the run ended have counts as well.
         for mut outgoing in std::mem::take(&mut self.open) {
             self.close(&mut outgoing);
         }
@@ -114,11 +115,14 @@ impl<'a> Sending<'a> {
     fn wait(&self, sample_at: Time) -> Vec<bool> {
         let wish = |o: &Outgoing| match o.connected && o.offset == o.planned.bytes {
             true => PollFlags::POLLIN,
+            // A connection that has sent everything is always writable, and would keep the thread from
+            // sleeping.
             false => PollFlags::POLLIN | PollFlags::POLLOUT,
         };
         let mut polled: Vec<PollFd<'_>> =
             self.open.iter().map(|o| PollFd::new(o.socket.as_fd(), wish(o))).collect();
         let start = self.plan.outgoing.get(self.next).map(|p| self.running.start + p.start);
+        // Without connections there is nothing to sample, and no reason to wake up for it.
         let sample = (!self.open.is_empty()).then_some(sample_at);
         let due = [start, sample].into_iter().flatten().min();
         let now = self.running.clock.now();
@@ -152,6 +156,7 @@ impl<'a> Sending<'a> {
     /// Sends as much as there is room for. The receiver closes when it has everything.
     fn turn(&mut self, outgoing: &mut Outgoing) -> Turn {
         if !outgoing.connected {
+            // A connection that is ready for writing may be open or refused; only this tells.
             match outgoing.socket.take_error() {
                 Ok(None) => outgoing.connected = true,
                 Ok(Some(error)) | Err(error) => return Turn::Failed(format!("connecting: {error}")),
@@ -181,10 +186,12 @@ impl<'a> Sending<'a> {
             let Some(info) = Info::of(outgoing.socket.as_fd(), outgoing.planned.kernel.mptcp) else {
                 continue;
             };
+            // Subflows of multipath TCP come and go, and their counts with them.
             outgoing.info = info.after(&outgoing.info);
             let measured = self.measured.entry(outgoing.planned.transport).or_default();
             outgoing.info.rtts_us.iter().for_each(|us| measured.trips.note(Time::us((*us).into())));
             let window = windows.entry(outgoing.planned.transport).or_default();
+            // The largest of a transport's connections, as the machine of the simulator reports its window.
             *window = (*window).max(outgoing.info.window_packets);
         }
         let since = now.saturating_sub(self.running.start);
@@ -235,6 +242,7 @@ fn over(outgoing: &mut Outgoing) -> Turn {
     match outgoing.socket.read(&mut [0; 1]) {
         Ok(0) => Turn::Closed,
         Ok(_) => Turn::Failed("its receiver answered with data".into()),
+        // The receiver has not closed yet.
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Turn::Open,
         Err(error) => Turn::Failed(format!("closing: {error}")),
     }

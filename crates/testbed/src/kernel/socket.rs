@@ -34,6 +34,7 @@ pub(super) fn has_control(name: &str) -> bool {
 fn new(at: SocketAddrV4, kernel: Kernel) -> io::Result<Socket> {
     let protocol = if kernel.mptcp { Protocol::MPTCP } else { Protocol::TCP };
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(protocol))?;
+    // Before the bind and the handshake: DCTCP's requests for ECN are in the first packet.
     socket.set_tcp_congestion(kernel.congestion.as_bytes())?;
     // Flows to different receivers may have one source port.
     socket.set_reuse_address(true)?;

@@ -84,9 +84,11 @@ pub fn arms(text: &str) -> Vec<Run> {
     let sizes = headway_testbed::scenario::sizes(MTU, false);
     let job = Job::load(&args, sizes).expect("a good scenario");
     let mut outcome = headway_sim::run(&job.slow, &mut |_| true).expect("it runs");
+    // The simulator runs the slowed network as well, so that both results are converted by the same code.
     slowdown::speed_up(&mut outcome, job.factor);
     let mut runs = vec![Run { arm: "simulator", outcome, sizes, corrupted: 0 }];
     if testbed_available() {
+        // After the simulation, which needs no turn.
         let _turn = turn();
         let settings =
             Settings { programs: programs(), mtu: MTU.into(), sizes, capture: None, io: IoChoice::Auto };
@@ -102,6 +104,7 @@ pub fn arms(text: &str) -> Vec<Run> {
 pub fn broken_identities(outcome: &Outcome) -> Vec<String> {
     let mut found: Vec<String> = outcome.links.iter().flat_map(broken_at).collect();
     let sum = |of: &dyn Fn(&LinkRecord) -> u64| outcome.links.iter().map(of).sum::<u64>();
+    // Faults act on packets that have left their port: a copy arrives as well, and a dropped packet does not.
     let left = sum(&|l| l.counters.dequeued + l.faults.duplicated - l.faults.dropped());
     let arrived = sum(&|l| if l.from_switch { l.counters.received } else { 0 });
     if arrived > left {

@@ -87,6 +87,7 @@ fn every_frame_goes_through_whole_and_is_counted() {
     for kind in [IoKind::AfXdp, IoKind::AfPacket] {
         let (switch, said) = stage.switch(IoChoice::Only(kind), 1500, &[]);
         assert!(said.contains(&format!("frames by {kind}: it was asked for")), "{said}");
+        // Every third length up to a full frame (1472 bytes of payload) keeps the test short.
         let sent = exchange(&stage, 1472, 3);
         let report = switch.end();
         let number = |key: &str| report[key].as_u64().expect("a number");
@@ -114,6 +115,7 @@ fn the_program_goes_with_the_switch_however_it_ends() {
         let (mut switch, said) = stage.switch(IoChoice::Only(IoKind::AfXdp), 1500, &[]);
         assert!(said.contains("frames by AF_XDP: "), "round {round}: {said}");
         assert!(stage.links().contains("prog/xdp"), "{}", stage.links());
+        // SIGKILL: the switch has no chance to take its program off the interfaces.
         switch.kill();
         let deadline = Instant::now() + LIMIT;
         // The system closes the files of a process soon after it has ended.
@@ -123,6 +125,7 @@ fn the_program_goes_with_the_switch_however_it_ends() {
         }
     }
     let (switch, _) = stage.switch(IoChoice::Only(IoKind::AfXdp), 1500, &[]);
+    // 65 lengths, and an answer for each of the three windows of at most 32.
     assert_eq!(exchange(&stage, 64, 1), 65 + 3);
     switch.end();
     assert!(!stage.links().contains("prog/xdp"));

@@ -124,6 +124,7 @@ fn several_transports_share_links_and_hosts_and_every_byte_of_each_arrives() {
 fn flows_count_their_marks_and_what_is_sent_again_and_ports_do_not_know_flows() {
     let flows = r#"{ name = "f0", src = 0, dst = 2, bytes = "2 MB", start = "0 s" },
         { name = "f1", src = 1, dst = 3, bytes = "2 MB", start = "0 s" }"#;
+    // In the middle of the first windows, with enough packets behind it for duplicate acknowledgements.
     let one_lost = "[[fault]]\nlinks = [\"s0->s1\"]\nkind = \"data\"\ndrop = [40]";
     for run in arms(&dumbbell("name = \"dctcp\"\nmin_rto = \"1 ms\"", flows, one_lost)) {
         let (flows, arm) = (&run.outcome.flows, run.arm);

@@ -74,6 +74,7 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
+        // Closed before the join, which ends the waits that threads are in.
         self.endpoints.iter().for_each(|endpoint| endpoint.close());
         self.threads.drain(..).for_each(|thread| _ = thread.join());
     }
@@ -82,6 +83,7 @@ impl Drop for Threads {
 /// Failure of a transport, if there is one.
 fn fault(transport: &str) -> Option<String> {
     let stage = Stage::set(HOSTS, "100 Mbps", "1 us", "128 kB", 1500);
+    // Not `_`, which would kill the switch at once.
     let (_switch, said) =
         stage.switch(IoChoice::Auto, 1500, &["--set", &format!("transport.name={transport}")]);
     if !said.contains("Ctrl-C ends it") {
@@ -111,6 +113,7 @@ fn fault(transport: &str) -> Option<String> {
                 under_way.push_back(handle);
             }
             let first = under_way.front().map(|handle| handle.wait_timeout(Duration::from_millis(50)));
+            // A failed message is replaced as well: the port has to stay full.
             if first.is_none_or(|outcome| outcome.is_some()) {
                 under_way.pop_front();
             }

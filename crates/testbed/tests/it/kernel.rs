@@ -117,6 +117,7 @@ fn the_timers_of_the_machine_that_stands_for_the_kernel_are_not_slowed_down() {
     let values =
         registry::resolved(&machine.name, &machine.params).expect("a transport").expect("good values");
     let value = |name: &str| specs.iter().zip(&values).find(|(s, _)| s.name == name).map(|(_, v)| v.clone());
+    // Linux: TCP_RTO_MIN is 200 ms, and TCP_DELACK_MIN 40 ms.
     assert_eq!(value("min_rto"), Some(ParamValue::Time(Time::ms(200))));
     assert_eq!(value("ack_delay"), Some(ParamValue::Time(Time::ms(40))));
 }
@@ -128,6 +129,7 @@ fn a_control_that_no_kernel_has_is_named_before_anything_is_started() {
     let job = Job::load(&args, headway_testbed::scenario::sizes(crate::common::MTU, false))
         .expect("a good scenario");
     let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    // `headway kernel load` may have loaded it on this machine.
     if listed.is_ok_and(|list| list.split_whitespace().any(|name| name == "d2tcp")) {
         headway_testing::absent("kernel without d2tcp");
         return;

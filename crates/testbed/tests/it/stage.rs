@@ -54,6 +54,7 @@ impl Stage {
         let namespace =
             File::open(format!("/proc/{}/ns/net", self.hosts[host as usize].id())).expect("it is there");
         let made = std::thread::spawn(move || {
+            // `setns` moves the calling thread only, so the test itself stays where it is.
             setns(&namespace, CloneFlags::CLONE_NEWNET).expect("it may be entered");
             make()
         });
@@ -108,6 +109,7 @@ impl Drop for Switch {
 /// A process that only holds a namespace.
 fn anchor() -> Child {
     let mut command = Command::new("sleep");
+    // Longer than any test. It ends by itself if the test was killed before it could.
     command.arg("900");
     in_new_namespace(&mut command);
     command.spawn().expect("it starts")

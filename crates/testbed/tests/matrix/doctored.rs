@@ -17,12 +17,15 @@ const DOCTORS: [Doctor; 9] = [
     ("a counter that wrapped", |p| p.real.links[0].counters.queue_max_packets = u32::MAX),
     ("a packet that no port sent", |p| {
         let link = p.real.links.iter_mut().find(|l| l.from_switch).expect("a switch");
+        // More than all packets that faults could have doubled; enqueued as well, so that the port itself
+        // agrees.
         link.counters.received += 10_000;
         link.counters.enqueued += 10_000;
     }),
     ("lost gauges", |p| p.real.host_gauges.clear()),
     ("round trips of the slowed network", |p| {
         let (bins, sum, longest) = p.real.round_trips.as_ref().expect("measured").to_parts();
+        // As if the times had not been divided by the slowdown.
         let slow: Vec<(u64, u64)> = bins.iter().map(|(ns, count)| (ns * 100, *count)).collect();
         p.real.round_trips = Some(RoundTrips::from_parts(&slow, sum * 100, longest * 100));
     }),

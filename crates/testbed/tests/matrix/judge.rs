@@ -56,6 +56,7 @@ fn measurements(pair: &Pair) -> Vec<String> {
     let median = |o: &Outcome| o.round_trips.as_ref().and_then(|trips| trips.quantile(0.5));
     match (median(&pair.real), median(&pair.simulated)) {
         (None, None) => {}
+        // Threads that wake up late make real round trips longer, so the upper bound is the wider one.
         (Some(here), Some(there)) if here < there * 20 && here * 4 > there => {}
         other => found.push(format!("median round trips {other:?} here and in the simulator")),
     }
@@ -80,6 +81,7 @@ impl Bottleneck {
         let link = outcome.links.iter().find(|l| l.name == name);
         let counters = link.map(|l| l.counters.clone()).unwrap_or_default();
         Bottleneck {
+            // A link without packets has a share of 0, not of NaN.
             packets: (counters.received as f64).max(1.0),
             marked: counters.marked as f64,
             dropped: counters.drops() as f64 + counters.trimmed as f64,
@@ -100,6 +102,7 @@ pub fn marks(idle: &[Bottleneck; 2], full: &[Bottleneck; 2]) -> (String, Option<
     let count = |b: &Bottleneck| b.marked;
     let text = format!("{:.0}% idle, {:.0}% full", real_idle * 100.0, real_full * 100.0);
     if more(simulated_full, simulated_idle) && count(&full[1]) >= FEW {
+        // Real packets have to show less of a difference than the simulator's, because of noise.
         let right = real_full > real_idle * 2.0;
         return (text.clone(), (!right).then(|| format!("marks tell nothing: {text}")));
     }

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
     }
     let after = |flag: &str| words.iter().position(|w| w == flag).and_then(|i| words.get(i + 1));
     let (full, only) = (words.iter().any(|w| w == "--full"), after("--transport"));
+    // Without real packets, and so in every run of the test.
     check_the_judge();
     let rows = full || only.is_some() || words.iter().any(|w| w == "--ignored" || w == "--include-ignored");
     if !rows || !testbed_available() {

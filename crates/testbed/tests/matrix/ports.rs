@@ -44,6 +44,7 @@ impl Prices {
         while let Some(block) = reader.next_block() {
             let Block::EnhancedPacket(frame) = block.expect("whole blocks") else { continue };
             let datagram = frame.data.get(FRONT..).unwrap_or_default();
+            // The capture has headers only; a whole packet would not parse.
             let Ok(packet) = PacketView::parse_header(datagram).map(|view| view.packet()) else { continue };
             let asks = packet.kind == PacketKind::Data && packet.flags.has(PacketFlags::RATE);
             prices.asked += u64::from(asks && frame.interface_id == there);
@@ -107,9 +108,12 @@ impl Echoes {
             let Some([hop, _]) = view.stamps().and_then(|s| <[Hop; 2]>::try_from(s.hops()).ok()) else {
                 continue;
             };
+            // Stamps carry rates in kb/s.
             echoes.whole += u64::from(hop.rate.bps() / 1000 == bps / 1000);
+            // Two packets more than the rate allows: those that were being sent at the two instants.
             let most = |one: &Hop| hop.rate.bytes_in(hop.at.saturating_sub(one.at)) + 2 * MOST_BYTES;
             let follows =
+                // An earlier stamp after a later one is a reordered answer, and says nothing.
                 |one: &Hop| hop.at < one.at || (hop.sent >= one.sent && hop.sent - one.sent <= most(one));
             echoes.impossible += u64::from(!before.as_ref().is_none_or(follows));
             before = Some(hop);

@@ -127,6 +127,7 @@ pub fn crowded(entry: &Case, discipline: Option<&str>) -> String {
         r#"{IDLE}, {{ name = "f1", src = 0, dst = 2, bytes = "1 MB", start = "2 ms" }},
         {{ name = "f2", src = 1, dst = 3, bytes = "1 MB", start = "2 ms" }}"#
     );
+    // Ports that cut do so when their queue is full.
     let room = if ports::write(entry, Rewrite::Trim) { Room::Scant } else { Room::Ample };
     let text = dumbbell(entry, room, &flows, &[]);
     match discipline {
@@ -139,6 +140,7 @@ pub fn crowded(entry: &Case, discipline: Option<&str>) -> String {
 pub fn lossy(entry: &Case, room: Room, kinds: &[PacketKind]) -> String {
     let flows = r#"{ name = "f0", src = 0, dst = 2, bytes = "300 kB", start = "0 s" },
         { name = "f1", src = 1, dst = 3, bytes = "300 kB", start = "0 s" }"#;
+    // Data is lost in every run, as many kinds of control packets are sent only to repair that.
     let control = kinds.iter().filter(|kind| **kind != PacketKind::Data).map(|kind| (kind.name(), 1));
     let faults: Vec<String> = control.chain([(PacketKind::Data.name(), LOST)]).map(loss).collect();
     dumbbell(entry, room, flows, &faults)

@@ -37,6 +37,7 @@ impl Greeter for MyGreeter {
                 return Err(status);
             }
             "sleeper" => tokio::time::sleep(LONG).await,
+            // Above the 10,000 bytes that one of the tests allows for a message.
             "talker" => return Ok(Response::new(HelloReply { message: "x".repeat(20_000) })),
             _ => {}
         }
@@ -96,6 +97,7 @@ async fn hello_world() {
     let calls = (0..200_usize).map(|n| {
         let mut client = client.clone();
         tokio::spawn(async move {
+            // Lengths up to 39,601 bytes: less than a packet, and up to 29 of them.
             let name = "x".repeat(n * n);
             let reply = client.say_hello(hello(name.clone())).await.expect("a reply").into_inner();
             assert_eq!(reply.message, format!("Hello {name}!"));
@@ -221,6 +223,7 @@ async fn messages_that_are_no_calls_do_no_harm() {
     let server = Running::greeter();
     let endpoint = Arc::new(Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound"));
     endpoint.send(server.address, "a message").await.expect("taken");
+    // Nothing, a version alone, another version, more headers than there are, and a path that is none.
     for bytes in [&b""[..], b"\x01", b"\x02whatever", b"\x01\0\x01/\xff\xff", b"\x01\0\x01?\0\0"] {
         let reply = endpoint.call(server.address, bytes).await.expect("a reply");
         // The version, and then a status of HTTP.
@@ -235,6 +238,7 @@ async fn messages_that_are_no_calls_do_no_harm() {
 #[test]
 fn a_forked_child_has_the_status_of_it() {
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    // Port 9 is never answered; in the child nothing may be sent to it anyway.
     let mut client = GreeterClient::new(Channel::connect("127.0.0.1:9").expect("a channel"));
     let endpoint = Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound");
     // SAFETY: the child makes one call and ends, without anything of the other threads.

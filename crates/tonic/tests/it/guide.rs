@@ -102,8 +102,10 @@ async fn calls_that_stream_are_unimplemented() {
     assert_streams(client.record_route(tokio_stream::iter(points())).await, "RecordRoute");
     // Nothing of the stream is there yet, and nothing ever comes.
     assert_streams(client.record_route(tokio_stream::pending()).await, "RecordRoute");
+    // No message at all is not a unary call either.
     assert_streams(client.record_route(tokio_stream::empty()).await, "RecordRoute");
     assert_streams(client.route_chat(tokio_stream::pending()).await, "RouteChat");
+    // One message is there, as in a unary call, but the stream does not end.
     let then_nothing = tokio_stream::iter([RouteNote::default()]).chain(tokio_stream::pending());
     assert_streams(client.route_chat(then_nothing).await, "RouteChat");
 }

@@ -100,6 +100,7 @@ pub struct World {
     pub losses: Vec<u8>,
     faults: Faults,
     rng: Pcg64Mcg,
+    // Numbers make the order of steps at one instant that in which they were scheduled, in every run.
     steps: BinaryHeap<Reverse<(Time, u64)>>,
     what: BTreeMap<u64, Step>,
     sequence: u64,
@@ -141,6 +142,7 @@ pub fn config(transport: &str, admission: Admission) -> Config {
 fn core(config: &Config, address: SocketAddr, epoch: u64, life: u64) -> (Core, Arc<Counters>) {
     let counters = Arc::new(Counters::default());
     let std::net::IpAddr::V4(ip) = address.ip() else { panic!("{address}") };
+    // Another secret for each process, as one that restarts draws a new one.
     let mut secret = [ip.octets()[3]; 16];
     secret[..8].copy_from_slice(&life.to_be_bytes());
     let identity = Identity { epoch, secret: Secret(secret) };
@@ -257,6 +259,7 @@ impl World {
             Step::Deliver(mut datagram) => {
                 let place = |h: &Host| h.addresses.iter().position(|known| *known == Some(datagram.to));
                 let found = self.hosts.iter().enumerate().find_map(|(n, h)| Some((n, place(h)? as u8)));
+                // An address that no host has (any more) swallows its datagrams.
                 let Some((number, local)) = found else { return };
                 let ecn = Ecn::from_bits(datagram.tos);
                 if self.late > Time::ZERO {
@@ -315,6 +318,8 @@ impl World {
                 number
             }
             Step::Wake(number) => {
+                // A step cannot be taken out of the heap: a deadline that was replaced by an earlier one comes
+                // up here, too.
                 if self.hosts[number].armed != now {
                     return;
                 }
@@ -340,6 +345,8 @@ impl World {
         }
         let host = &mut self.hosts[number];
         if let Some(at) = host.core.next_timeout().map(|at| at.max(now) + self.late)
+            // A later deadline needs no step of its own: the earlier step asks for the next deadline when it
+            // comes.
             && at < host.armed
         {
             host.armed = at;
@@ -362,6 +369,7 @@ impl World {
     }
 
     fn carry(&mut self, mut datagram: Datagram) {
+        // Before any loss: `sent` is what hosts send, not what arrives.
         if self.keep_sent {
             self.sent.push(datagram.clone());
         }
@@ -376,6 +384,7 @@ impl World {
         let from = self.hosts.iter().position(is_from);
         let own = from.and_then(|from| self.losses.get(from).copied());
         for _ in 0..copies {
+            // Each copy has its own luck.
             if self.chance(own.unwrap_or(self.faults.loss)) {
                 continue;
             }
@@ -388,6 +397,7 @@ impl World {
     }
 
     fn chance(&mut self, percent: u8) -> bool {
+        // Nothing is drawn for a fault that is off, so that its presence does not change the draws of others.
         percent > 0 && self.rng.next_u32() % 100 < u32::from(percent)
     }
 }
